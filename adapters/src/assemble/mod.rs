@@ -1,0 +1,414 @@
+//! Gives a target what it wants and the source lacks.
+//!
+//! Deltas become snapshots, snapshots become one delta, and what comes twice goes on once. Rounds that no line ends are
+//! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
+//! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
+
+mod calls;
+mod thread;
+
+use crate::codec::{Cx, Encode, Encoder, Want};
+use crate::event::{
+    Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd, ToolCall,
+    ToolKind, ToolResult,
+};
+use crate::json::{Out, Raw, Str};
+use crate::tools::Translate;
+use calls::Calls;
+use thread::Thread;
+
+/// What the assembler is to do besides.
+#[derive(Clone, Debug, Default)]
+pub struct Duties {
+    /// Tool names and shapes are translated.
+    pub tools: Option<Translate>,
+    /// Calls that never got a result get one that says so.
+    pub repair: bool,
+    /// Nothing goes on but what is made up: repairs within one dialect, where the lines themselves are copied.
+    pub watch: bool,
+    /// Prompts that the log does not hold, in the order of the turns, as bodies of JSON strings.
+    pub prompts: Vec<String>,
+}
+
+/// Stands between a decoder and an encoder.
+#[derive(Debug)]
+pub struct Assembler {
+    want: Want,
+    duties: Duties,
+    ids_name_rounds: bool,
+    threads: Vec<Thread>,
+    calls: Calls,
+    turn: Turn,
+    /// The number of prompts that have been used up; goes on over sessions.
+    prompts_used: usize,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    open: bool,
+    prompted: bool,
+    session: String,
+}
+
+/// The encoder and what it writes to.
+#[derive(Debug)]
+pub struct Down<'d, 'a> {
+    /// Writes the target dialect.
+    pub encoder: &'d mut Encoder,
+    /// What is written.
+    pub out: &'d mut Out,
+    /// The memory of the line that is being handled.
+    pub cx: Cx<'a>,
+}
+
+impl Down<'_, '_> {
+    #[inline(always)]
+    fn emit(&mut self, event: &Event<'_>) {
+        self.encoder.event(event, self.out);
+    }
+}
+
+/// What the parts of the assembler share while an event is handled.
+struct Desk<'d, 'e, 'a> {
+    want: Want,
+    watch: bool,
+    ids_name_rounds: bool,
+    tools: Option<&'d Translate>,
+    calls: &'d mut Calls,
+    down: &'d mut Down<'e, 'a>,
+}
+
+impl<'a> Desk<'_, '_, 'a> {
+    #[inline(always)]
+    fn emit(&mut self, event: &Event<'_>) {
+        if !self.watch {
+            self.down.emit(event);
+        }
+    }
+}
+
+impl Assembler {
+    /// At the beginning of a session of `source` events for a target that wants `want`.
+    pub fn new(source: crate::codec::Dialect, want: Want, duties: Duties) -> Self {
+        Self {
+            want,
+            duties,
+            ids_name_rounds: source.ids_name_rounds(),
+            threads: vec![Thread::default()],
+            calls: Calls::default(),
+            turn: Turn::default(),
+            prompts_used: 0,
+        }
+    }
+
+    /// Takes one event of the source.
+    pub fn event<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
+        if let Some(session) = event.origin.session.filter(|s| s.as_escaped() != self.turn.session) {
+            session.as_escaped().clone_into(&mut self.turn.session);
+        }
+        if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {
+            if down.out.traced() {
+                down.out.note(Fate::Dropped, "", "a subagent's event; the target knows one thread only");
+            }
+            return;
+        }
+        match event.kind {
+            Kind::Delta(delta) => {
+                self.content(event, down);
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.delta(event, delta, desk);
+            }
+            Kind::BlockStart(start) => {
+                self.content(event, down);
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.block_start(event, start, desk);
+            }
+            Kind::BlockStop(stop) => {
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.block_stop(event, stop, desk);
+            }
+            Kind::RoundStart(start) => {
+                self.content(event, down);
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.round_start(event, start, desk);
+            }
+            Kind::RoundStop(stop) => {
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.round_stop(event, stop, desk);
+            }
+            Kind::RoundEnd(end) => {
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.round_end(event, end, desk);
+            }
+            Kind::Reply(reply) => {
+                self.content(event, down);
+                let (thread, desk) = self.at(event.origin.parent, down);
+                thread.reply(event, reply, desk);
+            }
+            Kind::ToolResult(result) => {
+                self.content(event, down);
+                self.tool_result(event, result, down);
+            }
+            Kind::Request(request) => self.request(event, request, down),
+            Kind::Prompt(prompt) => self.prompt(event, prompt, down),
+            Kind::Session(session) => {
+                self.settle(event.origin, down);
+                self.turn.open |= session.opens_turn;
+                self.pass(event, down);
+            }
+            Kind::Outcome(_) => {
+                self.content(event, down);
+                self.end_turn(event, down);
+            }
+            Kind::Fatal(_) => {
+                self.settle(event.origin, down);
+                self.pass(event, down);
+            }
+            Kind::Notice(_)
+            | Kind::ToolProgress(_)
+            | Kind::Terminal(_)
+            | Kind::Response(_)
+            | Kind::Withdraw(_)
+            | Kind::Command(_)
+            | Kind::Hint(_)
+            | Kind::Heartbeat(_)
+            | Kind::CancelResult(_)
+            | Kind::Noise(_)
+            | Kind::Unknown(_) => self.pass(event, down),
+        }
+    }
+
+    /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.
+    pub fn input<'a>(&mut self, input: &crate::event::Input<'a>, down: &mut Down<'_, 'a>) {
+        if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
+            self.turn.prompted = true;
+        }
+        if !self.duties.watch {
+            down.encoder.input(input, down.out);
+        }
+    }
+
+    /// The session is over: ends what is open. A turn without an outcome gets one that is marked as made up.
+    pub fn finish(&mut self, down: &mut Down<'_, '_>) {
+        let session = std::mem::take(&mut self.turn.session);
+        let origin = Origin { session: (!session.is_empty()).then(|| Str::trusted(&session)), ..Origin::default() };
+        if self.turn.open {
+            let outcome = Outcome {
+                synthetic: true,
+                error: Some(Str::trusted("the log ends before the turn does")),
+                ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
+            };
+            down.out.note(if self.duties.watch { Fate::Repaired } else { Fate::Invented }, "", "the turn has no outcome: one was made up");
+            self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
+        } else {
+            self.settle(origin, down);
+        }
+        self.threads.truncate(1);
+        self.threads[0] = Thread::default();
+    }
+
+    /// How many prompts of [`Duties::prompts`] have been used up.
+    pub const fn prompts_used(&self) -> usize {
+        self.prompts_used
+    }
+
+    /// Continues with the prompts of an earlier session.
+    pub const fn skip_prompts(&mut self, used: usize) {
+        self.prompts_used = used;
+    }
+
+    fn at<'s, 'd, 'e, 'a>(&'s mut self, parent: Option<Str<'_>>, down: &'d mut Down<'e, 'a>) -> (&'s mut Thread, Desk<'s, 'e, 'a>)
+    where
+        'd: 's,
+    {
+        let index = match parent {
+            None => 0,
+            Some(parent) => match self.threads.iter().skip(1).position(|t| t.parent == parent.as_escaped()) {
+                Some(at) => at + 1,
+                None => {
+                    self.threads.push(Thread::of(parent));
+                    self.threads.len() - 1
+                }
+            },
+        };
+        let desk = Desk {
+            want: self.want,
+            watch: self.duties.watch,
+            ids_name_rounds: self.ids_name_rounds,
+            tools: self.duties.tools.as_ref(),
+            calls: &mut self.calls,
+            down,
+        };
+        (&mut self.threads[index], desk)
+    }
+
+    fn pass(&self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if !self.duties.watch {
+            down.emit(event);
+        }
+    }
+
+    /// Something that belongs to a turn is about to go on.
+    #[inline(always)]
+    fn content(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if self.turn.open && self.turn.prompted {
+            return;
+        }
+        self.begin_turn(event.origin, down);
+    }
+
+    /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
+    fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        self.turn.open = true;
+        if self.turn.prompted || origin.parent.is_some() {
+            return;
+        }
+        self.turn.prompted = true;
+        let Some(text) = self.duties.prompts.get(self.prompts_used) else { return };
+        self.prompts_used += 1;
+        if !self.duties.watch && !self.want.as_is {
+            let prompt = Prompt { content: Content::Text(Str::trusted(text)), source: PromptSource::Echo };
+            let origin = Origin { session: origin.session, ..Origin::default() };
+            down.encoder.event(&Event::new(origin, Kind::Prompt(&prompt)), down.out);
+        }
+    }
+
+    fn prompt<'a>(&mut self, event: &Event<'a>, prompt: &Prompt<'a>, down: &mut Down<'_, 'a>) {
+        let main = event.origin.parent.is_none();
+        if main && matches!(prompt.source, PromptSource::Host | PromptSource::Echo) && !self.turn.prompted {
+            self.turn.prompted = true;
+            self.prompts_used += usize::from(self.prompts_used < self.duties.prompts.len());
+        }
+        self.turn.open = true;
+        let (thread, mut desk) = self.at(event.origin.parent, down);
+        thread.settle(event.origin, &mut desk);
+        thread.end_round(event.origin, &mut desk);
+        self.pass(event, down);
+    }
+
+    fn request<'a>(&mut self, event: &Event<'a>, request: &Request<'a>, down: &mut Down<'_, 'a>) {
+        if let Some(call) = request.permission.and_then(|p| p.call) {
+            let main = event.origin.parent;
+            let (thread, mut desk) = self.at(main, down);
+            thread.settle_call(call, event.origin, &mut desk);
+        }
+        let translated = request.permission.zip(self.duties.tools.as_ref()).and_then(|(permission, tools)| {
+            let call = ToolCall {
+                id: permission.call.unwrap_or_default(),
+                name: permission.name,
+                kind: crate::tools::kind_of(tools.from, permission.name),
+                input: permission.input.unwrap_or(Raw::trusted("{}")),
+                fields: &[],
+            };
+            let call = tools.call(&call, down.cx.arena)?;
+            down.out.renamed(permission.name.as_escaped(), "the target's own tool name");
+            down.out.used_raw(permission.input);
+            Some(crate::event::Permission { name: call.name, input: permission.input.map(|_| call.input), ..*permission })
+        });
+        match translated {
+            Some(permission) => {
+                let request = Request { permission: Some(&permission), ..*request };
+                self.pass(&Event { kind: Kind::Request(&request), ..*event }, down);
+            }
+            None => self.pass(event, down),
+        }
+    }
+
+    fn tool_result<'a>(&mut self, event: &Event<'a>, result: &ToolResult<'a>, down: &mut Down<'_, 'a>) {
+        if let Some(at) = self.threads.iter().skip(1).position(|t| t.parent == result.call.as_escaped()) {
+            // The subagent that ran for this call is done.
+            let mut thread = self.threads.remove(at + 1);
+            let (_, mut desk) = self.at(None, down);
+            thread.settle(event.origin, &mut desk);
+            thread.end_round(event.origin, &mut desk);
+        }
+        let as_is = self.want.as_is;
+        let (thread, mut desk) = self.at(event.origin.parent, down);
+        thread.settle_call(result.call, event.origin, &mut desk);
+        thread.result(event.origin, &mut desk);
+        if !desk.calls.knows(result.call) {
+            let name = result.name.unwrap_or(Str::trusted("unknown"));
+            let call = ToolCall { id: result.call, name, kind: ToolKind::Other, input: Raw::trusted("{}"), fields: &[] };
+            desk.calls.add(&call);
+            if !as_is {
+                desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
+                let reply = Reply { blocks: &[Block::Call(call)], ..Reply::default() };
+                thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+            }
+        }
+        let Some(stored) = self.calls.resolve(result.call, down.cx) else {
+            return self.pass(event, down);
+        };
+        let mut result = ToolResult { of: Some(stored), ..*result };
+        if let Some(tools) = &self.duties.tools {
+            if let Some(shaped) = tools.result(&stored, &result, down.cx.arena) {
+                result = shaped;
+                if down.out.traced() {
+                    down.out.note(Fate::Renamed, "", "the result of a tool in the target's own shape");
+                }
+            }
+            if let Some(call) = tools.call(&stored, down.cx.arena) {
+                result.name = result.name.map(|_| call.name);
+                result.of = Some(call);
+            }
+        }
+        self.pass(&Event { kind: Kind::ToolResult(&result), ..*event }, down);
+    }
+
+    /// Ends whatever is half said in every thread.
+    fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let mut threads = std::mem::take(&mut self.threads);
+        for thread in &mut threads {
+            let (_, mut desk) = self.desk(down);
+            thread.settle(origin, &mut desk);
+            thread.end_round(origin, &mut desk);
+        }
+        self.threads = threads;
+    }
+
+    fn desk<'s, 'e, 'a>(&'s mut self, down: &'s mut Down<'e, 'a>) -> ((), Desk<'s, 'e, 'a>) {
+        let desk = Desk {
+            want: self.want,
+            watch: self.duties.watch,
+            ids_name_rounds: self.ids_name_rounds,
+            tools: self.duties.tools.as_ref(),
+            calls: &mut self.calls,
+            down,
+        };
+        ((), desk)
+    }
+
+    fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
+        self.settle(outcome.origin, down);
+        if self.duties.repair {
+            for call in self.calls.unresolved() {
+                let text = Str::trusted("The tool call was interrupted: the log holds no result for it.");
+                let result = ToolResult {
+                    call: Str::trusted(&call.id),
+                    name: Some(Str::trusted(&call.name)),
+                    status: ResultStatus::Canceled,
+                    content: Content::Text(text),
+                    is_error: Some(true),
+                    detail: None,
+                    fields: &[],
+                    of: None,
+                };
+                let origin = Origin { session: outcome.origin.session, ..Origin::default() };
+                down.out.note(Fate::Repaired, "", "a call without a result: an interrupted result was added");
+                down.encoder.event(&Event::new(origin, Kind::ToolResult(&result)), down.out);
+            }
+        }
+        let made_up = matches!(outcome.kind, Kind::Outcome(o) if o.synthetic && o.word.is_none());
+        if !self.duties.watch || (self.duties.repair && made_up) {
+            down.encoder.event(outcome, down.out);
+        }
+        self.calls.clear();
+        self.threads.truncate(1);
+        self.threads[0] = Thread::default();
+        self.turn.open = false;
+        self.turn.prompted = false;
+    }
+}
+
+/// A round's end that says nothing but that it is over.
+const PLAIN_END: RoundEnd<'static> = RoundEnd { stop: None, usage: None, abandoned_from: None };

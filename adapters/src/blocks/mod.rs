@@ -1,0 +1,1 @@
+//! Anthropic content blocks: shared by Claude Code and Qwen Code.

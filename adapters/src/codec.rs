@@ -1,0 +1,361 @@
+//! What every dialect's folder provides, and the closed set of dialects.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bumpalo::Bump;
+use enum_dispatch::enum_dispatch;
+
+use crate::event::{Event, Input, Sink};
+use crate::json::{Error, Out, Str};
+use crate::trace::Trace;
+use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
+
+/// A vendor's vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// Claude Code.
+    Claude,
+    /// The OpenAI-style RFC of Qwen Code.
+    Qwen,
+    /// What the `qwen` program ships.
+    QwenCode,
+    /// Tricode.
+    Tricode,
+    /// Cursor.
+    Cursor,
+    /// The canonical model itself.
+    Agentglot,
+}
+
+/// One of a dialect's output modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// One object a line, message by message: `stream-json`.
+    StreamJson,
+    /// One object a line, piece by piece: `stream-chunk-json`.
+    StreamChunkJson,
+    /// One value at the end: `json`.
+    Json,
+    /// Text for people: `text`.
+    Text,
+    /// Tricode's lines: `stdio`.
+    Stdio,
+    /// The canonical events: `events`.
+    Events,
+}
+
+/// A dialect in one of its modes: `claude`, `claude:json`, `qwen:stream-chunk-json` …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Format {
+    /// Whose vocabulary.
+    pub dialect: Dialect,
+    /// Which of its modes.
+    pub mode: Mode,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 6] = [Self::Claude, Self::Qwen, Self::QwenCode, Self::Tricode, Self::Cursor, Self::Agentglot];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Qwen => "qwen",
+            Self::QwenCode => "qwen-code",
+            Self::Tricode => "tricode",
+            Self::Cursor => "cursor",
+            Self::Agentglot => "agentglot",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Qwen => "the OpenAI-style RFC of Qwen Code (chat.completion, chat.completion.chunk)",
+            Self::QwenCode => "what the qwen program ships today: Claude-shaped",
+            Self::Tricode => "Tricode's STDIO lines",
+            Self::Cursor => "Cursor's --print",
+            Self::Agentglot => "the canonical model itself, as JSON lines",
+        }
+    }
+
+    /// Its modes; the first is the default.
+    pub const fn modes(self) -> &'static [Mode] {
+        match self {
+            Self::Claude | Self::QwenCode | Self::Cursor => &[Mode::StreamJson, Mode::Json, Mode::Text],
+            Self::Qwen => &[Mode::StreamJson, Mode::StreamChunkJson, Mode::Text],
+            Self::Tricode => &[Mode::Stdio],
+            Self::Agentglot => &[Mode::Events],
+        }
+    }
+
+    /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
+    /// signs.
+    pub(crate) const fn ids_name_rounds(self) -> bool {
+        matches!(self, Self::Claude | Self::Cursor | Self::Agentglot)
+    }
+}
+
+impl Mode {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StreamJson => "stream-json",
+            Self::StreamChunkJson => "stream-chunk-json",
+            Self::Json => "json",
+            Self::Text => "text",
+            Self::Stdio => "stdio",
+            Self::Events => "events",
+        }
+    }
+}
+
+impl Format {
+    /// Whether logs of it can be read. Text is for people only.
+    pub const fn is_readable(self) -> bool {
+        !matches!(self.mode, Mode::Text)
+    }
+
+    /// Whether it comes line by line while the agent works.
+    pub const fn is_streaming(self) -> bool {
+        !matches!(self.mode, Mode::Json | Mode::Text)
+    }
+
+    /// Every format of every dialect.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Dialect::ALL.into_iter().flat_map(|dialect| dialect.modes().iter().map(move |&mode| Self { dialect, mode }))
+    }
+}
+
+impl From<Dialect> for Format {
+    fn from(dialect: Dialect) -> Self {
+        Self { dialect, mode: dialect.modes()[0] }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.dialect.name())?;
+        if self.mode != self.dialect.modes()[0] {
+            write!(f, ":{}", self.mode.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// A name that is no dialect, or a mode that the dialect does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown dialect {0:?}; there are {list}", list = Format::all().map(|f| f.to_string()).collect::<Vec<_>>().join(", "))]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let (name, mode) = text.split_once(':').map_or((text, None), |(name, mode)| (name, Some(mode)));
+        let dialect = Dialect::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| UnknownFormat(text.to_owned()))?;
+        let modes = dialect.modes();
+        let mode = match mode {
+            None => modes[0],
+            Some(mode) => *modes.iter().find(|m| m.name() == mode).ok_or_else(|| UnknownFormat(text.to_owned()))?,
+        };
+        Ok(Self { dialect, mode })
+    }
+}
+
+/// What a decoder may use while it handles one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Cx<'a> {
+    /// Memory that lives as long as the line's events.
+    pub arena: &'a Bump,
+    /// Sees which parts are structure, when a ledger is kept.
+    pub trace: Option<&'a Trace>,
+}
+
+impl<'a> Cx<'a> {
+    /// Tells the ledger that a part was understood as structure: `type`, `subtype`, `role`, an index. It counts as carried
+    /// exactly when something of the line is.
+    #[inline(always)]
+    pub fn took(&self, part: &str) {
+        if let Some(trace) = self.trace {
+            trace.took(part);
+        }
+    }
+
+    /// Puts a value into the arena.
+    #[inline]
+    pub fn keep<T: Copy>(&self, value: T) -> &'a T {
+        self.arena.alloc(value)
+    }
+
+    /// Puts a list into the arena.
+    #[inline]
+    pub fn list<T: Copy>(&self, items: &[T]) -> &'a [T] {
+        self.arena.alloc_slice_copy(items)
+    }
+
+    /// Puts plain text into the arena, escaped as a JSON string's body.
+    pub fn text(&self, plain: &str) -> Str<'a> {
+        let mut body = String::with_capacity(plain.len());
+        Str::escape(plain, &mut body);
+        Str::trusted(self.arena.alloc_str(&body))
+    }
+}
+
+/// Reads a dialect.
+#[enum_dispatch]
+pub trait Decode {
+    /// Reads what stands at the beginning of `text`, which is a line or the rest of one, without white space before it:
+    /// one JSON value, or text that is none. Tells `sink` what it means and returns how many bytes it took.
+    ///
+    /// # Errors
+    /// When something begins like JSON but is damaged, or lacks what its type needs. Nothing was told to `sink` then.
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error>;
+
+    /// The input is over.
+    fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let _ = (cx, sink);
+    }
+}
+
+/// Writes a dialect.
+///
+/// Lines go out whole, each ended by `\n`. What is written of the source's text is written with [`Out`]'s `str`, `body`,
+/// `raw` and `unchecked`, which is how the ledger knows of it; what goes over in another form is told with [`Out::used`],
+/// what is made up with [`Out::invented`]. An event for which nothing is written and nothing told counts as dropped.
+#[enum_dispatch]
+pub trait Encode {
+    /// What the assembler has to supply.
+    fn want(&self) -> Want;
+
+    /// The agent said something. With a turn's end comes exactly one [`crate::event::Kind::Outcome`].
+    fn event(&mut self, event: &Event<'_>, out: &mut Out);
+
+    /// The host said something (logs of the host's side).
+    fn input(&mut self, input: &Input<'_>, out: &mut Out);
+
+    /// The session is over: write what is still held. No event follows.
+    fn finish(&mut self, out: &mut Out) {
+        let _ = out;
+    }
+}
+
+/// What a target wants of the assembler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// Replies in pieces: [`BlockStart`](crate::event::BlockStart), [`Delta`](crate::event::Delta),
+    /// [`BlockStop`](crate::event::BlockStop), one block after the other.
+    pub deltas: bool,
+    /// Replies as whole blocks: [`Reply`](crate::event::Reply). With both, a block's snapshot comes before its stop.
+    pub snapshots: bool,
+    /// Events of subagents; without it they are left out, and the ledger is told.
+    pub subagents: bool,
+    /// The source's events as they are: nothing supplied, nothing taken away.
+    pub as_is: bool,
+}
+
+impl Want {
+    /// Whole blocks.
+    pub const SNAPSHOTS: Self = Self { deltas: false, snapshots: true, subagents: false, as_is: false };
+    /// Pieces.
+    pub const DELTAS: Self = Self { deltas: true, snapshots: false, subagents: false, as_is: false };
+    /// Pieces and whole blocks.
+    pub const BOTH: Self = Self { deltas: true, snapshots: true, subagents: false, as_is: false };
+    /// Everything as it is.
+    pub const AS_IS: Self = Self { deltas: true, snapshots: true, subagents: true, as_is: true };
+
+    /// The same with the events of subagents.
+    pub const fn with_subagents(self) -> Self {
+        Self { subagents: true, ..self }
+    }
+}
+
+/// How a dialect is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Which of the dialect's modes.
+    pub mode: Mode,
+    /// The dialect that the events come from; a dialect writes its own fields back.
+    pub source: Dialect,
+    /// Deltas beside the snapshots: `--include-partial-messages`, Cursor's `--stream-partial-output`.
+    pub partial: bool,
+    /// Tools carry the target's own names and shapes (`--tools native`).
+    pub native_tools: bool,
+    /// A dialect's older style, where it has one: Cursor's text format with a line for each action.
+    pub old_text: bool,
+    /// `json` as an array of all messages instead of the outcome alone (Claude's `--verbose`).
+    pub verbose: bool,
+}
+
+/// The decoder of any dialect.
+#[enum_dispatch(Decode)]
+#[allow(missing_docs, clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Decoder {
+    Claude(claude::Decoder),
+    Qwen(qwen::Decoder),
+    QwenCode(qwen_code::Decoder),
+    Tricode(tricode::Decoder),
+    Cursor(cursor::Decoder),
+    Agentglot(agentglot::Decoder),
+}
+
+/// The encoder of any dialect.
+#[enum_dispatch(Encode)]
+#[allow(missing_docs, clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Encoder {
+    Claude(claude::Encoder),
+    Qwen(qwen::Encoder),
+    QwenCode(qwen_code::Encoder),
+    Tricode(tricode::Encoder),
+    Cursor(cursor::Encoder),
+    Agentglot(agentglot::Encoder),
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a log.
+    pub fn new(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Claude => claude::Decoder::default().into(),
+            Dialect::Qwen => qwen::Decoder::default().into(),
+            Dialect::QwenCode => qwen_code::Decoder::default().into(),
+            Dialect::Tricode => tricode::Decoder::default().into(),
+            Dialect::Cursor => cursor::Decoder::default().into(),
+            Dialect::Agentglot => agentglot::Decoder::default().into(),
+        }
+    }
+}
+
+impl Encoder {
+    /// An encoder at the beginning of a session.
+    pub fn new(dialect: Dialect, style: Style) -> Self {
+        match dialect {
+            Dialect::Claude => claude::Encoder::new(style).into(),
+            Dialect::Qwen => qwen::Encoder::new(style).into(),
+            Dialect::QwenCode => qwen_code::Encoder::new(style).into(),
+            Dialect::Tricode => tricode::Encoder::new(style).into(),
+            Dialect::Cursor => cursor::Encoder::new(style).into(),
+            Dialect::Agentglot => agentglot::Encoder::new(style).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for format in Format::all() {
+            assert_eq!(format.to_string().parse::<Format>(), Ok(format));
+            let long = format!("{}:{}", format.dialect.name(), format.mode.name());
+            assert_eq!(long.parse::<Format>(), Ok(format));
+        }
+        assert_eq!("claude:stdio".parse::<Format>(), Err(UnknownFormat("claude:stdio".into())));
+        assert!("claud".parse::<Format>().is_err());
+    }
+}

@@ -1,0 +1,496 @@
+//! Reading one dialect and writing another: decode, assemble, encode, and keep the ledger.
+
+use std::rc::Rc;
+
+use bumpalo::Bump;
+
+use crate::assemble::{Assembler, Down, Duties};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
+use crate::event::{Entry, Event, Fate, Finding, Input, InputKind, Kind, Sink};
+use crate::frame::{Line, Lines, Values};
+use crate::json::{Cursor, Error, Out};
+use crate::ledger::Ledger;
+use crate::tools::Translate;
+use crate::trace::Trace;
+
+/// How tools are called in the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolNames {
+    /// The target's own names, arguments and results (docs/tools.md).
+    #[default]
+    Native,
+    /// The source's names and arguments, untouched.
+    Verbatim,
+}
+
+/// What a conversion is to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is read.
+    pub from: Format,
+    /// What is written.
+    pub to: Format,
+    /// How tools are called.
+    pub tools: ToolNames,
+    /// Deltas are written beside snapshots by dialects that leave them out unless asked.
+    pub partial: bool,
+    /// The first damaged line, unknown type or unknown field ends the run.
+    pub strict: bool,
+    /// Missing results are added; within one dialect, missing outcomes too.
+    pub repair: bool,
+    /// Parts that do not go over are checked in full too, not for their structure only.
+    pub validate: bool,
+    /// A line longer than this many bytes is left out, and told.
+    pub max_line: usize,
+    /// Prompts that the log does not hold, in the order of the turns, as plain text.
+    pub prompts: Vec<String>,
+    /// Keep a ledger; the input is called this in it.
+    pub ledger: Option<String>,
+    /// The older of two styles, where a dialect has one (Cursor's text).
+    pub old_text: bool,
+    /// All messages instead of the outcome alone, where a `json` format knows both (Claude).
+    pub verbose: bool,
+}
+
+impl Options {
+    /// The default length limit of a line: 256 MiB.
+    pub const MAX_LINE: usize = 256 << 20;
+
+    /// From one format to another, everything else as it is by default.
+    pub const fn new(from: Format, to: Format) -> Self {
+        Self {
+            from,
+            to,
+            tools: ToolNames::Native,
+            partial: false,
+            strict: false,
+            repair: false,
+            validate: false,
+            max_line: Self::MAX_LINE,
+            prompts: Vec::new(),
+            ledger: None,
+            old_text: false,
+            verbose: false,
+        }
+    }
+}
+
+/// A line, or a part of one, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The byte within the line, counted from 1.
+    pub byte: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Reads one log and writes another. Feed it the input in pieces of any size; where they are cut changes nothing.
+#[derive(Debug)]
+pub struct Converter {
+    framing: Framing,
+    core: Core,
+    stopped: bool,
+}
+
+#[derive(Debug)]
+enum Framing {
+    Lines(Lines),
+    Values { finder: Values, buffer: Vec<u8> },
+}
+
+#[derive(Debug)]
+struct Core {
+    options: Options,
+    identity: bool,
+    decoder: Decoder,
+    encoder: Encoder,
+    assembler: Assembler,
+    session: String,
+    out: Out,
+    trace: Option<Rc<Trace>>,
+    ledger: Option<Ledger>,
+    arena: Bump,
+    line: u64,
+    damage: Vec<Damage>,
+    damaged: u64,
+    dropped: u64,
+}
+
+impl Converter {
+    /// Ready for the first byte.
+    pub fn new(options: Options) -> Self {
+        let whole = options.from.mode == Mode::Json;
+        let framing = if whole && options.from != options.to {
+            Framing::Values { finder: Values::default(), buffer: Vec::new() }
+        } else {
+            Framing::Lines(Lines::new(options.max_line))
+        };
+        let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
+        let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
+        let style = style(&options);
+        let encoder = Encoder::new(options.to.dialect, style);
+        let core = Core {
+            identity: options.from == options.to,
+            decoder: Decoder::new(options.from.dialect),
+            assembler: assembler(&options, &encoder, 0),
+            encoder,
+            session: String::new(),
+            out: Out::new(trace.clone()),
+            trace,
+            ledger,
+            arena: Bump::new(),
+            line: 0,
+            damage: Vec::new(),
+            damaged: 0,
+            dropped: 0,
+            options,
+        };
+        Self { framing, core, stopped: false }
+    }
+
+    /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
+    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
+        if self.stopped {
+            return;
+        }
+        let Self { framing, core, stopped } = self;
+        core.out.swap(out);
+        match framing {
+            Framing::Lines(lines) => lines.feed(input, |line| {
+                *stopped = !core.line(line);
+                !*stopped
+            }),
+            Framing::Values { finder, buffer } => {
+                buffer.extend_from_slice(input);
+                while let Some(end) = finder.end(buffer) {
+                    let rest = buffer.split_off(end);
+                    let value = std::mem::replace(buffer, rest);
+                    *stopped = !core.value(&value);
+                    if *stopped {
+                        break;
+                    }
+                }
+            }
+        }
+        core.out.swap(out);
+    }
+
+    /// The input is over: appends what was still held.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let Self { framing, core, stopped } = self;
+        core.out.swap(out);
+        if !*stopped {
+            match framing {
+                Framing::Lines(lines) => lines.finish(|line| {
+                    *stopped = !core.line(line);
+                    !*stopped
+                }),
+                Framing::Values { buffer, .. } => {
+                    let value = std::mem::take(buffer);
+                    *stopped = !value.is_empty() && !core.value(&value);
+                }
+            }
+        }
+        core.finish();
+        core.out.swap(out);
+    }
+
+    /// Whether `strict` has ended the run; the last [`Damage`] says why.
+    pub const fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Takes the damage found since the last call.
+    pub fn take_damage(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.core.damage)
+    }
+
+    /// How many damaged lines or parts there were.
+    pub const fn damaged(&self) -> u64 {
+        self.core.damaged
+    }
+
+    /// How many lines the target has no place for at all. Counted without a ledger too.
+    pub const fn dropped(&self) -> u64 {
+        self.core.dropped
+    }
+
+    /// How many lines were read.
+    pub const fn lines(&self) -> u64 {
+        self.core.line
+    }
+
+    /// How many of the [`Options::prompts`] have been used up.
+    pub const fn prompts_used(&self) -> usize {
+        self.core.assembler.prompts_used()
+    }
+
+    /// Takes the finished entries of the ledger, as JSON lines.
+    pub fn take_ledger(&mut self) -> String {
+        self.core.ledger.as_mut().map(Ledger::take).unwrap_or_default()
+    }
+}
+
+fn style(options: &Options) -> Style {
+    Style {
+        mode: options.to.mode,
+        source: options.from.dialect,
+        partial: options.partial,
+        native_tools: options.tools == ToolNames::Native,
+        old_text: options.old_text,
+        verbose: options.verbose,
+    }
+}
+
+fn assembler(options: &Options, encoder: &Encoder, prompts_used: usize) -> Assembler {
+    let identity = options.from == options.to;
+    let (from, to) = (options.from.dialect, options.to.dialect);
+    let native = options.tools == ToolNames::Native && from != to && to != Dialect::Agentglot;
+    let escape = |text: &String| {
+        let mut body = String::new();
+        crate::json::Str::escape(text, &mut body);
+        body
+    };
+    let duties = Duties {
+        tools: native.then_some(Translate { from, to }),
+        repair: options.repair,
+        watch: identity,
+        prompts: options.prompts.iter().map(escape).collect(),
+    };
+    let want = if identity { Want::AS_IS } else { encoder.want() };
+    let mut assembler = Assembler::new(from, want, duties);
+    assembler.skip_prompts(prompts_used);
+    assembler
+}
+
+impl Core {
+    /// Handles one line; returns whether to go on.
+    fn line(&mut self, line: Line<'_>) -> bool {
+        self.line += 1;
+        let bytes = match line {
+            Line::Whole(bytes) => bytes,
+            Line::Oversize { bytes, hash } => {
+                let reason = format!("a line of {bytes} bytes is over the limit of {} (fingerprint {hash:016x}); it was left out", self.options.max_line);
+                return self.damage(0, reason);
+            }
+        };
+        let go_on = self.text(bytes, bytes.ends_with(b"\n"));
+        if self.identity {
+            self.out.bytes(bytes);
+        }
+        go_on
+    }
+
+    /// Handles one value of a `json` format: an array is the list of its elements, each a message of its own.
+    fn value(&mut self, bytes: &[u8]) -> bool {
+        let text = bytes.trim_ascii();
+        if text.first() != Some(&b'[') {
+            self.line += 1;
+            return self.text(text, true);
+        }
+        self.line += 1;
+        let Ok(text) = std::str::from_utf8(text) else { return self.text(text, true) };
+        let mut at = Cursor::new(text);
+        let Ok(mut array) = at.array() else { return self.text(text.as_bytes(), true) };
+        loop {
+            match array.more(&mut at) {
+                Ok(true) => {}
+                Ok(false) => return true,
+                Err(error) => return self.damage(error.at, error.why.to_string()),
+            }
+            match at.skip() {
+                Ok(element) => {
+                    if !self.text(element.as_str().as_bytes(), true) {
+                        return false;
+                    }
+                }
+                Err(error) => return self.damage(error.at, error.why.to_string()),
+            }
+        }
+    }
+
+    fn text(&mut self, bytes: &[u8], ended: bool) -> bool {
+        let bytes = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let text = match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => {
+                let at = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+                return self.damage(at, "invalid UTF-8".to_owned());
+            }
+        };
+        let mut rest = text.trim_ascii_start();
+        let mut go_on = true;
+        while !rest.is_empty() && go_on {
+            let from = text.len() - rest.len();
+            match self.decode(rest) {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(error) => {
+                    let cut = if ended { "" } else { "; the log ends in the middle of this line" };
+                    return self.damage(from + error.at, format!("{}{cut}", error.why));
+                }
+            }
+            if self.options.strict && !self.damage.is_empty() {
+                go_on = false;
+            }
+        }
+        go_on
+    }
+
+    /// Decodes what stands at the beginning of `text`, and passes it all the way on.
+    fn decode(&mut self, text: &str) -> Result<usize, Error> {
+        if let Some(trace) = &self.trace {
+            trace.begin(text);
+        }
+        let before = self.out.len();
+        let mut pipe = Pipe {
+            options: &self.options,
+            identity: self.identity,
+            assembler: &mut self.assembler,
+            session: &mut self.session,
+            down: Down { encoder: &mut self.encoder, out: &mut self.out, cx: Cx { arena: &self.arena, trace: self.trace.as_deref() } },
+            ledger: self.ledger.as_mut(),
+            line: self.line,
+            objection: None,
+            events: 0,
+        };
+        let cx = pipe.down.cx;
+        let used = self.decoder.line(text, &cx, &mut pipe);
+        let (objection, events) = (pipe.objection.take(), pipe.events);
+        let used = match used {
+            Ok(used) => used,
+            Err(error) => {
+                self.arena.reset();
+                return Err(error);
+            }
+        };
+        if self.options.validate {
+            if let Err(error) = Cursor::new(text).raw().map(|_| ()).or_else(|e| if text.starts_with(['{', '[']) { Err(e) } else { Ok(()) }) {
+                self.damage(error.at, format!("{} (in a part that does not go over)", error.why));
+            }
+        }
+        let wrote = self.out.len() > before;
+        if !wrote && events > 0 && !self.identity {
+            self.dropped += 1;
+        }
+        if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
+            let value = &text[..used.min(text.len())];
+            ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
+        }
+        if let Some(reason) = objection {
+            self.damage.push(Damage { line: self.line, byte: 1, reason });
+            self.damaged += 1;
+        }
+        self.arena.reset();
+        Ok(used)
+    }
+
+    fn damage(&mut self, at: usize, reason: String) -> bool {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add(self.line, [Finding::new(Fate::Damaged, "", &reason)]);
+        }
+        self.damage.push(Damage { line: self.line, byte: at as u64 + 1, reason });
+        self.damaged += 1;
+        !self.options.strict
+    }
+
+    fn finish(&mut self) {
+        let mut pipe = Pipe {
+            options: &self.options,
+            identity: self.identity,
+            assembler: &mut self.assembler,
+            session: &mut self.session,
+            down: Down { encoder: &mut self.encoder, out: &mut self.out, cx: Cx { arena: &self.arena, trace: self.trace.as_deref() } },
+            ledger: self.ledger.as_mut(),
+            line: self.line,
+            objection: None,
+            events: 0,
+        };
+        let cx = pipe.down.cx;
+        self.decoder.finish(&cx, &mut pipe);
+        pipe.end_session();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.close();
+        }
+        self.arena.reset();
+    }
+}
+
+/// What a decoder talks to: the assembler, and a new encoder for each session.
+struct Pipe<'d, 'a> {
+    options: &'d Options,
+    identity: bool,
+    assembler: &'d mut Assembler,
+    session: &'d mut String,
+    down: Down<'d, 'a>,
+    ledger: Option<&'d mut Ledger>,
+    line: u64,
+    /// The first thing that `strict` objects to.
+    objection: Option<String>,
+    events: u32,
+}
+
+impl Pipe<'_, '_> {
+    /// Ends the session: everything that is held goes out, and nothing is left of it.
+    fn end_session(&mut self) {
+        self.assembler.finish(&mut self.down);
+        if !self.identity {
+            self.down.encoder.finish(self.down.out);
+        }
+        if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
+            ledger.add(self.line, trace.take_findings());
+        }
+    }
+
+    #[cold]
+    fn next_session(&mut self, id: &str) {
+        if !self.session.is_empty() {
+            self.end_session();
+            if let Some(ledger) = self.ledger.as_deref_mut() {
+                ledger.close();
+            }
+            let used = self.assembler.prompts_used();
+            *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options));
+            *self.assembler = assembler(self.options, self.down.encoder, used);
+        }
+        id.clone_into(self.session);
+    }
+
+    fn object(&mut self, fields: crate::event::Fields<'_>, what: impl FnOnce() -> Option<String>) {
+        if self.objection.is_none() {
+            self.objection = what().or_else(|| fields.iter().find(|f| !f.known).map(|f| format!("unknown field {:?}", f.key.unescape())));
+        }
+    }
+}
+
+impl<'a> Sink<'a> for Pipe<'_, 'a> {
+    #[inline]
+    fn event(&mut self, event: &Event<'a>) {
+        self.events += 1;
+        if let Some(id) = event.origin.session {
+            if id.as_escaped() != self.session.as_str() && !id.is_empty() {
+                self.next_session(id.as_escaped());
+            }
+            // The session's id is in the output, wherever the target says it.
+            self.down.out.used(id.as_escaped());
+        }
+        if self.options.strict {
+            self.object(event.fields, || matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned()));
+        }
+        self.assembler.event(event, &mut self.down);
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        self.events += 1;
+        if self.options.strict {
+            self.object(input.fields, || matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned()));
+        }
+        self.assembler.input(input, &mut self.down);
+    }
+}
+
+/// Entries of a ledger, for those who want to look at them rather than to store them.
+pub type LedgerEntry = Entry;

@@ -1,0 +1,1 @@
+//! Which dialect a log is written in.

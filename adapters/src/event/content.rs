@@ -1,0 +1,85 @@
+use super::{Fields, ToolCall};
+use crate::json::{Raw, Str};
+
+/// Content that is either one text or a list of blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Content<'a> {
+    /// One text.
+    Text(Str<'a>),
+    /// Blocks in order.
+    Blocks(&'a [Block<'a>]),
+}
+
+/// One whole piece of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Block<'a> {
+    /// Text that the user sees.
+    Text {
+        /// The text.
+        text: Str<'a>,
+        /// Other members of the block (`citations`, `annotations`).
+        fields: Fields<'a>,
+    },
+    /// What the model thought.
+    Thinking(Thinking<'a>),
+    /// Thought that only the model's vendor can read: Anthropic `redacted_thinking`.
+    Redacted {
+        /// The opaque text; must go back byte for byte.
+        data: Str<'a>,
+        /// Other members of the block.
+        fields: Fields<'a>,
+    },
+    /// The model calls a tool.
+    Call(ToolCall<'a>),
+    /// An image or a document.
+    Media(Media<'a>),
+    /// A kind of block that has no meaning here (server tools, search results …), as written.
+    Other {
+        /// Its `type`; empty when it has none.
+        kind: Str<'a>,
+        /// The whole block.
+        raw: Raw<'a>,
+    },
+}
+
+/// A thought.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Thinking<'a> {
+    /// The thought, or its summary. May be empty when only the signature is given.
+    pub text: Str<'a>,
+    /// Claude: the vendor's seal, which must go back byte for byte. Qwen Code writes the thought's *subject* here; its
+    /// decoder puts that in `subject`.
+    pub signature: Option<Str<'a>>,
+    /// A headline: the RFC's `x-qwen-thought.subject`, Qwen Code's `signature`.
+    pub subject: Option<Str<'a>>,
+    /// Other members of the block.
+    pub fields: Fields<'a>,
+}
+
+/// An image, a document or a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Media<'a> {
+    /// Its `type` on the wire (`image`, `document`, `file_data` …).
+    pub kind: Str<'a>,
+    /// The whole block as written.
+    pub raw: Raw<'a>,
+}
+
+impl<'a> Content<'a> {
+    /// The texts of the content one after the other, without anything between them; other blocks are left out.
+    pub fn texts(self) -> impl Iterator<Item = Str<'a>> {
+        let (one, blocks) = match self {
+            Self::Text(text) => (Some(text), &[][..]),
+            Self::Blocks(blocks) => (None, blocks),
+        };
+        one.into_iter().chain(blocks.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(*text),
+            _ => None,
+        }))
+    }
+
+    /// Whether there is any block that is not text.
+    pub fn has_other_than_text(self) -> bool {
+        matches!(self, Self::Blocks(blocks) if blocks.iter().any(|b| !matches!(b, Block::Text { .. })))
+    }
+}

@@ -1,0 +1,118 @@
+//! The canonical model: what an agent says ([`Event`]) and what a host says ([`Input`]), whatever the dialect.
+//!
+//! A decoder turns each line into one event (rarely several); an encoder turns events into lines. Everything borrows
+//! from the line it came from or from the arena of that line, so an event lives only while its line is handled.
+//!
+//! * Deltas and snapshots are different events. A source may give deltas ([`Kind::BlockStart`], [`Kind::Delta`],
+//!   [`Kind::BlockStop`]), snapshots ([`Kind::Reply`]) or both. The assembler ([`crate::assemble`]) supplies what a
+//!   target wants and the source lacks.
+//! * What only one dialect knows rides in [`Event::fields`], named as on the wire; each dialect lists the names it knows
+//!   (`known`), the rest is unknown but kept.
+//! * Absent is absent: an `Option` that is `None` was not there.
+
+mod content;
+mod control;
+mod field;
+mod input;
+mod ledger;
+mod origin;
+mod outcome;
+mod reply;
+mod session;
+mod side;
+mod tool;
+mod usage;
+
+pub use content::{Block, Content, Media, Thinking};
+pub use control::{ControlKind, Permission, Request, Response, Withdraw};
+pub use field::{At, Field, Fields};
+pub use input::{ChatRequest, HintRequest, Input, InputKind, InputOrigin, Side};
+pub use ledger::{Entry, Fate, Finding};
+pub use origin::{Agent, Origin, Time};
+pub use outcome::{Fatal, Limit, Outcome, OutcomeKind, Place};
+pub use reply::{BlockHead, BlockStart, BlockStop, Delta, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind};
+pub use session::{Notice, Prompt, PromptSource, Session, Topic};
+pub use side::{CancelResult, CommandResult, Heartbeat, HintResult, Terminal};
+pub use tool::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolProgress, ToolResult};
+pub use usage::{Count, Provenance, Scope, Usage};
+
+/// One thing that the agent says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// Which session, turn and (sub)agent it belongs to, and when.
+    pub origin: Origin<'a>,
+    /// What is said.
+    pub kind: Kind<'a>,
+    /// Members of the line that have no place in the model: those the dialect names, and those nobody knows.
+    pub fields: Fields<'a>,
+}
+
+impl<'a> Event<'a> {
+    /// An event without fields of its own.
+    pub const fn new(origin: Origin<'a>, kind: Kind<'a>) -> Self {
+        Self { origin, kind, fields: &[] }
+    }
+}
+
+/// What an agent can say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind<'a> {
+    /// The session's facts: Claude and Cursor `system/init`, the RFC's receipt, Tricode's `Session ID:` line.
+    Session(&'a Session<'a>),
+    /// Something about the session that is no part of the conversation: Claude `system/*`, `rate_limit_event` and the
+    /// like, the RFC's `x-qwen-session-event`, Cursor's `connection`, `retry` and `interaction_query`, Tricode's `reminder`.
+    Notice(&'a Notice<'a>),
+    /// Text in the user's role that the agent shows: Cursor's echo of the prompt, Claude's replays and synthetic
+    /// messages, a subagent's prompt.
+    Prompt(&'a Prompt<'a>),
+    /// A model call begins: Anthropic `message_start`, the role chunk of a round, Tricode's `round`.
+    RoundStart(RoundStart<'a>),
+    /// A block begins (deltas).
+    BlockStart(BlockStart<'a>),
+    /// A piece of a block.
+    Delta(Delta<'a>),
+    /// A block is complete (deltas).
+    BlockStop(BlockStop),
+    /// Why the reply stopped and what it cost: Anthropic `message_delta`.
+    RoundStop(RoundStop<'a>),
+    /// A model call is over: Anthropic `message_stop`, a chunk with a `finish_reason`.
+    RoundEnd(RoundEnd<'a>),
+    /// Whole blocks of a reply (a snapshot).
+    Reply(&'a Reply<'a>),
+    /// The result of a tool call.
+    ToolResult(&'a ToolResult<'a>),
+    /// A tool call is on its way: `tool_progress`, an `x-qwen-tool-display` that is not final, Cursor's `tool_call/progress`.
+    ToolProgress(&'a ToolProgress<'a>),
+    /// Output for a terminal: the RFC's `x-qwen-terminal` and `x-qwen-ansi`.
+    Terminal(&'a Terminal<'a>),
+    /// The agent asks its host: `control_request` on stdout.
+    Request(&'a Request<'a>),
+    /// The agent answers its host: `control_response` on stdout.
+    Response(&'a Response<'a>),
+    /// The agent takes a question back: `control_cancel_request`.
+    Withdraw(Withdraw<'a>),
+    /// The outcome of a slash or `@` command: the RFC's `result/command`.
+    Command(&'a CommandResult<'a>),
+    /// Suggestions while the user types: the RFC's `result/command_hint`.
+    Hint(&'a HintResult<'a>),
+    /// A sign of life: the RFC's `result/heartbeat`.
+    Heartbeat(Heartbeat<'a>),
+    /// The answer to a cancel: the RFC's `result/cancel`.
+    CancelResult(CancelResult<'a>),
+    /// How the turn ended. Exactly one a turn.
+    Outcome(&'a Outcome<'a>),
+    /// The program itself ends with an error: the RFC's bare error object, Tricode's plain error lines.
+    Fatal(&'a Fatal<'a>),
+    /// Text that is no JSON: log lines, prompts for a terminal. Holds the text as it stands.
+    Noise(&'a str),
+    /// A line that is JSON but of no type that the dialect knows. Holds the line.
+    Unknown(crate::json::Raw<'a>),
+}
+
+/// Takes what a decoder finds.
+pub trait Sink<'a> {
+    /// The agent said something.
+    fn event(&mut self, event: &Event<'a>);
+    /// The host said something (logs of the host's side).
+    fn input(&mut self, input: &Input<'a>);
+}

@@ -1,0 +1,111 @@
+use crate::json::{Raw, Str};
+
+/// Where an event belongs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Origin<'a> {
+    /// The session's id: `session_id` (Claude, Qwen Code, Cursor, RFC side lines), `chatcmpl-<id>` (RFC), `Session ID: <id>` (Tricode).
+    pub session: Option<Str<'a>>,
+    /// The id of the line itself: `uuid` (Claude, Qwen Code).
+    pub id: Option<Str<'a>>,
+    /// The tool call whose subagent speaks: `parent_tool_use_id` when it is not null. `None` is the main thread.
+    pub parent: Option<Str<'a>>,
+    /// The subagent that speaks, where the line names it (Claude).
+    pub agent: Option<&'a Agent<'a>>,
+    /// The turn: the RFC's `prompt_id`.
+    pub turn: Option<Str<'a>>,
+    /// When it was said.
+    pub time: Option<Time<'a>>,
+}
+
+/// A subagent as Claude's `assistant` and `user` lines name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Agent<'a> {
+    /// `agent_id`.
+    pub id: Option<Str<'a>>,
+    /// `subagent_type`: the name of its definition.
+    pub name: Option<Str<'a>>,
+    /// `task_description`: what it was asked to do, in a few words.
+    pub task: Option<Str<'a>>,
+}
+
+/// A point in time as the line spells it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Time<'a> {
+    /// ISO 8601 in UTC: Claude's `timestamp`.
+    Iso(Str<'a>),
+    /// Milliseconds since 1970: Cursor's `timestamp_ms`, the RFC's annotation `timestamp`.
+    Millis(Raw<'a>),
+    /// Seconds since 1970: the RFC's `created`. 0 stands for "not known".
+    Seconds(Raw<'a>),
+}
+
+impl<'a> Time<'a> {
+    /// Milliseconds since 1970; `None` when the text is no time, or is the RFC's 0.
+    pub fn millis(self) -> Option<i64> {
+        match self {
+            Self::Iso(text) => iso_millis(text.as_escaped()),
+            Self::Millis(n) => n.i64(),
+            Self::Seconds(n) => n.i64().filter(|&s| s != 0).and_then(|s| s.checked_mul(1000)),
+        }
+    }
+
+    /// The part of the line that says it.
+    pub const fn source(self) -> &'a str {
+        match self {
+            Self::Iso(text) => text.as_escaped(),
+            Self::Millis(n) | Self::Seconds(n) => n.as_str(),
+        }
+    }
+}
+
+/// `2026-11-21T06:00:19.149Z` (fraction of any length or none, `Z` or an offset) as milliseconds since 1970.
+fn iso_millis(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| -> Option<i64> {
+        let digits = text.get(from..to)?;
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+    };
+    let at = |i: usize, wanted: &[u8]| text.as_bytes().get(i).is_some_and(|b| wanted.contains(b));
+    if !(at(4, b"-") && at(7, b"-") && at(10, b"T ") && at(13, b":") && at(16, b":")) {
+        return None;
+    }
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let rest = text.get(19..)?;
+    let fraction = rest.strip_prefix('.').map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
+    let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    let zone = &rest[if fraction.is_empty() { 0 } else { fraction.len() + 1 }..];
+    let offset = match zone.as_bytes() {
+        b"" | b"Z" => 0,
+        [sign @ (b'+' | b'-'), ..] => {
+            let hours: i64 = zone.get(1..3)?.parse().ok()?;
+            let minutes: i64 = zone.get(3..).map(|m| m.trim_start_matches(':')).filter(|m| !m.is_empty()).map_or(Some(0), |m| m.parse().ok())?;
+            (hours * 60 + minutes) * if *sign == b'-' { -1 } else { 1 }
+        }
+        _ => return None,
+    };
+    // Days from 1970-01-01 in the proleptic Gregorian calendar; years begin in March so that the leap day comes last.
+    let y = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + day_of_year - 719_468;
+    Some((((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        let iso = |s: &'static str| Time::Iso(Str::trusted(s)).millis();
+        assert_eq!(iso("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(iso("2026-11-21T06:00:19.149Z"), Some(1_795_240_819_149));
+        assert_eq!(iso("2000-02-29T23:59:59.5+01:30"), Some(951_863_399_500));
+        assert_eq!(iso("2026-13-01T00:00:00Z"), None);
+        assert_eq!(iso("yesterday"), None);
+        assert_eq!(Time::Seconds(Raw::trusted("0")).millis(), None);
+        assert_eq!(Time::Seconds(Raw::trusted("1739430000")).millis(), Some(1_739_430_000_000));
+    }
+}

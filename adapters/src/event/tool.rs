@@ -1,0 +1,126 @@
+use super::{Content, Fields};
+use crate::json::{Raw, Str};
+
+/// The model calls a tool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolCall<'a> {
+    /// The call's id. Tricode has none: its decoder makes `call_1`, `call_2` …
+    pub id: Str<'a>,
+    /// The tool's name in the source dialect (Cursor: the key, `readToolCall`, or a `function`'s name).
+    pub name: Str<'a>,
+    /// What the tool does, if it is known.
+    pub kind: ToolKind,
+    /// The arguments: a JSON object as a rule, but whatever the source wrote.
+    pub input: Raw<'a>,
+    /// Other members of the call.
+    pub fields: Fields<'a>,
+}
+
+/// What a tool does, whatever it is called. The names are in `tools/` (and in docs/tools.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ToolKind {
+    /// Read a file.
+    Read,
+    /// Write a whole file, new or not.
+    Write,
+    /// Replace a text in a file.
+    Edit,
+    /// Several replacements in one file.
+    MultiEdit,
+    /// Run a shell command.
+    Shell,
+    /// Search in files.
+    Grep,
+    /// Find files by name.
+    Glob,
+    /// List a directory.
+    List,
+    /// Delete a file or folder.
+    Delete,
+    /// Make a directory.
+    Mkdir,
+    /// Keep a list of things to do, or a plan.
+    Todo,
+    /// Hand a task to a subagent.
+    Subagent,
+    /// Fetch a page.
+    Fetch,
+    /// Search the web.
+    WebSearch,
+    /// A tool of an MCP server.
+    Mcp,
+    /// Ask the user.
+    Ask,
+    /// Show a plan and ask to leave plan mode.
+    ExitPlan,
+    /// Not known.
+    #[default]
+    Other,
+}
+
+/// What came of a tool call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolResult<'a> {
+    /// The call's id.
+    pub call: Str<'a>,
+    /// The tool's name, where the result repeats it (Tricode, Cursor).
+    pub name: Option<Str<'a>>,
+    /// How it went.
+    pub status: ResultStatus,
+    /// What the model sees.
+    pub content: Content<'a>,
+    /// Claude's `is_error` as written; Claude leaves it out for some tools that succeed.
+    pub is_error: Option<bool>,
+    /// The result in a structured form, where the dialect has one.
+    pub detail: Option<Detail<'a>>,
+    /// Other members of the result block.
+    pub fields: Fields<'a>,
+    /// The call that it answers. Decoders leave it out; the assembler puts it in where it knows the call.
+    pub of: Option<ToolCall<'a>>,
+}
+
+/// How a tool call went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultStatus {
+    /// It ran and succeeded.
+    Success,
+    /// It ran and failed, or could not run.
+    Error,
+    /// It was not allowed to run.
+    Denied,
+    /// It was interrupted.
+    Canceled,
+}
+
+/// A result in the structured form of its dialect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Detail<'a> {
+    /// Whose form it is.
+    pub shape: DetailShape,
+    /// The value as written.
+    pub raw: Raw<'a>,
+}
+
+/// Whose structured form a result has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetailShape {
+    /// Claude's `tool_use_result`: an object by tool, a text `Error: …`, or blocks.
+    Claude,
+    /// Cursor's `result`: `{"success":{…}}`, `{"failure":{…}}`, `{"rejected":{…}}` …
+    Cursor,
+    /// The RFC's `result_display`: `{"kind":"string|file_diff|todo_list|plan_summary|task_execution",…}`.
+    Qwen,
+}
+
+/// A tool call is on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolProgress<'a> {
+    /// The call's id.
+    pub call: Str<'a>,
+    /// The RFC's `status`: `pending`, `executing`, `confirming`.
+    pub status: Option<Str<'a>>,
+    /// What there is to see so far (text, or a structured form).
+    pub content: Option<Raw<'a>>,
+    /// What the user is asked to confirm: the RFC's `confirmation`.
+    pub confirmation: Option<Raw<'a>>,
+}

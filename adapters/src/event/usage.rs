@@ -1,0 +1,117 @@
+use crate::json::Raw;
+
+/// Tokens used. Each number is what the source said or what was worked out from it; absent is absent, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage<'a> {
+    /// Tokens sent to the model. See [`Self::inclusive`].
+    pub input: Option<Count<'a>>,
+    /// Tokens that the model wrote.
+    pub output: Option<Count<'a>>,
+    /// Tokens read from the prompt cache.
+    pub cache_read: Option<Count<'a>>,
+    /// Tokens written to the prompt cache.
+    pub cache_write: Option<Count<'a>>,
+    /// The source's own total.
+    pub total: Option<Count<'a>>,
+    /// Whether `input` counts cache reads and writes too: yes for OpenAI's `prompt_tokens` and Qwen Code's `input_tokens`,
+    /// no for Claude's `input_tokens` and Cursor's `inputTokens`.
+    pub inclusive: bool,
+    /// What the numbers cover.
+    pub scope: Scope,
+    /// Whether the source said them.
+    pub provenance: Provenance,
+    /// The whole object as written, with the details that only its dialect has (service tier, cache lifetimes …).
+    pub raw: Option<Raw<'a>>,
+}
+
+/// A number of tokens (or turns, or milliseconds), and the part of the line that says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count<'a> {
+    /// The number.
+    pub value: u64,
+    /// The digits in the source line; empty when the number was worked out.
+    pub source: &'a str,
+}
+
+/// What a usage covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// One model call.
+    #[default]
+    Round,
+    /// One turn: Claude's and Cursor's `result.usage`, the RFC's summary.
+    Turn,
+    /// All turns so far: Qwen Code's `result.usage`.
+    Session,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Provenance {
+    /// The source says it.
+    #[default]
+    Reported,
+    /// It was worked out from what the source says (sums, differences).
+    Derived,
+}
+
+impl<'a> Count<'a> {
+    /// Reads a whole number that is not negative; `None` for anything else.
+    pub fn read(raw: Raw<'a>) -> Option<Self> {
+        raw.u64().map(|value| Self { value, source: raw.as_str() })
+    }
+
+    /// A number that was worked out.
+    pub const fn derived(value: u64) -> Self {
+        Self { value, source: "" }
+    }
+}
+
+impl Usage<'_> {
+    /// Tokens sent to the model with cache reads and writes counted in (OpenAI's `prompt_tokens`).
+    pub fn prompt_tokens(&self) -> Option<u64> {
+        let input = self.input?.value;
+        if self.inclusive {
+            return Some(input);
+        }
+        let cache = |c: Option<Count<'_>>| c.map_or(0, |c| c.value);
+        Some(input.saturating_add(cache(self.cache_read)).saturating_add(cache(self.cache_write)))
+    }
+
+    /// Tokens sent to the model without those that the cache answered or took (Claude's `input_tokens`).
+    pub fn fresh_tokens(&self) -> Option<u64> {
+        let input = self.input?.value;
+        if !self.inclusive {
+            return Some(input);
+        }
+        let cache = |c: Option<Count<'_>>| c.map_or(0, |c| c.value);
+        Some(input.saturating_sub(cache(self.cache_read)).saturating_sub(cache(self.cache_write)))
+    }
+
+    /// The slices of the source line that its numbers stand in.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        [self.input, self.output, self.cache_read, self.cache_write, self.total].into_iter().flatten().map(|c| c.source)
+    }
+
+    /// Whether every number is absent or zero: Qwen Code writes such an object on all but the last piece of a reply, where
+    /// it means "absent".
+    pub fn is_blank(&self) -> bool {
+        [self.input, self.output, self.cache_read, self.cache_write, self.total].into_iter().flatten().all(|c| c.value == 0)
+    }
+
+    /// The same numbers without any tie to a source line.
+    pub fn detached(&self) -> Usage<'static> {
+        let free = |c: Option<Count<'_>>| c.map(|c| Count::derived(c.value));
+        Usage {
+            input: free(self.input),
+            output: free(self.output),
+            cache_read: free(self.cache_read),
+            cache_write: free(self.cache_write),
+            total: free(self.total),
+            inclusive: self.inclusive,
+            scope: self.scope,
+            provenance: self.provenance,
+            raw: None,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! One walk over a line, in the order in which it was written.
+
+use super::depth::Depth;
+use super::raw::{Raw, Shape};
+use super::scan;
+use super::string::Str;
+use super::{Error, Why};
+
+/// A place in a text that holds JSON. Reading moves it forward.
+///
+/// ```
+/// use agentglot_adapters::json::Cursor;
+/// let mut at = Cursor::new(r#"{"type":"result","n":[1,2]}"#);
+/// let mut object = at.object().unwrap();
+/// while let Some(key) = object.key(&mut at).unwrap() {
+///     match key.as_escaped() {
+///         "type" => assert_eq!(at.string().unwrap().as_escaped(), "result"),
+///         _ => assert_eq!(at.skip().unwrap().as_str(), "[1,2]"),
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// An object that is being walked; ask it for its next key, then take or skip the value.
+#[derive(Debug)]
+pub struct Object {
+    first: bool,
+}
+
+/// An array that is being walked; ask it whether there is another element, then take or skip it.
+#[derive(Debug)]
+pub struct Array {
+    first: bool,
+}
+
+impl Object {
+    /// The next key, or `None` behind the closing bracket. The value of the key before must have been read.
+    #[inline]
+    pub fn key<'a>(&mut self, at: &mut Cursor<'a>) -> Result<Option<Str<'a>>, Error> {
+        match at.peek() {
+            Some(b'}') => {
+                at.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !self.first => {
+                at.at += 1;
+                if at.peek() != Some(b'"') {
+                    return Err(at.wrong());
+                }
+            }
+            Some(b'"') if self.first => {}
+            _ => return Err(at.wrong()),
+        }
+        self.first = false;
+        let key = at.string()?;
+        at.expect(b':')?;
+        Ok(Some(key))
+    }
+}
+
+impl Array {
+    /// Whether another element follows; `false` behind the closing bracket.
+    #[inline]
+    pub fn more(&mut self, at: &mut Cursor<'_>) -> Result<bool, Error> {
+        match at.peek() {
+            Some(b']') => {
+                at.at += 1;
+                return Ok(false);
+            }
+            Some(b',') if !self.first => at.at += 1,
+            Some(_) if self.first => {}
+            _ => return Err(at.wrong()),
+        }
+        self.first = false;
+        Ok(true)
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning of `text`.
+    #[inline]
+    pub const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Byte offset from the beginning of the text.
+    #[inline]
+    pub const fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What has not been read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// The next byte that is not white space, without moving past it.
+    #[inline]
+    pub fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// The shape of the next value, without reading it.
+    #[inline]
+    pub fn shape(&mut self) -> Result<Shape, Error> {
+        Shape::of(self.peek()).ok_or_else(|| self.wrong())
+    }
+
+    /// Opens an object.
+    #[inline]
+    pub fn object(&mut self) -> Result<Object, Error> {
+        self.open(b'{')?;
+        Ok(Object { first: true })
+    }
+
+    /// Opens an array.
+    #[inline]
+    pub fn array(&mut self) -> Result<Array, Error> {
+        self.open(b'[')?;
+        Ok(Array { first: true })
+    }
+
+    /// Reads a string and checks it in full.
+    #[inline]
+    pub fn string(&mut self) -> Result<Str<'a>, Error> {
+        self.open(b'"')?;
+        let begin = self.at;
+        let end = self.string_end(true)?;
+        Ok(Str::checked(&self.text[begin..end]))
+    }
+
+    /// Reads a string; `None` for `null`.
+    #[inline]
+    pub fn string_or_null(&mut self) -> Result<Option<Str<'a>>, Error> {
+        if self.peek() == Some(b'n') {
+            self.literal("null")?;
+            return Ok(None);
+        }
+        self.string().map(Some)
+    }
+
+    /// Reads `true` or `false`.
+    #[inline]
+    pub fn bool(&mut self) -> Result<bool, Error> {
+        match self.peek() {
+            Some(b't') => self.literal("true").map(|()| true),
+            Some(b'f') => self.literal("false").map(|()| false),
+            Some(_) => Err(self.error(Why::Type)),
+            None => Err(self.error(Why::CutOff)),
+        }
+    }
+
+    /// Reads any value and checks it in full.
+    #[inline]
+    pub fn raw(&mut self) -> Result<Raw<'a>, Error> {
+        self.peek();
+        let begin = self.at;
+        self.check()?;
+        Ok(Raw::checked(&self.text[begin..self.at]))
+    }
+
+    /// Passes over any value; checks only that its quotes and brackets match.
+    #[inline]
+    pub fn skip(&mut self) -> Result<Raw<'a>, Error> {
+        let first = self.peek();
+        let begin = self.at;
+        match first {
+            Some(b'"') => {
+                self.at += 1;
+                self.string_end(false)?;
+            }
+            Some(b'{' | b'[') => self.skip_container()?,
+            Some(b't') => self.literal("true")?,
+            Some(b'f') => self.literal("false")?,
+            Some(b'n') => self.literal("null")?,
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => return Err(self.wrong()),
+        }
+        Ok(Raw::checked(&self.text[begin..self.at]))
+    }
+
+    /// An error at this place.
+    #[inline]
+    pub const fn error(&self, why: Why) -> Error {
+        Error { at: self.at, why }
+    }
+
+    /// Whether only white space is left.
+    #[inline]
+    pub fn at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    #[inline]
+    fn open(&mut self, byte: u8) -> Result<(), Error> {
+        match self.peek() {
+            Some(found) if found == byte => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(found) if Shape::of(Some(found)).is_some() => Err(self.error(Why::Type)),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<(), Error> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.wrong())
+    }
+
+    fn wrong(&mut self) -> Error {
+        let why = match self.peek() {
+            None => Why::CutOff,
+            Some(b'a'..=b'z' | b'A'..=b'Z') => Why::Literal,
+            Some(_) => Why::Syntax,
+        };
+        self.error(why)
+    }
+
+    #[inline]
+    fn literal(&mut self, word: &str) -> Result<(), Error> {
+        let rest = &self.text.as_bytes()[self.at..];
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
+        Err(self.error(if word.as_bytes().starts_with(rest) { Why::CutOff } else { Why::Literal }))
+    }
+
+    /// From behind the opening quote to behind the closing one; returns the index of the closing one.
+    #[inline(always)]
+    fn string_end(&mut self, full: bool) -> Result<usize, Error> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        loop {
+            at = scan::string_stop(bytes, at);
+            match bytes.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok(at);
+                }
+                Some(b'\\') if !full => at += 2,
+                Some(b'\\') => at = escape_end(bytes, at).map_err(|why| Error { at, why })?,
+                Some(_) if !full => at += 1,
+                Some(_) => return Err(Error { at, why: Why::Control }),
+                None => return Err(Error { at: bytes.len(), why: Why::CutOff }),
+            }
+        }
+    }
+
+    fn skip_container(&mut self) -> Result<(), Error> {
+        let bytes = self.text.as_bytes();
+        let mut depth = Depth::default();
+        loop {
+            let at = scan::structural(bytes, self.at);
+            self.at = at + 1;
+            match bytes.get(at) {
+                Some(b'"') => {
+                    self.string_end(false)?;
+                }
+                Some(&open @ (b'{' | b'[')) => depth.push(open == b'{'),
+                Some(&close) => {
+                    if depth.pop() != Some(close == b'}') {
+                        return Err(Error { at, why: Why::Bracket });
+                    }
+                    if depth.is_empty() {
+                        return Ok(());
+                    }
+                }
+                None => {
+                    self.at = bytes.len();
+                    return Err(Error { at: bytes.len(), why: Why::CutOff });
+                }
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<(), Error> {
+        let bytes = self.text.as_bytes();
+        let begin = self.at;
+        let end = super::number::end(bytes, begin).ok_or(Error { at: begin, why: Why::Number })?;
+        self.at = end;
+        Ok(())
+    }
+
+    fn scalar(&mut self) -> Result<(), Error> {
+        match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                self.string_end(true).map(|_| ())
+            }
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    /// Reads one value with everything checked.
+    fn check(&mut self) -> Result<(), Error> {
+        if !matches!(self.peek(), Some(b'{' | b'[')) {
+            return self.scalar();
+        }
+        let mut depth = Depth::default();
+        // `fresh`: directly behind an opening bracket, where a closing one may follow without a value.
+        let mut fresh = false;
+        loop {
+            // A value is due here, or (when fresh) the end of the innermost container.
+            match (self.peek(), depth.last()) {
+                (Some(b'}'), Some(true)) | (Some(b']'), Some(false)) if fresh => {
+                    self.at += 1;
+                    depth.pop();
+                }
+                (_, within) => {
+                    if within == Some(true) {
+                        if self.peek() != Some(b'"') {
+                            return Err(self.wrong());
+                        }
+                        self.at += 1;
+                        self.string_end(true)?;
+                        self.expect(b':')?;
+                    }
+                    if let Some(open @ (b'{' | b'[')) = self.peek() {
+                        self.at += 1;
+                        depth.push(open == b'{');
+                        fresh = true;
+                        continue;
+                    }
+                    self.scalar()?;
+                }
+            }
+            fresh = false;
+            // Behind a value: close what ends here, then a comma leads to the next value.
+            loop {
+                match (self.peek(), depth.last()) {
+                    (_, None) => return Ok(()),
+                    (Some(b','), _) => {
+                        self.at += 1;
+                        break;
+                    }
+                    (Some(b'}'), Some(true)) | (Some(b']'), Some(false)) => {
+                        self.at += 1;
+                        depth.pop();
+                    }
+                    (Some(b'}' | b']'), _) => return Err(self.error(Why::Bracket)),
+                    _ => return Err(self.wrong()),
+                }
+            }
+        }
+    }
+}
+
+/// Checks the escape that begins at `at`; returns the index behind it.
+#[inline]
+fn escape_end(bytes: &[u8], at: usize) -> Result<usize, Why> {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => match bytes.get(at + 2..at + 6) {
+            Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
+            Some(_) => Err(Why::Escape),
+            None => Err(Why::CutOff),
+        },
+        Some(_) => Err(Why::Escape),
+        None => Err(Why::CutOff),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str) -> Result<&str, Error> {
+        let mut at = Cursor::new(text);
+        let raw = at.raw()?;
+        if at.at_end() { Ok(raw.as_str()) } else { Err(at.error(Why::Syntax)) }
+    }
+
+    #[test]
+    fn accepts_what_json_accepts_and_nothing_else() {
+        for good in [
+            "0", "-0", "1.10", "1e400", "123456789012345678901234567890", "true", "null", "\"\\ud800x\"", "[]", "{}", "[[],{}]",
+            "{\"a\":[1,2,{\"b\":null}],\"a\":\"\"}", " [ 1 , 2 ] ", "\"\\u0041\\/\"",
+        ] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "", "01", "-", "1.", "1e", ".5", "tru", "nul", "nulll", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"a", "[", "[1", "[1,", "[1,]", "[,1]", "{",
+            "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1}", "{\"a\":1]", "]", "\"\u{1}\"", "[1 2]", "{\"a\" 1}", "NaN", "'a'", "+1",
+        ] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_needs_no_stack() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(check(&deep).is_ok());
+        assert!(Cursor::new(&deep).skip().is_ok());
+        let open = "{\"a\":".repeat(100_000);
+        assert_eq!(check(&open).unwrap_err().why, Why::CutOff);
+        assert_eq!(Cursor::new(&open).skip().unwrap_err().why, Why::CutOff);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        assert_eq!(check("{\"a\":tru}"), Err(Error { at: 5, why: Why::Literal }));
+        assert_eq!(check("{\"a\":\"b"), Err(Error { at: 7, why: Why::CutOff }));
+        assert_eq!(check("[1}"), Err(Error { at: 2, why: Why::Bracket }));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in "[\\[\\]{}:,\"\\\\ntrue0-9eE.+ \\-]{0,40}") {
+            let ours = check(&text).is_ok();
+            let theirs = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
+            prop_assert_eq!(ours, theirs, "{}", text);
+        }
+
+        #[test]
+        fn skip_takes_exactly_what_raw_takes(text in "[\\[\\]{}:,\"\\\\ntrue0-9 ]{0,40}") {
+            if let Ok(raw) = Cursor::new(&text).raw() {
+                prop_assert_eq!(Cursor::new(&text).skip().map(|s| s.as_str()), Ok(raw.as_str()));
+            }
+        }
+    }
+}

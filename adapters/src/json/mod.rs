@@ -1,0 +1,66 @@
+//! Raw JSON: values are walked over and moved as the bytes that were written, never rebuilt.
+//!
+//! Key order, number spelling, escapes, lone surrogates and duplicate keys survive because nothing here ever turns
+//! text into another form unless it is asked to. [`Cursor`] walks a line once, in order; [`Str`] is the body of a
+//! string with its escapes; [`Raw`] is any value as written; [`Out`] writes.
+//!
+//! Two degrees of checking: what a decoder takes with [`Cursor::string`] or [`Cursor::raw`] is checked in full (escapes,
+//! control characters, numbers, literals); what it passes over with [`Cursor::skip`] is checked for structure only
+//! (quotes and brackets match). UTF-8 is checked a line at a time before a cursor is made, so everything is `&str`.
+
+mod cursor;
+mod depth;
+mod number;
+mod out;
+mod raw;
+mod scan;
+mod string;
+
+pub use cursor::{Array, Cursor, Object};
+pub use number::python_float;
+pub use out::Out;
+pub use raw::{Raw, Shape};
+pub use string::Str;
+
+/// What is wrong with a piece of JSON, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{why} at byte {at}")]
+pub struct Error {
+    /// Byte offset from the beginning of the line, counted from 0.
+    pub at: usize,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// The ways in which JSON can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Why {
+    /// The text ends before the value does: a truncated line.
+    #[error("the value is cut off")]
+    CutOff,
+    /// A control character stands unescaped in a string.
+    #[error("control character in a string")]
+    Control,
+    /// A backslash is followed by something that JSON does not know.
+    #[error("bad escape in a string")]
+    Escape,
+    /// Something that begins like a number is none.
+    #[error("bad number")]
+    Number,
+    /// A bare word other than `true`, `false`, `null`.
+    #[error("bad literal")]
+    Literal,
+    /// A closing bracket does not match the one that was opened.
+    #[error("brackets do not match")]
+    Bracket,
+    /// A comma, colon, key or value was expected.
+    #[error("comma, colon, key or value expected")]
+    Syntax,
+    /// The value has another type than its place in the protocol asks for.
+    #[error("value of the wrong type")]
+    Type,
+    /// An object lacks a member that its place in the protocol asks for.
+    #[error("required member is missing")]
+    Missing,
+}

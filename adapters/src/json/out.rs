@@ -1,0 +1,245 @@
+//! The one output buffer, which also sees what goes over.
+
+use std::rc::Rc;
+
+use super::raw::Raw;
+use super::string::Str;
+use crate::trace::Trace;
+
+/// Where encoders write. Everything borrowed from the source line that is written here counts as carried over, which
+/// is how the ledger knows what was left behind; when nobody asked for a ledger this costs one branch.
+#[derive(Default, Debug)]
+pub struct Out {
+    buffer: Vec<u8>,
+    trace: Option<Rc<Trace>>,
+}
+
+impl Out {
+    /// An empty buffer; `trace` watches what is written.
+    pub const fn new(trace: Option<Rc<Trace>>) -> Self {
+        Self { buffer: Vec::new(), trace }
+    }
+
+    /// Writes protocol text: keys, brackets, constants.
+    #[inline(always)]
+    pub fn lit(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// Writes bytes that an encoder prepared earlier (a prefix rendered once).
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Writes a string with its quotes.
+    #[inline(always)]
+    pub fn str(&mut self, s: Str<'_>) {
+        self.buffer.push(b'"');
+        self.body(s);
+        self.buffer.push(b'"');
+    }
+
+    /// Writes a string without its quotes.
+    #[inline(always)]
+    pub fn body(&mut self, s: Str<'_>) {
+        self.used(s.as_escaped());
+        self.buffer.extend_from_slice(s.as_escaped().as_bytes());
+    }
+
+    /// Writes a string or `null`.
+    #[inline]
+    pub fn str_or_null(&mut self, s: Option<Str<'_>>) {
+        match s {
+            Some(s) => self.str(s),
+            None => self.lit("null"),
+        }
+    }
+
+    /// Writes a value that was checked in full when it was read ([`super::Cursor::raw`]).
+    #[inline]
+    pub fn raw(&mut self, value: Raw<'_>) {
+        self.used(value.as_str());
+        self.buffer.extend_from_slice(value.as_str().as_bytes());
+    }
+
+    /// Writes a value of which only the structure was checked when it was read ([`super::Cursor::skip`]). If it turns
+    /// out to be damaged, `null` is written in its place and the ledger is told.
+    pub fn unchecked(&mut self, value: Raw<'_>) {
+        match value.check() {
+            Ok(()) => self.raw(value),
+            Err(error) => {
+                if let Some(trace) = &self.trace {
+                    trace.damaged(value.as_str(), &error);
+                }
+                self.lit("null");
+            }
+        }
+    }
+
+    /// Writes plain text as a JSON string with its quotes.
+    pub fn text(&mut self, plain: &str) {
+        let mut body = String::with_capacity(plain.len() + 2);
+        Str::escape(plain, &mut body);
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(body.as_bytes());
+        self.buffer.push(b'"');
+    }
+
+    /// Writes a whole number.
+    pub fn number(&mut self, n: impl Into<i128>) {
+        let n: i128 = n.into();
+        let mut digits = [0u8; 40];
+        let mut at = digits.len();
+        let mut rest = n.unsigned_abs();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if n < 0 {
+            self.buffer.push(b'-');
+        }
+        self.buffer.extend_from_slice(&digits[at..]);
+    }
+
+    /// Writes the body of a JSON string that holds `json` as text: quotes and backslashes are escaped once more. Control
+    /// characters cannot stand inside `json`, except as white space between tokens, which is escaped as well.
+    pub fn json_in_string(&mut self, json: &str) {
+        self.used(json);
+        let bytes = json.as_bytes();
+        let mut from = 0;
+        loop {
+            let stop = super::scan::string_stop(bytes, from);
+            self.buffer.extend_from_slice(&bytes[from..stop]);
+            match bytes.get(stop) {
+                None => return,
+                Some(b'\n') => self.lit("\\n"),
+                Some(b'\r') => self.lit("\\r"),
+                Some(b'\t') => self.lit("\\t"),
+                Some(&byte) => self.buffer.extend_from_slice(&[b'\\', byte]),
+            }
+            from = stop + 1;
+        }
+    }
+
+    /// Tells the ledger that a part of the source line went over, or will, in another form than its own bytes (a
+    /// number summed up, a flag turned into a word, a text kept for later).
+    #[inline(always)]
+    pub fn used(&self, part: &str) {
+        if let Some(trace) = &self.trace {
+            trace.used(part);
+        }
+    }
+
+    /// [`Self::used`] for a value that may be absent.
+    #[inline]
+    pub fn used_raw(&self, part: Option<Raw<'_>>) {
+        if let Some(part) = part {
+            self.used(part.as_str());
+        }
+    }
+
+    /// Tells the ledger that the meaning of this event went over, though nothing of its text was written (yet).
+    #[inline]
+    pub fn carried(&self) {
+        if let Some(trace) = &self.trace {
+            trace.carried();
+        }
+    }
+
+    /// Tells the ledger that the whole event is already part of another one (deltas beside their snapshot).
+    #[inline]
+    pub fn merged(&self, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.merged(note);
+        }
+    }
+
+    /// Tells the ledger about a value in the output that the source did not have. `pointer` is that of the output line.
+    #[inline]
+    pub fn invented(&self, pointer: &'static str, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.note(crate::event::Fate::Invented, pointer, note);
+        }
+    }
+
+    /// Tells the ledger about a part that went over under another name or in another shape (tools).
+    #[inline]
+    pub fn renamed(&self, part: &str, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.renamed(part, note);
+        }
+    }
+
+    /// Tells the ledger something about this line that the calls above don't say. `pointer` is that of the source line.
+    #[inline]
+    pub fn note(&self, fate: crate::event::Fate, pointer: &str, note: &str) {
+        if let Some(trace) = &self.trace {
+            trace.note(fate, pointer, note);
+        }
+    }
+
+    /// Whether somebody keeps a ledger: only then is it worth working for one.
+    #[inline(always)]
+    pub const fn traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// How many bytes are in the buffer.
+    #[inline(always)]
+    pub const fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether the buffer is empty.
+    pub const fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// What was written.
+    pub fn written(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Exchanges the buffer for another one.
+    pub fn swap(&mut self, other: &mut Vec<u8>) {
+        std::mem::swap(&mut self.buffer, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_inside_a_string_reads_back_as_the_same_text() {
+        let json = "{\"a\": \"b\\n\\\"c\\\\\",\n\t\"d\":[]}";
+        let mut out = Out::default();
+        out.lit("\"");
+        out.json_in_string(json);
+        out.lit("\"");
+        assert_eq!(serde_json::from_slice::<String>(out.written()).unwrap(), json);
+    }
+
+    #[test]
+    fn numbers_of_all_sizes() {
+        let mut out = Out::default();
+        for n in [0i64, -1, i64::MIN, i64::MAX] {
+            out.number(n);
+            out.lit(" ");
+        }
+        assert_eq!(out.written(), b"0 -1 -9223372036854775808 9223372036854775807 ");
+    }
+
+    #[test]
+    fn a_value_that_was_only_skipped_is_checked_when_it_is_written() {
+        let mut out = Out::default();
+        out.unchecked(Raw::trusted("[1,2]"));
+        out.unchecked(Raw::trusted("{\"a\":\"\\x\"}"));
+        assert_eq!(out.written(), b"[1,2]null");
+    }
+}

@@ -1,0 +1,206 @@
+//! Any value, as it was written.
+
+use super::string::Str;
+use super::{Cursor, Error};
+
+/// One JSON value as written: its bytes, white space inside included, none around.
+///
+/// What comes out of [`Cursor::raw`] is checked in full; what comes out of [`Cursor::skip`] only for structure, and
+/// [`super::Out::raw`] checks it when it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Raw<'a>(&'a str);
+
+/// The six shapes of JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Shape {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Shape {
+    pub(crate) const fn of(first: Option<u8>) -> Option<Self> {
+        Some(match first {
+            Some(b'n') => Self::Null,
+            Some(b't' | b'f') => Self::Bool,
+            Some(b'-' | b'0'..=b'9') => Self::Number,
+            Some(b'"') => Self::String,
+            Some(b'[') => Self::Array,
+            Some(b'{') => Self::Object,
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// `null`.
+    pub const NULL: Self = Self("null");
+
+    pub(crate) const fn checked(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// Takes a text that the caller knows to be one JSON value (a literal, or one that it just built).
+    pub const fn trusted(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    #[inline]
+    pub const fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// The shape; `None` only for a text that is no JSON.
+    #[inline]
+    pub fn shape(self) -> Option<Shape> {
+        Shape::of(self.0.as_bytes().first().copied())
+    }
+
+    /// Whether it is `null`.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// The string, if it is one that passes the full check.
+    #[inline]
+    pub fn string(self) -> Option<Str<'a>> {
+        Cursor::new(self.0).string().ok()
+    }
+
+    /// The value of `true` or `false`.
+    #[inline]
+    pub fn bool(self) -> Option<bool> {
+        match self.0 {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A whole number that fits; a JSON string that holds one counts too (proto3 writes 64-bit numbers so).
+    #[inline]
+    pub fn u64(self) -> Option<u64> {
+        self.0.trim_matches('"').parse().ok()
+    }
+
+    /// As [`Self::u64`], signed.
+    #[inline]
+    pub fn i64(self) -> Option<i64> {
+        self.0.trim_matches('"').parse().ok()
+    }
+
+    /// A number as a double.
+    #[inline]
+    pub fn f64(self) -> Option<f64> {
+        matches!(self.shape(), Some(Shape::Number)).then(|| self.0.parse().ok()).flatten()
+    }
+
+    /// The value of the first member named `key`, if this is an object that has one.
+    pub fn get(self, key: &str) -> Option<Self> {
+        let mut at = Cursor::new(self.0);
+        let mut object = at.object().ok()?;
+        while let Some(name) = object.key(&mut at).ok()? {
+            let value = at.skip().ok()?;
+            if name.is(key) {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// The members of an object in order, duplicates included; nothing for another shape. Stops at the first damage.
+    pub fn members(self) -> impl Iterator<Item = (Str<'a>, Self)> {
+        let mut at = Cursor::new(self.0);
+        let mut object = at.object().ok();
+        std::iter::from_fn(move || {
+            let key = object.as_mut()?.key(&mut at).ok()??;
+            Some((key, at.skip().ok()?))
+        })
+    }
+
+    /// The elements of an array in order; nothing for another shape. Stops at the first damage.
+    pub fn elements(self) -> impl Iterator<Item = Self> {
+        let mut at = Cursor::new(self.0);
+        let mut array = at.array().ok();
+        std::iter::from_fn(move || if array.as_mut()?.more(&mut at).ok()? { at.skip().ok() } else { None })
+    }
+
+    /// Checks the whole value.
+    pub fn check(self) -> Result<(), Error> {
+        Cursor::new(self.0).raw().map(|_| ())
+    }
+
+    /// Whether two values say the same: white space, key order and the spelling of escapes do not count; numbers are
+    /// compared as text, then as doubles. Works without recursion on objects and arrays of any depth that are spelled alike;
+    /// nesting beyond 64 levels is compared as text.
+    pub fn same_value(self, other: Raw<'_>) -> bool {
+        self.0 == other.0 || same(self, other, 0)
+    }
+}
+
+fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
+    if a.0 == b.0 {
+        return true;
+    }
+    if depth > 64 || a.shape() != b.shape() {
+        return false;
+    }
+    match a.shape() {
+        Some(Shape::String) => matches!((a.string(), b.string()), (Some(a), Some(b)) if a.same_text(b)),
+        Some(Shape::Number) => a.f64().is_some() && a.f64() == b.f64(),
+        Some(Shape::Array) => {
+            let (mut left, mut right) = (a.elements(), b.elements());
+            loop {
+                match (left.next(), right.next()) {
+                    (None, None) => return true,
+                    (Some(a), Some(b)) if same(a, b, depth + 1) => {}
+                    _ => return false,
+                }
+            }
+        }
+        Some(Shape::Object) => {
+            let right: Vec<_> = b.members().collect();
+            let mut taken = vec![false; right.len()];
+            let mut count = 0;
+            for (key, value) in a.members() {
+                let found = (0..right.len())
+                    .find(|&i| !taken[i] && right[i].0.same_text(key) && same(value, right[i].1, depth + 1));
+                match found {
+                    Some(i) => taken[i] = true,
+                    None => return false,
+                }
+                count += 1;
+            }
+            count == right.len()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_say_the_same_are_the_same() {
+        let raw = |text| Raw::trusted(text);
+        assert!(raw("{\"a\":1,\"b\":[true,null]}").same_value(raw("{ \"b\" : [true, null], \"a\" : 1.0 }")));
+        assert!(raw("\"\\u00e9\"").same_value(raw("\"é\"")));
+        assert!(!raw("{\"a\":1}").same_value(raw("{\"a\":1,\"a\":1}")));
+        assert!(!raw("[1,2]").same_value(raw("[2,1]")));
+        assert!(!raw("\"1\"").same_value(raw("1")));
+    }
+
+    #[test]
+    fn members_keep_order_and_duplicates() {
+        let found: Vec<_> = Raw::trusted("{\"z\":1,\"a\":2,\"z\":3}").members().map(|(k, v)| (k.as_escaped(), v.as_str())).collect();
+        assert_eq!(found, [("z", "1"), ("a", "2"), ("z", "3")]);
+        assert_eq!(Raw::trusted("\"42\"").u64(), Some(42));
+    }
+}

@@ -1,0 +1,96 @@
+//! The ledger: one entry for each thing that did not go over as it was.
+
+use std::collections::HashMap;
+
+use crate::event::{Entry, Fate, Finding};
+
+/// Folds the findings of a run of lines into one entry, and writes entries out as JSON lines.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    file: String,
+    dialect: String,
+    open: HashMap<Finding, Entry>,
+    done: Vec<Entry>,
+    counts: HashMap<Fate, u64>,
+}
+
+impl Ledger {
+    /// A ledger for one input, named `file`, on its way to `dialect`.
+    pub fn new(file: &str, dialect: &str) -> Self {
+        Self { file: file.to_owned(), dialect: dialect.to_owned(), ..Self::default() }
+    }
+
+    /// Adds what there is to say about a line. Lines come in rising order.
+    pub fn add(&mut self, line: u64, findings: impl IntoIterator<Item = Finding>) {
+        for finding in findings {
+            *self.counts.entry(finding.fate).or_default() += 1;
+            match self.open.get_mut(&finding) {
+                Some(entry) if line <= entry.last_line + 1 => {
+                    entry.count += 1;
+                    entry.last_line = line;
+                }
+                Some(entry) => {
+                    let fresh = Entry { finding, line, last_line: line, count: 1 };
+                    self.done.push(std::mem::replace(entry, fresh));
+                }
+                None => {
+                    self.open.insert(finding.clone(), Entry { finding, line, last_line: line, count: 1 });
+                }
+            }
+        }
+        // Runs that this line did not continue are over; forgetting them keeps memory small.
+        if self.open.len() > 4096 {
+            self.close_before(line);
+        }
+    }
+
+    /// Ends all runs: the session is over.
+    pub fn close(&mut self) {
+        self.close_before(u64::MAX);
+    }
+
+    /// How many findings of each fate there were.
+    pub const fn counts(&self) -> &HashMap<Fate, u64> {
+        &self.counts
+    }
+
+    /// Takes what is finished, as JSON lines in the order of their first lines.
+    pub fn take(&mut self) -> String {
+        let mut text = String::new();
+        self.done.sort_by(|a, b| (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note)));
+        for entry in self.done.drain(..) {
+            entry.write(&self.file, &self.dialect, &mut text);
+        }
+        text
+    }
+
+    fn close_before(&mut self, line: u64) {
+        let over: Vec<Finding> = self.open.iter().filter(|(_, e)| e.last_line < line).map(|(f, _)| f.clone()).collect();
+        for finding in over {
+            self.done.extend(self.open.remove(&finding));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_findings_of_neighbouring_lines_are_folded() {
+        let uuid = || Finding::new(Fate::Dropped, "/uuid", "no place in qwen");
+        let mut ledger = Ledger::new("a \"b\".jsonl", "qwen");
+        for line in [1, 2, 3, 7, 8] {
+            ledger.add(line, [uuid()]);
+        }
+        ledger.add(8, [Finding::new(Fate::Invented, "/created", "no time")]);
+        ledger.close();
+        assert_eq!(
+            ledger.take(),
+            "{\"file\":\"a \\\"b\\\".jsonl\",\"line\":1,\"last_line\":3,\"pointer\":\"/uuid\",\"fate\":\"dropped\",\"dialect\":\"qwen\",\"note\":\"no place in qwen\",\"count\":3}\n\
+             {\"file\":\"a \\\"b\\\".jsonl\",\"line\":7,\"last_line\":8,\"pointer\":\"/uuid\",\"fate\":\"dropped\",\"dialect\":\"qwen\",\"note\":\"no place in qwen\",\"count\":2}\n\
+             {\"file\":\"a \\\"b\\\".jsonl\",\"line\":8,\"pointer\":\"/created\",\"fate\":\"invented\",\"dialect\":\"qwen\",\"note\":\"no time\"}\n"
+        );
+        assert_eq!(ledger.counts()[&Fate::Dropped], 5);
+    }
+}

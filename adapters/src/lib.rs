@@ -1,0 +1,40 @@
+//! Everything that agentglot knows about the protocols of headless coding agents.
+//!
+//! Bytes in, bytes out: no files, no processes, no clock, no randomness. A [`codec::Decoder`] reads one dialect into
+//! canonical events ([`event`]), the assembler ([`assemble`]) gives a target what it wants (deltas, snapshots, one outcome
+//! a turn), a [`codec::Encoder`] writes another dialect; [`convert::Converter`] puts the three together and keeps the
+//! ledger of everything that did not go over as it was.
+//!
+//! ```
+//! use agentglot_adapters::convert::{Converter, Options};
+//! let mut converter = Converter::new(Options::new("cursor".parse()?, "tricode".parse()?));
+//! let mut out = Vec::new();
+//! converter.feed(b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"hi\",\"session_id\":\"s\"}\n", &mut out);
+//! converter.finish(&mut out);
+//! assert!(String::from_utf8(out)?.contains("\"content\": \"hi\""));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+pub mod assemble;
+pub mod codec;
+pub mod convert;
+pub mod detect;
+pub mod event;
+pub mod frame;
+pub mod ids;
+pub mod json;
+pub mod ledger;
+pub mod tools;
+pub mod trace;
+
+mod blocks;
+mod chat;
+
+pub mod agentglot;
+pub mod claude;
+pub mod cursor;
+pub mod qwen;
+pub mod qwen_code;
+pub mod tricode;

@@ -1,0 +1,2 @@
+//! agentglot.
+pub use agentglot_adapters as adapters;
