@@ -247,7 +247,8 @@ fn style(options: &Options) -> Style {
 fn assembler(options: &Options, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let identity = options.from == options.to;
     let (from, to) = (options.from.dialect, options.to.dialect);
-    let native = options.tools == ToolNames::Native && from != to && to != Dialect::Agentglot;
+    // The canonical events name tools as their source did, and do not say whose names those are.
+    let native = options.tools == ToolNames::Native && from != to && from != Dialect::Agentglot && to != Dialect::Agentglot;
     let escape = |text: &String| {
         let mut body = String::new();
         crate::json::Str::escape(text, &mut body);

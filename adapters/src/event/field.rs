@@ -7,7 +7,7 @@ pub type Fields<'a> = &'a [Field<'a>];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field<'a> {
     /// In which object of the line it stands.
-    pub at: At,
+    pub at: At<'a>,
     /// Its name, as on the wire.
     pub key: Str<'a>,
     /// Its value. Only its structure has been checked: write it with [`crate::json::Out::unchecked`].
@@ -19,11 +19,11 @@ pub struct Field<'a> {
 
 /// The object of a line that a field stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum At {
+pub enum At<'a> {
     /// The line itself.
     Line,
     /// An object inside, named by its JSON pointer in the dialect's canonical line (`/message`, `/event/delta`, `/request`).
-    Part(&'static str),
+    Part(&'a str),
     /// The n-th content block (or annotation, or tool call) of the line.
     Block(u32),
 }
