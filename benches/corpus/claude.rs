@@ -68,10 +68,7 @@ impl Reply<'_> {
             put!(out; r#"","content":[],"stop_reason":null,"stop_sequence":null,"usage":"#);
             start_usage(&round.usage, out);
             put!(out; "}}");
-            let ttft = format!(
-                r#","ttft_ms":{},"thinking_display":"updates""#,
-                round.ttft_ms
-            );
+            let ttft = format!(r#","ttft_ms":{},"thinking_display":"updates""#, round.ttft_ms);
             self.wrapper(&ttft, out);
         }
         self.thinking(out);
@@ -81,11 +78,7 @@ impl Reply<'_> {
         }
         let mut finished = round.finished.iter().map(|&place| &round.calls[place]);
         if self.claude.partial {
-            let reason = if round.calls.is_empty() {
-                "end_turn"
-            } else {
-                "tool_use"
-            };
+            let reason = if round.calls.is_empty() { "end_turn" } else { "tool_use" };
             self.event(r#""message_delta","delta":{"stop_reason":""#, out);
             put!(out; reason, r#"","stop_sequence":null},"usage":{"output_tokens":"#,
                 round.usage.output, "}}");
@@ -110,11 +103,7 @@ impl Reply<'_> {
             return;
         }
         let display = r#","thinking_display":"updates""#;
-        self.start(
-            r#"{"type":"thinking","thinking":"","signature":""}"#,
-            display,
-            out,
-        );
+        self.start(r#"{"type":"thinking","thinking":"","signature":""}"#, display, out);
         let mut seen = 0;
         for piece in pieces(&mut self.claude.rng, &round.thinking, 12, 90) {
             let tokens = piece.len() as u64 / 4 + 1;
@@ -122,23 +111,10 @@ impl Reply<'_> {
             put!(out; r#"{"type":"system","subtype":"thinking_tokens","estimated_tokens":"#, seen);
             put!(out; r#","estimated_tokens_delta":"#, tokens);
             self.claude.tail(self.session, out);
-            self.delta(
-                r#"{"type":"thinking_delta","thinking":"#,
-                piece,
-                display,
-                out,
-            );
+            self.delta(r#"{"type":"thinking_delta","thinking":"#, piece, display, out);
         }
-        self.delta(
-            r#"{"type":"signature_delta","signature":"#,
-            &round.signature,
-            "",
-            out,
-        );
-        let ends = format!(
-            r#","thinking_duration_ms":{},"thinking_display":"updates""#,
-            round.ttft_ms / 2
-        );
+        self.delta(r#"{"type":"signature_delta","signature":"#, &round.signature, "", out);
+        let ends = format!(r#","thinking_duration_ms":{},"thinking_display":"updates""#, round.ttft_ms / 2);
         self.assistant(&ends, out, |out| {
             put!(out; r#"{"type":"thinking","thinking":"#, ClaudeText(&round.thinking));
             put!(out; r#","signature":"#, ClaudeText(&round.signature), "}");
@@ -155,33 +131,21 @@ impl Reply<'_> {
         for piece in pieces(&mut self.claude.rng, &round.text, 10, 110) {
             self.delta(r#"{"type":"text_delta","text":"#, piece, "", out);
         }
-        self.assistant(
-            "",
-            out,
-            |out| put!(out; r#"{"type":"text","text":"#, ClaudeText(&round.text), "}"),
-        );
+        self.assistant("", out, |out| put!(out; r#"{"type":"text","text":"#, ClaudeText(&round.text), "}"));
         self.stop(out);
     }
 
     fn call(&mut self, call: &Call, out: &mut Vec<u8>) {
         let name = tools::name(&call.action);
         self.start(
-            &format!(
-                r#"{{"type":"tool_use","id":"toolu_01{}","name":"{name}","input":{{}}}}"#,
-                call.id
-            ),
+            &format!(r#"{{"type":"tool_use","id":"toolu_01{}","name":"{name}","input":{{}}}}"#, call.id),
             "",
             out,
         );
         let input = tools::input(self.session, &call.action).text(Style::SPACED);
         self.delta(r#"{"type":"input_json_delta","partial_json":"#, "", "", out);
         for piece in pieces(&mut self.claude.rng, &input, 10, 90) {
-            self.delta(
-                r#"{"type":"input_json_delta","partial_json":"#,
-                piece,
-                "",
-                out,
-            );
+            self.delta(r#"{"type":"input_json_delta","partial_json":"#, piece, "", out);
         }
         let session = self.session;
         self.assistant("", out, |out| {
@@ -267,11 +231,7 @@ impl Reply<'_> {
 }
 
 /// An init, one assistant line whose text is `bytes` long as it is written (escapes counted), and a result.
-pub(super) fn one_long_line(
-    seed: u64,
-    bytes: u64,
-    out: &mut impl std::io::Write,
-) -> std::io::Result<()> {
+pub(super) fn one_long_line(seed: u64, bytes: u64, out: &mut impl std::io::Write) -> std::io::Result<()> {
     let mut rng = Rng::at(&[seed, 0x1096]);
     let session = Session::new(seed, 0);
     let mut plain = String::new();
@@ -357,26 +317,10 @@ fn init(rng: &mut Rng, session: &Session, out: &mut Vec<u8>) {
 
 fn result(rng: &mut Rng, session: &Session, turn: &Turn, out: &mut Vec<u8>) {
     let turns = 1 + turn.calls().count() as u64;
-    result_line(
-        rng,
-        session,
-        &turn.usage(),
-        turn.duration_ms,
-        turns,
-        turn.answer(),
-        out,
-    );
+    result_line(rng, session, &turn.usage(), turn.duration_ms, turns, turn.answer(), out);
 }
 
-fn result_line(
-    rng: &mut Rng,
-    session: &Session,
-    usage: &Usage,
-    duration_ms: u64,
-    turns: u64,
-    answer: &str,
-    out: &mut Vec<u8>,
-) {
+fn result_line(rng: &mut Rng, session: &Session, usage: &Usage, duration_ms: u64, turns: u64, answer: &str, out: &mut Vec<u8>) {
     let cost = usage.input * 5 + usage.cache_write * 6 + usage.cache_read / 2 + usage.output * 25;
     let cost = format!("{}.{:06}", cost / 1_000_000, cost % 1_000_000);
     put!(out; r#"{"duration_api_ms":"#, duration_ms - 30,

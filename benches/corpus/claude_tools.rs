@@ -26,16 +26,10 @@ pub(super) fn input<'a>(session: &Session, action: &'a Action) -> Json<'a> {
         } if lines.len() as u64 == *total => {
             map! { "file_path" => absolute(path) }
         }
-        Action::Read {
-            path, first, lines, ..
-        } => {
+        Action::Read { path, first, lines, .. } => {
             map! { "file_path" => absolute(path), "offset" => *first, "limit" => lines.len() as u64 }
         }
-        Action::Shell {
-            command,
-            description,
-            ..
-        } => {
+        Action::Shell { command, description, .. } => {
             map! { "command" => command.as_str(), "description" => description.as_str() }
         }
         Action::Search { pattern, path, .. } => {
@@ -63,12 +57,7 @@ pub(super) fn filled_input<'a>(session: &Session, action: &'a Action) -> Json<'a
 /// The result as the model reads it.
 pub(super) fn content(session: &Session, action: &Action) -> String {
     match action {
-        Action::Read {
-            first,
-            lines,
-            total,
-            ..
-        } => {
+        Action::Read { first, lines, total, .. } => {
             let mut text = String::new();
             for (n, line) in lines.iter().enumerate() {
                 text.push_str(&format!("{}\t{line}\n", first + n as u64));
@@ -80,15 +69,10 @@ pub(super) fn content(session: &Session, action: &Action) -> String {
             }
             text
         }
-        Action::Shell {
-            output, exit: 0, ..
-        } => output.clone(),
+        Action::Shell { output, exit: 0, .. } => output.clone(),
         Action::Shell { output, exit, .. } => format!("Exit code {exit}\n{output}"),
         Action::Search { hits, .. } => {
-            let lines: Vec<_> = hits
-                .iter()
-                .map(|(path, number, line)| format!("{path}:{number}:{line}"))
-                .collect();
+            let lines: Vec<_> = hits.iter().map(|(path, number, line)| format!("{path}:{number}:{line}")).collect();
             lines.join("\n")
         }
         Action::Edit { path, .. } => format!("{}/{path} was changed.", session.cwd),
@@ -101,12 +85,7 @@ pub(super) fn content(session: &Session, action: &Action) -> String {
 pub(super) fn structured<'a>(session: &Session, action: &'a Action) -> Json<'a> {
     let absolute = |path: &str| format!("{}/{path}", session.cwd);
     match action {
-        Action::Read {
-            path,
-            first,
-            lines,
-            total,
-        } => {
+        Action::Read { path, first, lines, total } => {
             let whole = lines.len() as u64 == *total;
             let mut content = file_text(&[lines]);
             if !whole {
@@ -118,9 +97,7 @@ pub(super) fn structured<'a>(session: &Session, action: &'a Action) -> Json<'a> 
             };
             map! { "type" => "text", "file" => file }
         }
-        Action::Shell {
-            output, exit: 0, ..
-        } => map! {
+        Action::Shell { output, exit: 0, .. } => map! {
             "stdout" => output.as_str(), "stderr" => "", "interrupted" => false, "isImage" => false, "noOutputExpected" => false,
         },
         Action::Shell { .. } => format!("Error: {}", content(session, action)).into(),
@@ -151,11 +128,7 @@ pub(super) fn structured<'a>(session: &Session, action: &'a Action) -> Json<'a> 
             "structuredPatch" => list::<&str>([]), "originalFile" => Json::Null, "userModified" => false,
         },
         Action::Plan { tasks, done } => {
-            let old = if *done == 0 {
-                list::<&str>([])
-            } else {
-                todos(tasks, done - 1)
-            };
+            let old = if *done == 0 { list::<&str>([]) } else { todos(tasks, done - 1) };
             map! { "oldTodos" => old, "newTodos" => todos(tasks, *done) }
         }
     }

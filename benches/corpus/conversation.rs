@@ -52,9 +52,7 @@ impl Turn {
 
     /// The sum over the rounds.
     pub(super) fn usage(&self) -> Usage {
-        self.rounds
-            .iter()
-            .fold(Usage::default(), |sum, round| sum + round.usage)
+        self.rounds.iter().fold(Usage::default(), |sum, round| sum + round.usage)
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
@@ -157,15 +155,8 @@ impl Action {
 }
 
 /// The lines of an edit with their sign, as a unified diff shows them.
-pub(super) fn hunk<'a>(
-    before: &'a [String],
-    old: &'a [String],
-    new: &'a [String],
-    after: &'a [String],
-) -> impl Iterator<Item = String> + 'a {
-    let signed = |sign: &'static str, lines: &'a [String]| {
-        lines.iter().map(move |line| format!("{sign}{line}"))
-    };
+pub(super) fn hunk<'a>(before: &'a [String], old: &'a [String], new: &'a [String], after: &'a [String]) -> impl Iterator<Item = String> + 'a {
+    let signed = |sign: &'static str, lines: &'a [String]| lines.iter().map(move |line| format!("{sign}{line}"));
     signed(" ", before)
         .chain(signed("-", old))
         .chain(signed("+", new))
@@ -182,13 +173,7 @@ pub(super) fn file_text(parts: &[&[String]]) -> String {
 }
 
 /// Writes turn `number` of session `session_number`, with at most `most_rounds` rounds; 1 makes a short turn without tools.
-pub(super) fn turn(
-    seed: u64,
-    session_number: u64,
-    session: &Session,
-    number: u64,
-    most_rounds: usize,
-) -> Turn {
+pub(super) fn turn(seed: u64, session_number: u64, session: &Session, number: u64, most_rounds: usize) -> Turn {
     let mut rng = Rng::at(&[seed, session_number, number + 1]);
     let mut prompt = String::new();
     let sentences = rng.between(1, 4);
@@ -203,24 +188,14 @@ pub(super) fn turn(
         start_ms,
         duration_ms: 0,
     };
-    let tasks: Vec<String> = (0..rng.between(2, 5))
-        .map(|_| words::phrase(&mut rng, 4))
-        .collect();
+    let tasks: Vec<String> = (0..rng.between(2, 5)).map(|_| words::phrase(&mut rng, 4)).collect();
     let mut plan = rng.one_in(3).then_some(Plan { tasks, done: 0 });
     let count = natural.min(most_rounds.max(1));
     let mut now = start_ms + 40;
     let mut context = 2000 + number * 900;
     for index in 0..count {
         let last = index + 1 == count;
-        let mut round = reply(
-            &mut rng,
-            now,
-            if most_rounds <= 1 {
-                Length::Short
-            } else {
-                Length::Usual
-            },
-        );
+        let mut round = reply(&mut rng, now, if most_rounds <= 1 { Length::Short } else { Length::Usual });
         if !last {
             round.calls = calls(&mut rng, &mut plan);
             round.finished = (0..round.calls.len()).collect();
@@ -265,10 +240,7 @@ fn reply(rng: &mut Rng, start_ms: u64, length: Length) -> Round {
         let sentences = rng.between(2, 9);
         words::prose(rng, sentences, &mut round.thinking);
         let size = rng.between(50, 150) * 4;
-        round.signature = rng.token(
-            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-            size,
-        );
+        round.signature = rng.token(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", size);
     }
     let sentences = if usual { rng.between(1, 6) } else { 2 };
     words::prose(rng, sentences, &mut round.text);
@@ -292,13 +264,7 @@ fn calls(rng: &mut Rng, plan: &mut Option<Plan>) -> Vec<Call> {
     }
     let more = if rng.one_in(4) { rng.between(2, 3) } else { 1 };
     calls.extend((0..more).map(|_| action(rng)));
-    calls
-        .into_iter()
-        .map(|action| Call {
-            id: rng.ident(22),
-            action,
-        })
-        .collect()
+    calls.into_iter().map(|action| Call { id: rng.ident(22), action }).collect()
 }
 
 fn action(rng: &mut Rng) -> Action {
@@ -319,11 +285,7 @@ fn action(rng: &mut Rng) -> Action {
             let mut output = String::new();
             let lines = rng.between(1, 30);
             words::output(rng, lines, &mut output);
-            let exit = if rng.one_in(8) {
-                1 + rng.below(3) as u64
-            } else {
-                0
-            };
+            let exit = if rng.one_in(8) { 1 + rng.below(3) as u64 } else { 0 };
             Action::Shell {
                 command: words::command(rng),
                 description: words::phrase(rng, 5),

@@ -40,32 +40,15 @@ impl Dialect for Cursor {
                 stamp(session, at + 400, out);
             }
             let call_id = format!("{}-{n}-{}", turn.request_id, &round.message_id[10..14]);
-            self.text(
-                session,
-                &round.text,
-                at + 500,
-                (!round.calls.is_empty()).then_some(&call_id),
-                out,
-            );
+            self.text(session, &round.text, at + 500, (!round.calls.is_empty()).then_some(&call_id), out);
             for call in &round.calls {
                 tool(session, call, &call_id, at + 900, Half::Started, out);
             }
             for &place in &round.finished {
-                tool(
-                    session,
-                    &round.calls[place],
-                    &call_id,
-                    at + 1500,
-                    Half::Completed,
-                    out,
-                );
+                tool(session, &round.calls[place], &call_id, at + 1500, Half::Completed, out);
             }
         }
-        let whole: String = turn
-            .rounds
-            .iter()
-            .map(|round| round.text.as_str())
-            .collect();
+        let whole: String = turn.rounds.iter().map(|round| round.text.as_str()).collect();
         let usage = turn.usage();
         put!(out; r#"{"type":"result","subtype":"success","duration_ms":"#, turn.duration_ms,
             r#","duration_api_ms":"#);
@@ -80,14 +63,7 @@ impl Dialect for Cursor {
 
 impl Cursor {
     /// A segment: its pieces if they are wanted, then the whole, marked with the model call when tools follow.
-    fn text(
-        &mut self,
-        session: &Session,
-        text: &str,
-        at_ms: u64,
-        call_id: Option<&String>,
-        out: &mut Vec<u8>,
-    ) {
+    fn text(&mut self, session: &Session, text: &str, at_ms: u64, call_id: Option<&String>, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
@@ -117,21 +93,10 @@ enum Half {
     Completed,
 }
 
-fn tool(
-    session: &Session,
-    call: &Call,
-    model_call_id: &str,
-    at_ms: u64,
-    half: Half,
-    out: &mut Vec<u8>,
-) {
+fn tool(session: &Session, call: &Call, model_call_id: &str, at_ms: u64, half: Half, out: &mut Vec<u8>) {
     let id = format!("toolu_01{}", call.id);
     let (kind, args) = request(session, &call.action, &id);
-    let word = if half == Half::Started {
-        "started"
-    } else {
-        "completed"
-    };
+    let word = if half == Half::Started { "started" } else { "completed" };
     put!(out; r#"{"type":"tool_call","subtype":""#, word, r#"","call_id":""#, id,
         r#"","tool_call":{""#, kind, r#"":{"args":"#);
     args.write(Style::COMPACT, out);
@@ -159,17 +124,11 @@ fn request<'a>(session: &Session, action: &'a Action, id: &'a str) -> (&'static 
             lines,
             total,
         } if lines.len() as u64 == *total => ("readToolCall", map! { "path" => absolute(path) }),
-        Action::Read {
-            path, first, lines, ..
-        } => (
+        Action::Read { path, first, lines, .. } => (
             "readToolCall",
             map! { "path" => absolute(path), "offset" => *first, "limit" => lines.len() as u64 },
         ),
-        Action::Shell {
-            command,
-            description,
-            ..
-        } => {
+        Action::Shell { command, description, .. } => {
             let args = map! {
                 "command" => command.as_str(), "workingDirectory" => "", "timeout" => 30_000, "toolCallId" => id,
                 "simpleCommands" => list(command.split(' ').take(1)), "hasInputRedirect" => false,
@@ -186,30 +145,16 @@ fn request<'a>(session: &Session, action: &'a Action, id: &'a str) -> (&'static 
             };
             ("grepToolCall", args)
         }
-        Action::Edit { path, new, .. } => (
-            "editToolCall",
-            map! { "path" => absolute(path), "streamContent" => new.join("\n") },
-        ),
-        Action::Create { path, content } => (
-            "editToolCall",
-            map! { "path" => absolute(path), "streamContent" => content.as_str() },
-        ),
-        Action::Plan { tasks, done } => (
-            "updateTodosToolCall",
-            map! { "todos" => todos(tasks, *done), "merge" => *done > 0 },
-        ),
+        Action::Edit { path, new, .. } => ("editToolCall", map! { "path" => absolute(path), "streamContent" => new.join("\n") }),
+        Action::Create { path, content } => ("editToolCall", map! { "path" => absolute(path), "streamContent" => content.as_str() }),
+        Action::Plan { tasks, done } => ("updateTodosToolCall", map! { "todos" => todos(tasks, *done), "merge" => *done > 0 }),
     }
 }
 
 fn result<'a>(session: &Session, action: &'a Action) -> Json<'a> {
     let absolute = |path: &str| format!("{}/{path}", session.cwd);
     match action {
-        Action::Read {
-            path,
-            first,
-            lines,
-            total,
-        } => {
+        Action::Read { path, first, lines, total } => {
             let content = file_text(&[lines]);
             let end = first + lines.len() as u64;
             let size = content.len() as u64;
@@ -221,17 +166,8 @@ fn result<'a>(session: &Session, action: &'a Action) -> Json<'a> {
             };
             map! { "success" => success }
         }
-        Action::Shell {
-            command,
-            output,
-            exit,
-            ..
-        } => {
-            let (stdout, stderr) = if *exit == 0 {
-                (output.as_str(), "")
-            } else {
-                ("", output.as_str())
-            };
+        Action::Shell { command, output, exit, .. } => {
+            let (stdout, stderr) = if *exit == 0 { (output.as_str(), "") } else { ("", output.as_str()) };
             let mut members = vec![
                 ("command", command.as_str().into()),
                 ("workingDirectory", "".into()),
@@ -247,16 +183,9 @@ fn result<'a>(session: &Session, action: &'a Action) -> Json<'a> {
                 members.push(("aborted", false.into()));
             }
             let key = if *exit == 0 { "success" } else { "failure" };
-            Json::Map(vec![
-                (key, Json::Map(members)),
-                ("isBackground", false.into()),
-            ])
+            Json::Map(vec![(key, Json::Map(members)), ("isBackground", false.into())])
         }
-        Action::Search {
-            pattern,
-            path,
-            hits,
-        } => {
+        Action::Search { pattern, path, hits } => {
             let found = hits.iter().map(|(path, number, line)| {
                 let hit = map! {
                     "lineNumber" => *number, "content" => line.as_str(), "contentTruncated" => false, "isContextLine" => false,

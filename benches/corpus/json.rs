@@ -106,11 +106,7 @@ pub(super) enum Json<'a> {
 
 impl Json<'_> {
     pub(super) fn write(&self, style: Style, out: &mut Vec<u8>) {
-        let (comma, colon) = if style.spaced {
-            (", ", ": ")
-        } else {
-            (",", ":")
-        };
+        let (comma, colon) = if style.spaced { (", ", ": ") } else { (",", ":") };
         match self {
             Self::Null => put!(out; "null"),
             Self::Bool(yes) => put!(out; if *yes { "true" } else { "false" }),
@@ -220,20 +216,12 @@ fn quote(text: &str, invisible: bool, out: &mut Vec<u8>) {
 }
 
 /// `text` cut into pieces of `low..=high` characters, as a model streams them.
-pub(super) fn pieces<'a>(
-    rng: &mut super::rng::Rng,
-    text: &'a str,
-    low: usize,
-    high: usize,
-) -> Vec<&'a str> {
+pub(super) fn pieces<'a>(rng: &mut super::rng::Rng, text: &'a str, low: usize, high: usize) -> Vec<&'a str> {
     let mut pieces = Vec::with_capacity(text.len() / low + 1);
     let mut rest = text;
     while !rest.is_empty() {
         let count = rng.between(low, high);
-        let end = rest
-            .char_indices()
-            .nth(count)
-            .map_or(rest.len(), |(at, _)| at);
+        let end = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
         let (piece, tail) = rest.split_at(end);
         pieces.push(piece);
         rest = tail;
@@ -259,8 +247,5 @@ pub(super) fn timestamp(ms: u64) -> String {
     };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1000 % 60);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-        ms % 1000
-    )
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1000)
 }

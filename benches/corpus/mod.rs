@@ -97,41 +97,17 @@ impl Corpus {
         let seed = plan.seed;
         let (mut dialect, order): (Box<dyn Dialect>, _) = match self {
             Self::ClaudeLongLine => return claude::one_long_line(seed, plan.bytes, out),
-            Self::ClaudePartial => (
-                Box::new(claude::Claude::new(seed, true)),
-                KeyOrder::Recorded,
-            ),
-            Self::ClaudePartialSorted => (
-                Box::new(claude::Claude::new(seed, true)),
-                KeyOrder::OtherConstant,
-            ),
-            Self::ClaudePartialShuffled => (
-                Box::new(claude::Claude::new(seed, true)),
-                KeyOrder::ShuffledEachLine,
-            ),
-            Self::ClaudeMessages => (
-                Box::new(claude::Claude::new(seed, false)),
-                KeyOrder::Recorded,
-            ),
-            Self::QwenCodePartial => (
-                Box::new(qwen_code::QwenCode::new(seed, true)),
-                KeyOrder::Recorded,
-            ),
-            Self::QwenCodeMessages => (
-                Box::new(qwen_code::QwenCode::new(seed, false)),
-                KeyOrder::Recorded,
-            ),
+            Self::ClaudePartial => (Box::new(claude::Claude::new(seed, true)), KeyOrder::Recorded),
+            Self::ClaudePartialSorted => (Box::new(claude::Claude::new(seed, true)), KeyOrder::OtherConstant),
+            Self::ClaudePartialShuffled => (Box::new(claude::Claude::new(seed, true)), KeyOrder::ShuffledEachLine),
+            Self::ClaudeMessages => (Box::new(claude::Claude::new(seed, false)), KeyOrder::Recorded),
+            Self::QwenCodePartial => (Box::new(qwen_code::QwenCode::new(seed, true)), KeyOrder::Recorded),
+            Self::QwenCodeMessages => (Box::new(qwen_code::QwenCode::new(seed, false)), KeyOrder::Recorded),
             Self::QwenChunks => (Box::new(qwen::Chunks::new(seed)), KeyOrder::Recorded),
             Self::QwenMessages => (Box::new(qwen::Messages), KeyOrder::Recorded),
             Self::Tricode => (Box::new(tricode::Tricode), KeyOrder::Recorded),
-            Self::CursorPartial => (
-                Box::new(cursor::Cursor::new(seed, true)),
-                KeyOrder::Recorded,
-            ),
-            Self::CursorMessages => (
-                Box::new(cursor::Cursor::new(seed, false)),
-                KeyOrder::Recorded,
-            ),
+            Self::CursorPartial => (Box::new(cursor::Cursor::new(seed, true)), KeyOrder::Recorded),
+            Self::CursorMessages => (Box::new(cursor::Cursor::new(seed, false)), KeyOrder::Recorded),
         };
         tell(plan, dialect.as_mut(), order, out)
     }
@@ -166,20 +142,14 @@ trait Dialect {
 
 /// Session after session, each with turns until its share of the bytes is used up; the last turns of a session are
 /// shortened so that the size comes out right.
-fn tell(
-    plan: Plan,
-    dialect: &mut dyn Dialect,
-    order: KeyOrder,
-    out: &mut impl Write,
-) -> io::Result<()> {
+fn tell(plan: Plan, dialect: &mut dyn Dialect, order: KeyOrder, out: &mut impl Write) -> io::Result<()> {
     let mut shuffle = Rng::at(&[plan.seed, 0x5807]);
     let (mut written, mut rounds) = (0, 0);
     // How long a shortened turn is, before one was seen.
     let mut short = 3000;
     let (mut told, mut lines) = (Vec::new(), Vec::new());
     for number in 0..plan.sessions {
-        let end =
-            (u128::from(plan.bytes) * u128::from(number + 1) / u128::from(plan.sessions)) as u64;
+        let end = (u128::from(plan.bytes) * u128::from(number + 1) / u128::from(plan.sessions)) as u64;
         let session = Session::new(plan.seed, number);
         for turn_number in 0.. {
             let left = end.saturating_sub(written);

@@ -33,9 +33,7 @@ fn value(line: &[u8], start: usize, order: KeyOrder, rng: &mut Rng, out: &mut Ve
         b'{' => {
             let (mut members, end) = members(line, start);
             match order {
-                KeyOrder::OtherConstant => {
-                    members.sort_by_key(|&(key, colon, _)| &line[key..colon])
-                }
+                KeyOrder::OtherConstant => members.sort_by_key(|&(key, colon, _)| &line[key..colon]),
                 _ => rng.shuffle(&mut members),
             }
             out.push(b'{');

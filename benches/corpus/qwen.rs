@@ -29,13 +29,7 @@ impl Dialect for Chunks {
     fn turn(&mut self, session: &Session, turn: &Turn, out: &mut Vec<u8>) {
         (self.next_call, self.next_annotation) = (0, 0);
         if turn.number == 0 {
-            chunk(
-                session,
-                turn.start_ms,
-                r#"{"role":"assistant"}"#,
-                "null",
-                out,
-            );
+            chunk(session, turn.start_ms, r#"{"role":"assistant"}"#, "null", out);
             put!(out; r#","metadata":"#);
             receipt(session, "stream-chunk-json", out);
             put!(out; "}\n");
@@ -52,12 +46,7 @@ impl Dialect for Chunks {
                 self.next_annotation += 1;
             }
         }
-        envelope(
-            session,
-            "chat.completion.chunk",
-            turn.start_ms + turn.duration_ms,
-            out,
-        );
+        envelope(session, "chat.completion.chunk", turn.start_ms + turn.duration_ms, out);
         put!(out; r#"[],"usage":"#);
         usage(&turn.usage(), out);
         summary(turn, out);
@@ -101,11 +90,7 @@ impl Chunks {
             }
             self.next_call += 1;
         }
-        let reason = if round.calls.is_empty() {
-            "\"stop\""
-        } else {
-            "\"tool_calls\""
-        };
+        let reason = if round.calls.is_empty() { "\"stop\"" } else { "\"tool_calls\"" };
         chunk(session, at + 1800, "{}", reason, out);
         put!(out; "}\n");
     }
@@ -164,19 +149,12 @@ fn message(session: &Session, round: &Round, out: &mut Vec<u8>) {
         put!(out; "]");
     }
     if !round.thinking.is_empty() {
-        let subject = round
-            .thinking
-            .split_once('\n')
-            .map_or("", |(subject, _)| subject);
+        let subject = round.thinking.split_once('\n').map_or("", |(subject, _)| subject);
         put!(out; r#","annotations":[{"type":"x-qwen-thought","subject":"#, Text(subject),
             r#","description":"#);
         put!(out; Text(&round.thinking), "}]");
     }
-    let reason = if round.calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
-    };
+    let reason = if round.calls.is_empty() { "stop" } else { "tool_calls" };
     put!(out; r#"},"finish_reason":""#, reason, r#""}],"usage":"#);
     usage(&round.usage, out);
     put!(out; "}\n");
@@ -211,11 +189,7 @@ fn receipt(session: &Session, format: &str, out: &mut Vec<u8>) {
 
 /// A tool result as an annotation, without the brace that closes it.
 fn display(session: &Session, call: &Call, out: &mut Vec<u8>) {
-    let status = if call.action.failed() {
-        "error"
-    } else {
-        "success"
-    };
+    let status = if call.action.failed() { "error" } else { "success" };
     put!(out; r#"{"type":"x-qwen-tool-display","tool_call_id":"call_"#, call.id,
         r#"","session_id":""#, session.id);
     put!(out; r#"","status":""#, status, r#"","result_display":"#);

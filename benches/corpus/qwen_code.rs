@@ -40,11 +40,7 @@ impl Dialect for QwenCode {
         for round in &turn.rounds {
             self.reply(session, round, out);
             for call in &round.calls {
-                let failed = if call.action.failed() {
-                    "true"
-                } else {
-                    "false"
-                };
+                let failed = if call.action.failed() { "true" } else { "false" };
                 self.head("user", session, out);
                 put!(out;
                     r#","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_"#,
@@ -92,9 +88,7 @@ impl QwenCode {
             let id = ids.next().unwrap_or_else(|| self.rng.uuid());
             let mut blocks = Vec::new();
             match kind {
-                Kind::Thinking => {
-                    self.streamed(session, "thinking", &round.thinking, &mut blocks, out)
-                }
+                Kind::Thinking => self.streamed(session, "thinking", &round.thinking, &mut blocks, out),
                 Kind::Text => self.streamed(session, "text", &round.text, &mut blocks, out),
                 Kind::Calls => self.calls(session, round, &mut blocks, out),
             }
@@ -118,26 +112,13 @@ impl QwenCode {
     }
 
     /// The events of one text or thinking block; the block itself goes into `block`.
-    fn streamed(
-        &mut self,
-        session: &Session,
-        kind: &str,
-        text: &str,
-        block: &mut Vec<u8>,
-        out: &mut Vec<u8>,
-    ) {
-        let signature = if kind == "thinking" {
-            r#","signature":"""#
-        } else {
-            ""
-        };
+    fn streamed(&mut self, session: &Session, kind: &str, text: &str, block: &mut Vec<u8>, out: &mut Vec<u8>) {
+        let signature = if kind == "thinking" { r#","signature":"""# } else { "" };
         put!(block; r#"{"type":""#, kind, r#"",""#, kind, r#"":"#, Text(text), signature, "}");
         if !self.partial {
             return;
         }
-        let start = format!(
-            r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"{kind}","{kind}":""{signature}}}}}"#
-        );
+        let start = format!(r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"{kind}","{kind}":""{signature}}}}}"#);
         self.event(session, &start, out);
         for piece in pieces(&mut self.rng, text, 6, 60) {
             self.head("stream_event", session, out);
@@ -165,11 +146,7 @@ impl QwenCode {
                 put!(out; r#","event":{"type":"content_block_delta","index":"#, index);
                 put!(out; r#","delta":{"type":"input_json_delta","partial_json":"#, Text(&input),
                     "}}}\n");
-                self.event(
-                    session,
-                    &format!(r#"{{"type":"content_block_stop","index":{index}}}"#),
-                    out,
-                );
+                self.event(session, &format!(r#"{{"type":"content_block_stop","index":{index}}}"#), out);
             }
         }
     }

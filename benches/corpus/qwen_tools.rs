@@ -25,16 +25,10 @@ pub(super) fn arguments<'a>(session: &Session, action: &'a Action) -> Json<'a> {
         } if lines.len() as u64 == *total => {
             map! { "file_path" => absolute(path) }
         }
-        Action::Read {
-            path, first, lines, ..
-        } => {
+        Action::Read { path, first, lines, .. } => {
             map! { "file_path" => absolute(path), "offset" => first - 1, "limit" => lines.len() as u64 }
         }
-        Action::Shell {
-            command,
-            description,
-            ..
-        } => {
+        Action::Shell { command, description, .. } => {
             map! { "command" => command.as_str(), "description" => description.as_str(), "is_background" => false }
         }
         Action::Search { pattern, path, .. } => {
@@ -54,18 +48,9 @@ pub(super) fn arguments<'a>(session: &Session, action: &'a Action) -> Json<'a> {
 pub(super) fn content(session: &Session, action: &Action) -> String {
     match action {
         Action::Read { lines, .. } => file_text(&[lines]),
-        Action::Shell {
-            output, exit: 0, ..
-        } => output.clone(),
-        Action::Shell {
-            command,
-            output,
-            exit,
-            ..
-        } => {
-            format!(
-                "Command: {command}\nDirectory: (root)\nOutput: {output}\nError: (none)\nExit Code: {exit}\nSignal: (none)"
-            )
+        Action::Shell { output, exit: 0, .. } => output.clone(),
+        Action::Shell { command, output, exit, .. } => {
+            format!("Command: {command}\nDirectory: (root)\nOutput: {output}\nError: (none)\nExit Code: {exit}\nSignal: (none)")
         }
         Action::Search { pattern, hits, .. } => {
             let mut text = format!("{} matches of \"{pattern}\":\n---", hits.len());
@@ -75,11 +60,7 @@ pub(super) fn content(session: &Session, action: &Action) -> String {
             text
         }
         Action::Edit {
-            path,
-            before,
-            new,
-            after,
-            ..
+            path, before, new, after, ..
         } => {
             format!(
                 "{}/{path} was changed and reads now:\n\n{}",

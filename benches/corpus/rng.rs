@@ -47,9 +47,7 @@ impl Rng {
 
     /// `count` characters of `alphabet`, which must not be empty.
     pub(super) fn token(&mut self, alphabet: &[u8], count: usize) -> String {
-        (0..count)
-            .map(|_| char::from(alphabet[self.below(alphabet.len())]))
-            .collect()
+        (0..count).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
     /// `count` lower-case hexadecimal digits.
@@ -59,10 +57,7 @@ impl Rng {
 
     /// The tail of a vendor's identifier, such as the part after `toolu_01`.
     pub(super) fn ident(&mut self, count: usize) -> String {
-        self.token(
-            b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789",
-            count,
-        )
+        self.token(b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789", count)
     }
 
     /// A random UUID in its usual spelling.

@@ -1,3 +1,6 @@
+// A bench without a harness compiles this module too, but none of its tests.
+#![allow(unused_imports, dead_code)]
+
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -14,9 +17,7 @@ const PLAN: Plan = Plan {
 
 fn log(corpus: Corpus, plan: Plan) -> Vec<u8> {
     let mut out = Vec::new();
-    corpus
-        .write(plan, &mut out)
-        .expect("writing to memory cannot fail");
+    corpus.write(plan, &mut out).expect("writing to memory cannot fail");
     out
 }
 
@@ -28,10 +29,7 @@ fn lines(log: &[u8]) -> Vec<Value> {
 }
 
 fn claude_events(lines: &[Value]) -> impl Iterator<Item = &Value> {
-    lines
-        .iter()
-        .filter(|line| line["type"] == "stream_event")
-        .map(|line| &line["event"])
+    lines.iter().filter(|line| line["type"] == "stream_event").map(|line| &line["event"])
 }
 
 #[test]
@@ -50,12 +48,7 @@ fn every_line_is_json_and_the_size_is_met() {
             assert_eq!(log.last(), Some(&b'\n'));
             assert!(lines(&log).len() > 2, "{corpus:?}");
             let error = (log.len() as f64 / plan.bytes as f64 - 1.0).abs();
-            assert!(
-                error <= 0.02,
-                "{corpus:?}: {} bytes instead of {}",
-                log.len(),
-                plan.bytes
-            );
+            assert!(error <= 0.02, "{corpus:?}: {} bytes instead of {}", log.len(), plan.bytes);
         }
     }
 }
@@ -64,11 +57,7 @@ fn every_line_is_json_and_the_size_is_met() {
 fn the_seed_decides_the_bytes() {
     for corpus in Corpus::ALL {
         assert_eq!(log(corpus, PLAN), log(corpus, PLAN), "{corpus:?}");
-        assert_ne!(
-            log(corpus, PLAN),
-            log(corpus, Plan { seed: 6, ..PLAN }),
-            "{corpus:?}"
-        );
+        assert_ne!(log(corpus, PLAN), log(corpus, Plan { seed: 6, ..PLAN }), "{corpus:?}");
     }
 }
 
@@ -91,14 +80,9 @@ fn sessions_follow_each_other() {
             sessions: 6,
         },
     )) {
-        let id = line["session_id"]
-            .as_str()
-            .expect("each Claude line has a session");
+        let id = line["session_id"].as_str().expect("each Claude line has a session");
         if ids.last().is_none_or(|last| last != id) {
-            assert!(
-                !ids.iter().any(|seen| seen == id),
-                "a session is never taken up again"
-            );
+            assert!(!ids.iter().any(|seen| seen == id), "a session is never taken up again");
             ids.push(id.to_owned());
         }
     }
@@ -122,17 +106,14 @@ fn snapshots_say_what_the_deltas_said() {
             Some("content_block_start") => deltas.clear(),
             Some("content_block_delta") => {
                 let delta = &line["event"]["delta"];
-                let piece = ["text", "thinking", "partial_json"]
-                    .into_iter()
-                    .find_map(|key| delta[key].as_str());
+                let piece = ["text", "thinking", "partial_json"].into_iter().find_map(|key| delta[key].as_str());
                 deltas.push_str(piece.unwrap_or(""));
             }
             _ if line["type"] == "assistant" => {
                 let block = &line["message"]["content"][0];
                 match block["type"].as_str() {
                     Some("tool_use") => {
-                        let mut input: Value =
-                            serde_json::from_str(&deltas).expect("the pieces of an input are JSON");
+                        let mut input: Value = serde_json::from_str(&deltas).expect("the pieces of an input are JSON");
                         if block["name"] == "Edit" {
                             input["replace_all"] = false.into();
                         }
@@ -159,37 +140,26 @@ fn reordered_keys_say_the_same() {
 
 #[test]
 fn the_orders_are_what_they_are_called() {
-    let line =
-        b"{\"b\":[{\"d\":1,\"c\":\"},\\\"\"}],\"a\":{},\"e\":[]}\n{\"b\":-1.5e3,\"a\":null}\n";
+    let line = b"{\"b\":[{\"d\":1,\"c\":\"},\\\"\"}],\"a\":{},\"e\":[]}\n{\"b\":-1.5e3,\"a\":null}\n";
     let ordered = |order| {
         let mut out = Vec::new();
         reorder(line, order, &mut Rng::at(&[1]), &mut out);
         String::from_utf8(out).expect("keys and values are moved whole")
     };
     assert_eq!(ordered(KeyOrder::Recorded).as_bytes(), line);
-    let sorted =
-        "{\"a\":{},\"b\":[{\"c\":\"},\\\"\",\"d\":1}],\"e\":[]}\n{\"a\":null,\"b\":-1.5e3}\n";
+    let sorted = "{\"a\":{},\"b\":[{\"c\":\"},\\\"\",\"d\":1}],\"e\":[]}\n{\"a\":null,\"b\":-1.5e3}\n";
     assert_eq!(ordered(KeyOrder::OtherConstant), sorted);
 
     let first_keys = |corpus| {
         let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
-        for line in log(corpus, PLAN)
-            .split(|&byte| byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
+        for line in log(corpus, PLAN).split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let key = line.split(|&byte| byte == b':').next().unwrap_or_default();
             *counts.entry(key.to_vec()).or_default() += 1;
         }
         counts.len()
     };
-    let (recorded, shuffled) = (
-        first_keys(Corpus::ClaudePartial),
-        first_keys(Corpus::ClaudePartialShuffled),
-    );
-    assert!(
-        shuffled > 4 * recorded,
-        "{shuffled} first keys, {recorded} as recorded"
-    );
+    let (recorded, shuffled) = (first_keys(Corpus::ClaudePartial), first_keys(Corpus::ClaudePartialShuffled));
+    assert!(shuffled > 4 * recorded, "{shuffled} first keys, {recorded} as recorded");
 }
 
 /// The answers of the first turns, as each dialect tells them.
@@ -203,13 +173,8 @@ fn all_dialects_tell_the_same_story() {
             let answer = match line["type"].as_str() {
                 Some("final") => &line["content"],
                 Some("result") => &line["result"],
-                _ if line["choices"][0]["message"]["content"].is_string()
-                    && line["metadata"].is_null() =>
-                {
-                    text = line["choices"][0]["message"]["content"]
-                        .as_str()
-                        .unwrap_or_default()
-                        .to_owned();
+                _ if line["choices"][0]["message"]["content"].is_string() && line["metadata"].is_null() => {
+                    text = line["choices"][0]["message"]["content"].as_str().unwrap_or_default().to_owned();
                     continue;
                 }
                 _ if line["object"] == "chat.completion.chunk" => {
@@ -257,14 +222,8 @@ fn tricode_lines_are_spelled_as_python_spells_them() {
     let mut formatted: HashMap<String, usize> = HashMap::new();
     for (line, value) in log.split(|&byte| byte == b'\n').zip(lines(&log)) {
         let object = value.as_object().expect("each line is an object");
-        let members: Vec<_> = object
-            .iter()
-            .map(|(key, value)| format!("\"{key}\": {}", python(value)))
-            .collect();
-        assert_eq!(
-            String::from_utf8_lossy(line),
-            format!("{{{}}}", members.join(", "))
-        );
+        let members: Vec<_> = object.iter().map(|(key, value)| format!("\"{key}\": {}", python(value))).collect();
+        assert_eq!(String::from_utf8_lossy(line), format!("{{{}}}", members.join(", ")));
         if value["type"] != "tool_result" {
             continue;
         }
@@ -293,15 +252,9 @@ fn python(value: &Value) -> String {
     };
     match value {
         Value::String(string) => text(string),
-        Value::Array(items) => format!(
-            "[{}]",
-            items.iter().map(python).collect::<Vec<_>>().join(", ")
-        ),
+        Value::Array(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {
-            let members: Vec<_> = members
-                .iter()
-                .map(|(key, value)| format!("{}: {}", text(key), python(value)))
-                .collect();
+            let members: Vec<_> = members.iter().map(|(key, value)| format!("{}: {}", text(key), python(value))).collect();
             format!("{{{}}}", members.join(", "))
         }
         other => other.to_string(),
@@ -314,19 +267,10 @@ fn escapes_are_those_of_the_programs() {
     let (mut plain, mut claude) = (Vec::new(), Vec::new());
     json::put!(&mut plain; json::Text(text));
     json::put!(&mut claude; json::ClaudeText(text));
-    assert_eq!(
-        plain,
-        "\"a\\\"\\\\\\n\\t\\u0001\\u001b\u{7f}é\u{200d}\u{2028}🎉\u{2030}\"".as_bytes()
-    );
-    assert_eq!(
-        claude,
-        "\"a\\\"\\\\\\n\\t\\u0001\\u001b\\u007fé\\u200d\\u2028🎉\u{2030}\"".as_bytes()
-    );
+    assert_eq!(plain, "\"a\\\"\\\\\\n\\t\\u0001\\u001b\u{7f}é\u{200d}\u{2028}🎉\u{2030}\"".as_bytes());
+    assert_eq!(claude, "\"a\\\"\\\\\\n\\t\\u0001\\u001b\\u007fé\\u200d\\u2028🎉\u{2030}\"".as_bytes());
     for written in [plain, claude] {
-        assert_eq!(
-            serde_json::from_slice::<String>(&written).expect("both are JSON"),
-            text
-        );
+        assert_eq!(serde_json::from_slice::<String>(&written).expect("both are JSON"), text);
     }
 }
 
@@ -334,14 +278,9 @@ fn escapes_are_those_of_the_programs() {
 fn the_hot_path_meets_escapes_and_other_scripts() {
     let log = log(Corpus::ClaudePartial, PLAN);
     let lines = lines(&log);
-    let texts: Vec<_> = claude_events(&lines)
-        .filter_map(|event| event["delta"]["text"].as_str())
-        .collect();
+    let texts: Vec<_> = claude_events(&lines).filter_map(|event| event["delta"]["text"].as_str()).collect();
     for needle in ["\n", "\"", "\\", "。"] {
-        assert!(
-            texts.iter().any(|text| text.contains(needle)),
-            "no text has {needle:?}"
-        );
+        assert!(texts.iter().any(|text| text.contains(needle)), "no text has {needle:?}");
     }
     assert!(String::from_utf8_lossy(&log).contains("\\u200d"));
 }
@@ -349,12 +288,6 @@ fn the_hot_path_meets_escapes_and_other_scripts() {
 #[test]
 fn times_are_civil() {
     assert_eq!(json::timestamp(0), "1970-01-01T00:00:00.000Z");
-    assert_eq!(
-        json::timestamp(1_709_208_000_123),
-        "2024-02-29T12:00:00.123Z"
-    );
-    assert_eq!(
-        json::timestamp(1_795_240_800_000),
-        "2026-11-21T06:00:00.000Z"
-    );
+    assert_eq!(json::timestamp(1_709_208_000_123), "2024-02-29T12:00:00.123Z");
+    assert_eq!(json::timestamp(1_795_240_800_000), "2026-11-21T06:00:00.000Z");
 }

@@ -10,21 +10,14 @@ pub(super) struct Tricode;
 
 impl Dialect for Tricode {
     fn turn(&mut self, session: &Session, turn: &Turn, out: &mut Vec<u8>) {
-        let greeting = if turn.number == 0 {
-            "Session ID:"
-        } else {
-            "Resumed session"
-        };
+        let greeting = if turn.number == 0 { "Session ID:" } else { "Resumed session" };
         put!(out; r#"{"type": "system", "message": ""#, greeting, " ", session.short_id, "\"}\n");
         let mut number = 0;
         let mut round = |out: &mut Vec<u8>| {
             number += 1;
             put!(out; r#"{"type": "round", "number": "#, number as u64, "}\n");
         };
-        let planned = turn
-            .calls()
-            .next()
-            .is_some_and(|call| matches!(call.action, Action::Plan { .. }));
+        let planned = turn.calls().next().is_some_and(|call| matches!(call.action, Action::Plan { .. }));
         if turn.calls().next().is_some() && !planned {
             // The program refuses every other tool before a decision about a plan.
             round(out);
@@ -45,26 +38,10 @@ impl Dialect for Tricode {
 fn tool(session: &Session, call: &Call, out: &mut Vec<u8>) {
     let (name, arguments, called) = request(&call.action);
     let (result, answered) = answer(session, call);
-    pair(
-        name,
-        &arguments,
-        &called,
-        !call.action.failed(),
-        &result,
-        &answered,
-        out,
-    );
+    pair(name, &arguments, &called, !call.action.failed(), &result, &answered, out);
 }
 
-fn pair(
-    name: &str,
-    arguments: &Json,
-    called: &str,
-    success: bool,
-    result: &str,
-    answered: &str,
-    out: &mut Vec<u8>,
-) {
+fn pair(name: &str, arguments: &Json, called: &str, success: bool, result: &str, answered: &str, out: &mut Vec<u8>) {
     put!(out; r#"{"type": "tool_call", "name": ""#, name, r#"", "arguments": "#);
     arguments.write(Style::SPACED, out);
     put!(out; r#", "formatted": "#, Text(called), "}\n");
@@ -81,35 +58,16 @@ fn request(action: &Action) -> (&'static str, Json<'_>, String) {
             first: 1,
             lines,
             total,
-        } if lines.len() as u64 == *total => (
-            "read_file",
-            map! { "path" => path.as_str() },
-            format!("READ(\"{path}\")"),
-        ),
-        Action::Read {
-            path, first, lines, ..
-        } => {
+        } if lines.len() as u64 == *total => ("read_file", map! { "path" => path.as_str() }, format!("READ(\"{path}\")")),
+        Action::Read { path, first, lines, .. } => {
             let end = first + lines.len() as u64 - 1;
-            let arguments =
-                map! { "path" => path.as_str(), "start_line" => *first, "end_line" => end };
-            (
-                "read_file",
-                arguments,
-                format!("READ(\"{path}\", start={first}, end={end})"),
-            )
+            let arguments = map! { "path" => path.as_str(), "start_line" => *first, "end_line" => end };
+            ("read_file", arguments, format!("READ(\"{path}\", start={first}, end={end})"))
         }
-        Action::Shell { command, .. } => (
-            "run_command",
-            map! { "command" => command.as_str() },
-            format!("RUN({command})"),
-        ),
+        Action::Shell { command, .. } => ("run_command", map! { "command" => command.as_str() }, format!("RUN({command})")),
         Action::Search { pattern, path, .. } => {
             let arguments = map! { "pattern" => pattern.as_str(), "path" => path.as_str() };
-            (
-                "search_context",
-                arguments,
-                format!("SEARCH(pattern=\"{pattern}\", path=\"{path}\")"),
-            )
+            ("search_context", arguments, format!("SEARCH(pattern=\"{pattern}\", path=\"{path}\")"))
         }
         Action::Edit { path, old, new, .. } => {
             let anchor = map! { "type" => "exact", "pattern" => old.join("\n") };
@@ -123,15 +81,10 @@ fn request(action: &Action) -> (&'static str, Json<'_>, String) {
         }
         Action::Plan { tasks, done: 0 } => {
             let tasks = list(tasks.iter().map(String::as_str));
-            (
-                "plan",
-                map! { "action" => "create", "tasks" => tasks },
-                "PLAN CREATE".to_owned(),
-            )
+            ("plan", map! { "action" => "create", "tasks" => tasks }, "PLAN CREATE".to_owned())
         }
         Action::Plan { done, .. } => {
-            let arguments =
-                map! { "action" => "update", "task_id" => *done as u64, "status" => "completed" };
+            let arguments = map! { "action" => "update", "task_id" => *done as u64, "status" => "completed" };
             ("plan", arguments, "PLAN UPDATE".to_owned())
         }
     }
@@ -142,16 +95,11 @@ fn answer(session: &Session, call: &Call) -> (String, String) {
     let newlines = |text: &str| text.bytes().filter(|&byte| byte == b'\n').count();
     match &call.action {
         Action::Read { first, lines, .. } => {
-            let numbered = lines
-                .iter()
-                .enumerate()
-                .map(|(n, line)| format!("{}: {line}\n", first + n as u64));
+            let numbered = lines.iter().enumerate().map(|(n, line)| format!("{}: {line}\n", first + n as u64));
             let text: String = numbered.collect();
             (text, format!("[OK] read {} lines", lines.len()))
         }
-        Action::Shell {
-            output, exit: 0, ..
-        } => {
+        Action::Shell { output, exit: 0, .. } => {
             let text = format!("{output}\n");
             let formatted = format!("[OK] {} lines output", newlines(&text));
             (text, formatted)
@@ -181,9 +129,7 @@ fn answer(session: &Session, call: &Call) -> (String, String) {
             let mut rng = Rng::at(&call.id.bytes().map(u64::from).collect::<Vec<_>>());
             let context = before.len() + after.len();
             let (was, is) = (context + old.len(), context + new.len());
-            let lines: String = hunk(before, old, new, after)
-                .map(|line| line + "\n")
-                .collect();
+            let lines: String = hunk(before, old, new, after).map(|line| line + "\n").collect();
             let from = before.len() as u64 + 1;
             let matched = map! {
                 "op" => "replace", "start_line" => from, "end_line" => from + old.len() as u64 - 1,
@@ -199,10 +145,7 @@ fn answer(session: &Session, call: &Call) -> (String, String) {
         }
         Action::Create { path, content } => {
             let formatted = format!("[OK] created {} lines", newlines(content) + 1);
-            (
-                format!("Successfully created {}/{path}", session.cwd),
-                formatted,
-            )
+            (format!("Successfully created {}/{path}", session.cwd), formatted)
         }
         Action::Plan { tasks, done } => {
             let mut text = String::from("↳ ");

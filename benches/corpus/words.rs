@@ -64,33 +64,16 @@ pub(super) fn output(rng: &mut Rng, lines: usize, out: &mut String) {
             out.push('\n');
         }
         match rng.below(6) {
-            0 => out.push_str(&format!(
-                "test {}::{} ... \u{1b}[32mok\u{1b}[0m",
-                rng.pick(NAMES),
-                rng.pick(NAMES)
-            )),
-            1 => out.push_str(&format!(
-                "   Compiling {} v0.{}.{}",
-                rng.pick(NAMES),
-                rng.below(30),
-                rng.below(12)
-            )),
-            2 => out.push_str(&format!(
-                "-rw-r--r-- 1 dev dev {:>6} {}",
-                rng.below(99_999),
-                path(rng)
-            )),
+            0 => out.push_str(&format!("test {}::{} ... \u{1b}[32mok\u{1b}[0m", rng.pick(NAMES), rng.pick(NAMES))),
+            1 => out.push_str(&format!("   Compiling {} v0.{}.{}", rng.pick(NAMES), rng.below(30), rng.below(12))),
+            2 => out.push_str(&format!("-rw-r--r-- 1 dev dev {:>6} {}", rng.below(99_999), path(rng))),
             3 => out.push_str(&format!(
                 "warning: unused variable: `{}`\t({}:{})",
                 rng.pick(NAMES),
                 path(rng),
                 rng.below(400)
             )),
-            4 => out.push_str(&format!(
-                "\"{}\" => C:\\build\\{}.obj",
-                rng.pick(NAMES),
-                rng.pick(NAMES)
-            )),
+            4 => out.push_str(&format!("\"{}\" => C:\\build\\{}.obj", rng.pick(NAMES), rng.pick(NAMES))),
             _ => sentence(rng, out),
         }
     }
@@ -109,18 +92,10 @@ pub(super) fn path(rng: &mut Rng) -> String {
 /// A shell command.
 pub(super) fn command(rng: &mut Rng) -> String {
     match rng.below(5) {
-        0 => format!(
-            "cargo test {} -- --nocapture 2>&1 | tail -n {}",
-            rng.pick(NAMES),
-            rng.between(5, 60)
-        ),
+        0 => format!("cargo test {} -- --nocapture 2>&1 | tail -n {}", rng.pick(NAMES), rng.between(5, 60)),
         1 => format!("grep -rn \"{}\" {} | head", rng.pick(NAMES), path(rng)),
         2 => format!("python3 -c 'print(\"{}\\n\")'", rng.pick(NAMES)),
-        3 => format!(
-            "git log --oneline -n {} -- {}",
-            rng.between(3, 40),
-            path(rng)
-        ),
+        3 => format!("git log --oneline -n {} -- {}", rng.between(3, 40), path(rng)),
         _ => format!("ls -la {} && wc -l {}", path(rng), path(rng)),
     }
 }

@@ -1,0 +1,317 @@
+//! How fast conversions are in memory, on one thread, as multiples of a `serde_json::Value` round trip of the same log.
+//!
+//! `cargo bench --bench throughput -- [--mb N] [--rounds N] [--only TEXT] [--tsv]`. Each log is made by the seeded generator. In each
+//! round the baseline and all conversions of a log take turns; a figure is the median over the rounds. `--only` keeps the
+//! pairs whose line contains the text, `--tsv` is for benches/compare/run.py. Started without arguments, as `cargo test`
+//! does, it converts a little of everything once.
+
+mod corpus;
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use agentglot_adapters::convert::{Converter, Options, ToolNames};
+use corpus::{Corpus, Plan};
+use serde_json::Value;
+
+const CHUNKS: &str = "qwen:stream-chunk-json";
+const EVENTS: &str = "agentglot:events";
+const TARGETS: [&str; 7] = ["claude", "qwen-code", "qwen:stream-json", CHUNKS, "tricode", "cursor", EVENTS];
+
+/// A kind of log, how it is read, what it is converted to.
+struct Source {
+    label: &'static str,
+    format: &'static str,
+    /// The generator's name of it; `None` is made by converting the first source to events.
+    corpus: Option<&'static str>,
+    targets: &'static [&'static str],
+}
+
+const SOURCES: [Source; 10] = [
+    source("claude partial", "claude", Some("claude-partial"), &TARGETS),
+    source("claude partial, keys sorted", "claude", Some("claude-partial-sorted"), &[CHUNKS]),
+    source("claude partial, keys shuffled", "claude", Some("claude-partial-shuffled"), &[CHUNKS]),
+    source("claude messages", "claude", Some("claude-messages"), &TARGETS),
+    source("qwen-code partial", "qwen-code", Some("qwen-code-partial"), &TARGETS),
+    source("qwen messages", "qwen:stream-json", Some("qwen-messages"), &TARGETS),
+    source("qwen chunks", CHUNKS, Some("qwen-chunks"), &TARGETS),
+    source("tricode", "tricode", Some("tricode"), &TARGETS),
+    source("cursor partial", "cursor", Some("cursor-partial"), &TARGETS),
+    source("events of claude partial", EVENTS, None, &TARGETS),
+];
+
+const fn source(label: &'static str, format: &'static str, corpus: Option<&'static str>, targets: &'static [&'static str]) -> Source {
+    Source {
+        label,
+        format,
+        corpus,
+        targets,
+    }
+}
+
+/// The rows of the README's table: a text, the bar, and which pairs count. A pair counts for the first row that takes it.
+type Row = (&'static str, f64, fn(&Source, &str) -> bool);
+const ROWS: [Row; 5] = [
+    ("Claude partial → chunks, in memory, one thread", 8.0, |source, target| {
+        source.corpus == Some("claude-partial") && target == CHUNKS
+    }),
+    ("the same with keys in another, constant order", 6.0, |source, _| {
+        source.corpus == Some("claude-partial-sorted")
+    }),
+    ("the same with keys shuffled on each line", 2.0, |source, _| {
+        source.corpus == Some("claude-partial-shuffled")
+    }),
+    ("message-level Claude → each other dialect", 4.0, |source, target| {
+        source.corpus == Some("claude-messages") && target != "claude"
+    }),
+    ("every other pair of streaming formats", 3.0, |_, _| true),
+];
+
+struct Settings {
+    megabytes: u64,
+    rounds: usize,
+    only: Option<String>,
+    tsv: bool,
+}
+
+/// What was measured of one pair. Speeds are in MB of input a second, ratios against the baseline of the same round.
+struct Pair {
+    row: usize,
+    source: &'static str,
+    target: &'static str,
+    baseline: f64,
+    verbatim: Speed,
+    native: Speed,
+}
+
+struct Speed {
+    speed: f64,
+    ratio: f64,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let settings = match settings(&arguments) {
+        Ok(settings) => settings,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut pairs = Vec::new();
+    for source in &SOURCES {
+        measure(source, &settings, &mut pairs);
+    }
+    if settings.tsv {
+        print_tsv(&pairs);
+    } else {
+        print_tables(&pairs);
+    }
+    ExitCode::SUCCESS
+}
+
+fn settings(arguments: &[String]) -> Result<Settings, String> {
+    let mut settings = Settings {
+        megabytes: 32,
+        rounds: 5,
+        only: None,
+        tsv: false,
+    };
+    if arguments.is_empty() {
+        (settings.megabytes, settings.rounds) = (1, 1);
+    }
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut number = |least: u64| {
+            let value = arguments.next().and_then(|value| value.parse().ok());
+            value.filter(|&value| value >= least).ok_or(format!("{argument} needs a number"))
+        };
+        match argument.as_str() {
+            "--mb" => settings.megabytes = number(1)?,
+            "--rounds" => settings.rounds = number(1)? as usize,
+            "--only" => settings.only = Some(arguments.next().ok_or("--only needs a text")?.clone()),
+            "--tsv" => settings.tsv = true,
+            // What cargo says to every bench.
+            "--bench" => {}
+            other => return Err(format!("{other}: --mb N, --rounds N, --only TEXT and --tsv are understood")),
+        }
+    }
+    Ok(settings)
+}
+
+fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) {
+    let wanted = |target: &&&str| {
+        settings
+            .only
+            .as_ref()
+            .is_none_or(|text| format!("{} → {target}", source.label).contains(text))
+    };
+    let targets: Vec<&'static str> = source.targets.iter().filter(wanted).copied().collect();
+    if targets.is_empty() {
+        return;
+    }
+    let log = log(source, settings.megabytes * 1_000_000);
+    let mut out = Vec::with_capacity(log.len() * 2);
+    let mut baselines = Vec::new();
+    let mut speeds = vec![[Vec::new(), Vec::new()]; targets.len()];
+    // The first round only warms caches and memory.
+    for round in 0..=settings.rounds {
+        let baseline = speed(&log, &mut out, round_trip);
+        for (target, speeds) in targets.iter().zip(&mut speeds) {
+            for (native, speeds) in [false, true].into_iter().zip(speeds) {
+                let convert = |log: &[u8], out: &mut Vec<u8>| convert_in_memory(source.format, target, native, log, out);
+                let speed = speed(&log, &mut out, convert);
+                assert!(!out.is_empty(), "{} → {target}: nothing was written", source.label);
+                if round > 0 {
+                    speeds.push((speed, speed / baseline));
+                }
+            }
+        }
+        if round > 0 {
+            baselines.push(baseline);
+        }
+    }
+    let baseline = median(baselines.into_iter());
+    for (target, [verbatim, native]) in targets.into_iter().zip(speeds) {
+        let row = ROWS
+            .iter()
+            .position(|(_, _, takes)| takes(source, target))
+            .expect("the last row takes all");
+        let of = |speeds: &[(f64, f64)]| Speed {
+            speed: median(speeds.iter().map(|&(speed, _)| speed)),
+            ratio: median(speeds.iter().map(|&(_, ratio)| ratio)),
+        };
+        let pair = Pair {
+            row,
+            source: source.label,
+            target,
+            baseline,
+            verbatim: of(&verbatim),
+            native: of(&native),
+        };
+        eprintln!(
+            "{} → {target}: {:.1} × verbatim, {:.1} × native",
+            pair.source, pair.verbatim.ratio, pair.native.ratio
+        );
+        pairs.push(pair);
+    }
+}
+
+/// The log of a source.
+fn log(source: &Source, bytes: u64) -> Vec<u8> {
+    let corpus = Corpus::from_name(source.corpus.unwrap_or("claude-partial")).expect("the sources name known kinds");
+    let mut log = Vec::with_capacity(bytes as usize * 51 / 50);
+    corpus.write(Plan::of_size(bytes), &mut log).expect("writing to memory cannot fail");
+    if source.corpus.is_some() {
+        return log;
+    }
+    let mut events = Vec::new();
+    convert_in_memory("claude", EVENTS, false, &log, &mut events);
+    events
+}
+
+/// MB of `log` that `work` gets through in a second. The log is read once before, so that the caches are as full for each.
+fn speed(log: &[u8], out: &mut Vec<u8>, work: impl FnOnce(&[u8], &mut Vec<u8>)) -> f64 {
+    black_box(log.iter().fold(0, |sum: u8, &byte| sum ^ byte));
+    out.clear();
+    let start = Instant::now();
+    work(log, out);
+    black_box(&mut *out);
+    log.len() as f64 / 1e6 / start.elapsed().as_secs_f64()
+}
+
+/// The baseline: each line is parsed to a `Value`, which is written again.
+fn round_trip(log: &[u8], out: &mut Vec<u8>) {
+    for line in log.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let value: Value = serde_json::from_slice(line).expect("the generator and the encoders write JSON");
+        out.extend_from_slice(value.to_string().as_bytes());
+        out.push(b'\n');
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// For each row that was measured: its place, its slowest pair with verbatim tools and how many pairs it has, its lowest
+/// ratio with native tools.
+fn rows(pairs: &[Pair]) -> Vec<(usize, &Pair, usize, f64)> {
+    let rows = (0..ROWS.len()).filter_map(|row| {
+        let of_row = || pairs.iter().filter(move |pair| pair.row == row);
+        let slowest = of_row().min_by(|a, b| a.verbatim.ratio.total_cmp(&b.verbatim.ratio))?;
+        let native = of_row().map(|pair| pair.native.ratio).fold(f64::INFINITY, f64::min);
+        Some((row, slowest, of_row().count(), native))
+    });
+    rows.collect()
+}
+
+fn print_tables(pairs: &[Pair]) {
+    println!("| work | bar | verbatim tools | native tools | |\n|---|--:|--:|--:|---|");
+    for (row, slowest, _, native) in rows(pairs) {
+        let (work, bar, _) = ROWS[row];
+        let verdict = if slowest.verbatim.ratio >= bar { "✓" } else { "✗ missed" };
+        println!("| {work} | {bar} × | {:.1} × | {native:.1} × | {verdict} |", slowest.verbatim.ratio);
+    }
+    println!("\n| source | target | `Value`, MB/s | verbatim, MB/s | × | native, MB/s | × | bar | |");
+    println!("|---|---|--:|--:|--:|--:|--:|--:|---|");
+    for pair in pairs {
+        let Pair {
+            source,
+            target,
+            baseline,
+            verbatim,
+            native,
+            ..
+        } = pair;
+        let bar = ROWS[pair.row].1;
+        let verdict = if verbatim.ratio >= bar { "✓" } else { "✗ missed" };
+        println!(
+            "| {source} | {target} | {baseline:.0} | {:.0} | {:.1} | {:.0} | {:.1} | {bar} | {verdict} |",
+            verbatim.speed, verbatim.ratio, native.speed, native.ratio
+        );
+    }
+}
+
+/// `row`, work, bar, slowest ratio, its pair if there are several, slowest native ratio; then `pair`, source, target, and its
+/// five figures.
+fn print_tsv(pairs: &[Pair]) {
+    for (row, slowest, count, native) in rows(pairs) {
+        let (work, bar, _) = ROWS[row];
+        let Pair {
+            source, target, verbatim, ..
+        } = slowest;
+        let which = if count > 1 { format!("{source} → {target}") } else { String::new() };
+        println!("row\t{work}\t{bar}\t{:.2}\t{which}\t{native:.2}", verbatim.ratio);
+    }
+    for Pair {
+        source,
+        target,
+        baseline,
+        verbatim,
+        native,
+        ..
+    } in pairs
+    {
+        println!(
+            "pair\t{source}\t{target}\t{baseline:.0}\t{:.0}\t{:.1}\t{:.0}\t{:.1}",
+            verbatim.speed, verbatim.ratio, native.speed, native.ratio
+        );
+    }
+}
+
+/// Converts a whole log, in pieces of the size in which the program reads files. Names are those of `--from` and `--to`.
+fn convert_in_memory(from: &str, to: &str, native_tools: bool, input: &[u8], out: &mut Vec<u8>) {
+    let mut converter = Converter::new(Options {
+        from: from.parse().expect("the bench names known formats"),
+        to: to.parse().expect("the bench names known formats"),
+        tools: if native_tools { ToolNames::Native } else { ToolNames::Verbatim },
+        ..Options::default()
+    });
+    for piece in input.chunks(256 * 1024) {
+        converter.feed(piece, out);
+    }
+    converter.finish(out);
+}
