@@ -42,9 +42,7 @@ fn parse(arguments: &[String]) -> Result<(Corpus, Plan), String> {
             ("--seed", Some(seed)) => plan.seed = seed,
             ("--sessions", Some(sessions)) if sessions > 0 => plan.sessions = sessions,
             (name, _) => {
-                return Err(format!(
-                    "{name}: --seed N and --sessions N (at least 1) are understood"
-                ));
+                return Err(format!("{name}: --seed N and --sessions N (at least 1) are understood"));
             }
         }
     }
@@ -70,19 +68,9 @@ mod tests {
     #[test]
     fn arguments_say_what_to_write() {
         let arguments = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let (corpus, plan) =
-            parse(&arguments("tricode 12MB --seed 7 --sessions 3")).expect("all of it is right");
-        assert_eq!(
-            (corpus, plan.seed, plan.bytes, plan.sessions),
-            (Corpus::Tricode, 7, 12_000_000, 3)
-        );
-        for wrong in [
-            "tricode",
-            "nothing 1MB",
-            "tricode 1TB",
-            "tricode 1MB --seed",
-            "tricode 1MB --sessions 0",
-        ] {
+        let (corpus, plan) = parse(&arguments("tricode 12MB --seed 7 --sessions 3")).expect("all of it is right");
+        assert_eq!((corpus, plan.seed, plan.bytes, plan.sessions), (Corpus::Tricode, 7, 12_000_000, 3));
+        for wrong in ["tricode", "nothing 1MB", "tricode 1TB", "tricode 1MB --seed", "tricode 1MB --sessions 0"] {
             assert!(parse(&arguments(wrong)).is_err(), "{wrong}");
         }
     }

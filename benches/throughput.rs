@@ -11,6 +11,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
 use corpus::{Corpus, Plan};
 use serde_json::Value;
@@ -99,16 +100,21 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(why) = fair_baseline() {
+        eprintln!("{why}");
+        return ExitCode::from(2);
+    }
     let mut pairs = Vec::new();
+    let mut silent = 0;
     for source in &SOURCES {
-        measure(source, &settings, &mut pairs);
+        silent += measure(source, &settings, &mut pairs);
     }
     if settings.tsv {
         print_tsv(&pairs);
     } else {
         print_tables(&pairs);
     }
-    ExitCode::SUCCESS
+    ExitCode::from(u8::from(silent > 0))
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, String> {
@@ -140,19 +146,30 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
     Ok(settings)
 }
 
-fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) {
+/// Measures the pairs of a source that are wanted, and tells how many of them wrote nothing.
+fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize {
     let wanted = |target: &&&str| {
         settings
             .only
             .as_ref()
             .is_none_or(|text| format!("{} → {target}", source.label).contains(text))
     };
-    let targets: Vec<&'static str> = source.targets.iter().filter(wanted).copied().collect();
+    let mut targets: Vec<&'static str> = source.targets.iter().filter(wanted).copied().collect();
     if targets.is_empty() {
-        return;
+        return 0;
     }
     let log = log(source, settings.megabytes * 1_000_000);
     let mut out = Vec::with_capacity(log.len() * 2);
+    let count = targets.len();
+    targets.retain(|target| {
+        out.clear();
+        convert_in_memory(source.format, target, false, &log, &mut out);
+        if out.is_empty() {
+            eprintln!("!!! {} → {target}: nothing was written", source.label);
+        }
+        !out.is_empty()
+    });
+    let silent = count - targets.len();
     let mut baselines = Vec::new();
     let mut speeds = vec![[Vec::new(), Vec::new()]; targets.len()];
     // The first round only warms caches and memory.
@@ -162,7 +179,6 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) {
             for (native, speeds) in [false, true].into_iter().zip(speeds) {
                 let convert = |log: &[u8], out: &mut Vec<u8>| convert_in_memory(source.format, target, native, log, out);
                 let speed = speed(&log, &mut out, convert);
-                assert!(!out.is_empty(), "{} → {target}: nothing was written", source.label);
                 if round > 0 {
                     speeds.push((speed, speed / baseline));
                 }
@@ -196,6 +212,7 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) {
         );
         pairs.push(pair);
     }
+    silent
 }
 
 /// The log of a source.
@@ -219,6 +236,18 @@ fn speed(log: &[u8], out: &mut Vec<u8>, work: impl FnOnce(&[u8], &mut Vec<u8>)) 
     work(log, out);
     black_box(&mut *out);
     log.len() as f64 / 1e6 / start.elapsed().as_secs_f64()
+}
+
+/// Features of serde_json that other packages ask for reach us when all are built together, and change what is compared.
+fn fair_baseline() -> Result<(), &'static str> {
+    let again = |json: &str| serde_json::from_str::<Value>(json).map(|value| value.to_string()).unwrap_or_default();
+    if again("1e2") == "1e2" {
+        return Err("serde_json has arbitrary_precision here, which slows the baseline: bench this package alone");
+    }
+    if again(r#"{"b":1,"a":2}"#) != r#"{"b":1,"a":2}"# {
+        return Err("serde_json needs preserve_order here: a baseline that sorts keys does other work than we do");
+    }
+    Ok(())
 }
 
 /// The baseline: each line is parsed to a `Value`, which is written again.
@@ -304,11 +333,11 @@ fn print_tsv(pairs: &[Pair]) {
 
 /// Converts a whole log, in pieces of the size in which the program reads files. Names are those of `--from` and `--to`.
 fn convert_in_memory(from: &str, to: &str, native_tools: bool, input: &[u8], out: &mut Vec<u8>) {
+    let format = |name: &str| name.parse::<Format>().expect("the bench names known formats");
     let mut converter = Converter::new(Options {
-        from: from.parse().expect("the bench names known formats"),
-        to: to.parse().expect("the bench names known formats"),
         tools: if native_tools { ToolNames::Native } else { ToolNames::Verbatim },
-        ..Options::default()
+        partial: true,
+        ..Options::new(format(from), format(to))
     });
     for piece in input.chunks(256 * 1024) {
         converter.feed(piece, out);

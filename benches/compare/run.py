@@ -104,7 +104,7 @@ def in_memory(session):
     session.note(["cargo", "bench", "--bench", "throughput", "--", *command[1:]])
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        return session.complain(f"{shlex.join(command)}: exit {done.returncode}")
+        session.complain(f"{shlex.join(command)}: exit {done.returncode}")
     lines = []
     for line in done.stdout.splitlines():
         kind, *fields = line.split("\t")
