@@ -5,7 +5,7 @@
     python3 benches/compare/run.py [--quick] [--only ROW]… [--readme README.md]
 
 Corpora come from the seeded generator and go to a temporary directory. Ratios are between medians of runs that take turns
-in one session; absolute figures are this machine's. The exit code is 1 when outputs disagree, a program fails or a bar is missed
+in one run; absolute figures are this machine's. The exit code is 1 when outputs disagree, a program fails or a bar is missed
 (with --quick bars are shown but not enforced).
 """
 
@@ -42,7 +42,7 @@ SOURCES = [
 TARGETS = ["claude", "qwen-code", "qwen:stream-json", CHUNKS, "tricode", "cursor", "agentglot:events"]
 
 
-class Session:
+class Comparison:
     """One run of this program: where things are, what was found."""
 
     def __init__(self, options, directory):
@@ -95,35 +95,35 @@ class Session:
         self.wrong.append(what)
 
 
-def in_memory(session):
+def in_memory(comparison):
     """Rows of the in-memory bench, which does its own measuring."""
-    bench = session.options.throughput or newest(os.path.join(os.path.dirname(session.options.binary), "deps", "throughput-*"))
+    bench = comparison.options.throughput or newest(os.path.join(os.path.dirname(comparison.options.binary), "deps", "throughput-*"))
     if not bench:
-        return session.complain("the throughput bench is not built: cargo bench --no-run --bench throughput")
-    command = [bench, "--tsv", "--mb", str(session.size(32) // MB)]
-    session.note(["cargo", "bench", "--bench", "throughput", "--", *command[1:]])
+        return comparison.complain("the throughput bench is not built: cargo bench --no-run --bench throughput")
+    command = [bench, "--tsv", "--mb", str(comparison.size(32) // MB)]
+    comparison.note(["cargo", "bench", "--bench", "throughput", "--", *command[1:]])
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        session.complain(f"{shlex.join(command)}: exit {done.returncode}")
+        comparison.complain(f"{shlex.join(command)}: exit {done.returncode}")
     lines = []
     for line in done.stdout.splitlines():
         kind, *fields = line.split("\t")
         if kind == "row":
             work, bar, ratio, slowest, native = fields
             measured = f"{ratio} × (native tools {native} ×{'; slowest: ' if slowest else ''}{slowest})"
-            session.row(work, f"≥ {bar} × `Value` round trip", measured, float(ratio) >= float(bar))
+            comparison.row(work, f"≥ {bar} × `Value` round trip", measured, float(ratio) >= float(bar))
         elif kind == "pair":
             lines.append("| " + " | ".join(fields) + " |")
     head = "| source | target | serde_json `Value`, MB/s | verbatim, MB/s | × | native, MB/s | × |\n|---|---|--:|--:|--:|--:|--:|\n"
-    session.details.append(("In memory, one thread, each pair", head + "\n".join(lines)))
+    comparison.details.append(("In memory, one thread, each pair", head + "\n".join(lines)))
 
 
-def process(session):
+def process(comparison):
     """The whole program against others that do the same translation, or only parse and print."""
-    file = session.corpus("claude-partial", session.size(100))
+    file = comparison.corpus("claude-partial", comparison.size(100))
     python = [sys.executable, os.path.join(HERE, "translate.py")]
     programs = {
-        "agentglot": session.convert("claude", CHUNKS, file),
+        "agentglot": comparison.convert("claude", CHUNKS, file),
         "python json": [*python, file],
         "python orjson": [*python, "--orjson", file],
         "node": ["node", os.path.join(HERE, "translate.mjs"), file],
@@ -132,20 +132,20 @@ def process(session):
     }
     for name in missing(programs):
         if "orjson" not in name:
-            session.complain(f"{name} is not installed; its row is missing")
+            comparison.complain(f"{name} is not installed; its row is missing")
         del programs[name]
-    outputs = os.path.join(session.directory, "translated")
+    outputs = os.path.join(comparison.directory, "translated")
     ours = outputs + "-agentglot"
     for name, command in programs.items():
-        session.note(command, " > /dev/null")
+        comparison.note(command, " > /dev/null")
         if "no translation" in name:
             continue
         path = ours if name == "agentglot" else outputs
         measure.run(command, stdout=path)
         found = agree.differences(ours, path)
         if found:
-            session.complain(f"THE OUTPUTS OF agentglot AND {name} DISAGREE:\n" + "\n".join(found))
-    costs = measure.interleaved(programs, session.options.rounds)
+            comparison.complain(f"THE OUTPUTS OF agentglot AND {name} DISAGREE:\n" + "\n".join(found))
+    costs = measure.interleaved(programs, comparison.options.rounds)
     peaks = {name: measure.peak(command) for name, command in programs.items()}
     own = costs["agentglot"]
     table = ["| program | wall, s | × | CPU, s | × | peak memory, MB |", "|---|--:|--:|--:|--:|--:|"]
@@ -153,88 +153,88 @@ def process(session):
         ratios = (cost.wall / own.wall, cost.cpu / own.cpu)
         table.append(f"| {name} | {cost.wall:.3f} | {ratios[0]:.1f} | {cost.cpu:.3f} | {ratios[1]:.1f} | {peaks[name] / MB:.1f} |")
     size = os.path.getsize(file) / MB
-    session.details.append((f"Whole process, Claude partial → {CHUNKS}, {size:.0f} MB, to /dev/null", "\n".join(table)))
+    comparison.details.append((f"Whole process, Claude partial → {CHUNKS}, {size:.0f} MB, to /dev/null", "\n".join(table)))
     for name, bar in (("jq -c . (no translation)", 40), ("python json", 30), ("node", 15)):
         if name in costs:
             ratio, cpu = costs[name].wall / own.wall, costs[name].cpu / own.cpu
             work = f"whole process, {size:.0f} MB, against {name}"
-            session.row(work, f"≥ {bar} ×", f"{ratio:.1f} × wall, {cpu:.1f} × CPU", ratio >= bar)
+            comparison.row(work, f"≥ {bar} ×", f"{ratio:.1f} × wall, {cpu:.1f} × CPU", ratio >= bar)
     os.remove(outputs)
     os.remove(ours)
 
 
-def jobs(session):
+def jobs(comparison):
     """One job and two over a file of many sessions."""
-    file = session.corpus("claude-partial", session.size(500))
-    commands = {count: session.convert("claude", CHUNKS, file, jobs=count) for count in (1, 2)}
+    file = comparison.corpus("claude-partial", comparison.size(500))
+    commands = {count: comparison.convert("claude", CHUNKS, file, jobs=count) for count in (1, 2)}
     for command in commands.values():
-        session.note(command, " > /dev/null")
+        comparison.note(command, " > /dev/null")
     if digest(commands[1]) != digest(commands[2]):
-        session.complain("--jobs 2 WRITES OTHER BYTES THAN --jobs 1")
-    costs = measure.interleaved(commands, session.options.rounds)
+        comparison.complain("--jobs 2 WRITES OTHER BYTES THAN --jobs 1")
+    costs = measure.interleaved(commands, comparison.options.rounds)
     ratio = costs[2].wall / costs[1].wall
     size = os.path.getsize(file) / MB
     measured = f"{ratio:.2f} × ({costs[2].wall:.2f} s, {costs[1].wall:.2f} s)"
-    session.row(f"two jobs over one {size:.0f} MB file of many sessions", "≤ 0.7 × the wall time of one", measured, ratio <= 0.7)
-    if session.size(500) != session.size(100):
+    comparison.row(f"two jobs over one {size:.0f} MB file of many sessions", "≤ 0.7 × the wall time of one", measured, ratio <= 0.7)
+    if comparison.size(500) != comparison.size(100):
         os.remove(file)
 
 
-def memory(session):
+def memory(comparison):
     """The peak of every pair of streaming formats."""
-    size = session.size(1000)
-    session.note(session.convert("FORMAT", "FORMAT", "LOG"), " > /dev/null")
+    size = comparison.size(1000)
+    comparison.note(comparison.convert("FORMAT", "FORMAT", "LOG"), " > /dev/null")
     table = ["| from \\ to | " + " | ".join(f"`{target}`" for target in TARGETS) + " |", "|---" * (len(TARGETS) + 1) + "|"]
     worst = (0, "", "")
     for source, kind in SOURCES:
         label = kind or "agentglot-events"
         if kind:
-            file = session.corpus(kind, size)
+            file = comparison.corpus(kind, size)
         else:
-            file = os.path.join(session.directory, "events.jsonl")
-            command = session.convert("claude", source, session.corpus("claude-partial", size))
-            session.note(command, " > events.jsonl")
+            file = os.path.join(comparison.directory, "events.jsonl")
+            command = comparison.convert("claude", source, comparison.corpus("claude-partial", size))
+            comparison.note(command, " > events.jsonl")
             measure.run(command, stdout=file)
         cells = []
         for target in TARGETS:
-            peak = measure.peak(session.convert(source, target, file))
+            peak = measure.peak(comparison.convert(source, target, file))
             worst = max(worst, (peak, label, target))
             cells.append(f"{peak / MB:.1f}")
             print(f"     {label} → {target}: {cells[-1]} MB", file=sys.stderr, flush=True)
         table.append(f"| {label} | " + " | ".join(cells) + " |")
         if kind != "claude-partial":  # events are made from it
             os.remove(file)
-    os.remove(session.corpus("claude-partial", size))
-    session.details.append((f"Peak memory in MB, logs of {size // MB} MB", "\n".join(table)))
+    os.remove(comparison.corpus("claude-partial", size))
+    comparison.details.append((f"Peak memory in MB, logs of {size // MB} MB", "\n".join(table)))
     peak, label, target = worst
     measured = f"{peak / MB:.1f} MB at most ({label} → `{target}`)"
-    session.row(f"peak memory, {size // MB} MB log, any pair", "≤ 16 MB", measured, peak <= 16 * MB)
+    comparison.row(f"peak memory, {size // MB} MB log, any pair", "≤ 16 MB", measured, peak <= 16 * MB)
 
 
-def long_line(session):
+def long_line(comparison):
     """One very long line."""
-    size = session.size(100)
-    file = session.corpus("claude-long-line", size)
-    command = session.convert("claude", CHUNKS, file)
-    session.note(command, " > /dev/null")
-    peak = max(measure.peak(command) for _ in range(session.options.rounds))
+    size = comparison.size(100)
+    file = comparison.corpus("claude-long-line", size)
+    command = comparison.convert("claude", CHUNKS, file)
+    comparison.note(command, " > /dev/null")
+    peak = max(measure.peak(command) for _ in range(comparison.options.rounds))
     ratio = peak / size
-    session.row(f"one {size // MB} MB line, Claude → chunks, peak memory", "≤ 2.5 × the line", f"{ratio:.2f} × ({peak / MB:.0f} MB)", ratio <= 2.5)
+    comparison.row(f"one {size // MB} MB line, Claude → chunks, peak memory", "≤ 2.5 × the line", f"{ratio:.2f} × ({peak / MB:.0f} MB)", ratio <= 2.5)
     os.remove(file)
 
 
-def start(session):
+def start(comparison):
     """What it costs to start and convert nothing."""
-    empty = os.path.join(session.directory, "empty.jsonl")
+    empty = os.path.join(comparison.directory, "empty.jsonl")
     open(empty, "wb").close()
-    commands = {"agentglot": session.convert("claude", CHUNKS, empty), "node": ["node", "-e", "0"]}
+    commands = {"agentglot": comparison.convert("claude", CHUNKS, empty), "node": ["node", "-e", "0"]}
     for command in commands.values():
-        session.note(command)
+        comparison.note(command)
     if missing(commands):
-        return session.complain("node is not installed; the start-up row is missing")
-    costs = measure.interleaved(commands, 8 * session.options.rounds)
+        return comparison.complain("node is not installed; the start-up row is missing")
+    costs = measure.interleaved(commands, 8 * comparison.options.rounds)
     own, node = costs["agentglot"].cpu * 1000, costs["node"].cpu * 1000
-    session.row("start-up CPU (converting an empty file)", "≤ 1/20 of `node -e 0`", f"1/{node / own:.0f} ({own:.2f} ms, {node:.1f} ms)", own * 20 <= node)
+    comparison.row("start-up CPU (converting an empty file)", "≤ 1/20 of `node -e 0`", f"1/{node / own:.0f} ({own:.2f} ms, {node:.1f} ms)", own * 20 <= node)
 
 
 ROWS = {"in-memory": in_memory, "process": process, "jobs": jobs, "memory": memory, "line": long_line, "start": start}
@@ -261,7 +261,7 @@ def newest(pattern):
     return max(found, key=os.path.getmtime, default=None)
 
 
-def facts(session):
+def facts(comparison):
     """The machine and the versions, in one paragraph."""
     model = platform.processor() or platform.machine()
     try:
@@ -271,7 +271,7 @@ def facts(session):
         pass
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     versions = [f"Python {platform.python_version()}"]
-    for command in ([session.options.binary, "--version"], ["node", "--version"], ["jq", "--version"]):
+    for command in ([comparison.options.binary, "--version"], ["node", "--version"], ["jq", "--version"]):
         if shutil.which(command[0]):
             said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
             name = os.path.basename(command[0])
@@ -279,15 +279,15 @@ def facts(session):
     return f"{model}, {cores} cores, {platform.system()} {platform.release().split('-')[0]}; {', '.join(versions)}."
 
 
-def report(session):
+def report(comparison):
     """All of it as Markdown."""
     mark = {True: "✓", False: "✗ missed", None: ""}
     lines = ["| work | bar | measured | |", "|---|---|---|---|"]
-    lines += [f"| {work} | {bar} | {measured} | {mark[met]} |" for work, bar, measured, met in session.rows]
-    details = [*session.details, ("The commands", "```sh\n" + "\n".join(session.commands) + "\n```")]
+    lines += [f"| {work} | {bar} | {measured} | {mark[met]} |" for work, bar, measured, met in comparison.rows]
+    details = [*comparison.details, ("The commands", "```sh\n" + "\n".join(comparison.commands) + "\n```")]
     folded = [f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>" for summary, body in details]
-    quick = "**Quick run: 10 MB everywhere, the figures mean little.**\n\n" if session.options.quick else ""
-    return "\n\n".join([quick + "\n".join(lines), facts(session), *folded])
+    quick = "**Quick run: 10 MB everywhere, the figures mean little.**\n\n" if comparison.options.quick else ""
+    return "\n\n".join([quick + "\n".join(lines), facts(comparison), *folded])
 
 
 def put_into(readme, text):
@@ -326,19 +326,19 @@ def arguments():
 def main():
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="agentglot-speed-", dir=options.dir) as directory:
-        session = Session(options, directory)
+        comparison = Comparison(options, directory)
         for name in options.only or ROWS:
             try:
-                ROWS[name](session)
+                ROWS[name](comparison)
             except measure.Failed as failure:
-                session.complain(f"{name}: {failure}")
-        text = report(session)
+                comparison.complain(f"{name}: {failure}")
+        text = report(comparison)
     print(text)
     if options.readme:
         put_into(options.readme, text)
-    for what in session.wrong:
+    for what in comparison.wrong:
         print(f"!!! {what}", file=sys.stderr)
-    return 1 if session.wrong else 0
+    return 1 if comparison.wrong else 0
 
 
 if __name__ == "__main__":
