@@ -15,12 +15,14 @@ mod out;
 mod raw;
 mod scan;
 mod string;
+mod template;
 
 pub use cursor::{Array, Cursor, Object};
 pub use number::python_float;
 pub use out::Out;
 pub use raw::{Raw, Shape};
 pub use string::Str;
+pub(crate) use template::Template;
 
 /// What is wrong with a piece of JSON, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
