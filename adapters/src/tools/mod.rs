@@ -1,10 +1,13 @@
 //! What a tool call means, and what each dialect calls it.
 
+mod names;
+
 use bumpalo::Bump;
 
 use crate::codec::Dialect;
-use crate::event::{ToolCall, ToolKind, ToolResult};
-use crate::json::Str;
+use crate::event::{ToolCall, ToolResult};
+
+pub use names::{COLUMNS, kind_of, table};
 
 /// From one dialect's tools to another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +32,28 @@ impl Translate {
     }
 }
 
-/// What a tool of a dialect does.
-pub fn kind_of(dialect: Dialect, name: Str<'_>) -> ToolKind {
-    let _ = (dialect, name);
-    ToolKind::Other
+/// Dialects with the same tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Claude,
+    Qwen,
+    Cursor,
+    Tricode,
+}
+
+impl Family {
+    /// In the order in which a name of unknown origin is tried: Tricode before Qwen, for where both know a name, its arguments
+    /// are the ones that tell.
+    const ALL: [Self; 4] = [Self::Claude, Self::Cursor, Self::Tricode, Self::Qwen];
+
+    /// The tools of a dialect. The canonical events have none of their own.
+    const fn of(dialect: Dialect) -> Option<Self> {
+        match dialect {
+            Dialect::Claude => Some(Self::Claude),
+            Dialect::Qwen | Dialect::QwenCode => Some(Self::Qwen),
+            Dialect::Cursor => Some(Self::Cursor),
+            Dialect::Tricode => Some(Self::Tricode),
+            Dialect::Agentglot => None,
+        }
+    }
 }
