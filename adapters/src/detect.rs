@@ -1,1 +1,527 @@
-//! Which dialect a log is written in.
+//! Which dialect a log is written in, and how that can be told.
+//!
+//! Each dialect's folder has a `recognise` that weighs one line; the [`Detector`] adds the weights up until one dialect is
+//! sure. It is given what has been read so far, again and again, so a live pipe is decided with its first telling line.
+
+use std::fmt;
+
+use crate::codec::{Dialect, Format, Mode};
+use crate::json::{Cursor, Raw, Shape, Str};
+use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
+
+/// Only this dialect writes such a line.
+pub(crate) const PROOF: u32 = 1000;
+/// No other dialect has been seen to write such a line.
+pub(crate) const STRONG: u32 = 100;
+/// This dialect writes such lines more often than others do.
+pub(crate) const HINT: u32 = 10;
+/// Fits the dialect, and others too.
+pub(crate) const FAINT: u32 = 1;
+
+/// What one line says about the dialect of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Which dialect, and as far as the line can tell which of its modes.
+    pub format: Format,
+    /// How much it counts.
+    pub weight: u32,
+    /// What was seen, in a few words.
+    pub why: &'static str,
+}
+
+impl Evidence {
+    pub(crate) fn new(dialect: Dialect, weight: u32, why: &'static str) -> Self {
+        Self { format: dialect.into(), weight, why }
+    }
+
+    pub(crate) const fn mode(self, mode: Mode) -> Self {
+        Self { format: Format { dialect: self.format.dialect, mode }, ..self }
+    }
+}
+
+/// One line, opened at its top level. A line that is cut off has the members that came through, the last one cut.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    /// The whole text.
+    pub(crate) text: &'a str,
+    /// `type`, if it is a string.
+    pub(crate) kind: &'a str,
+    members: Vec<(Str<'a>, Raw<'a>)>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut members = Vec::new();
+        let mut at = Cursor::new(text);
+        if let Ok(mut object) = at.object() {
+            while let Ok(Some(key)) = object.key(&mut at) {
+                let rest = at.rest().trim_ascii_start();
+                match at.skip() {
+                    Ok(value) => members.push((key, value)),
+                    Err(_) => {
+                        members.push((key, Raw::trusted(rest)));
+                        break;
+                    }
+                }
+            }
+        }
+        let mut line = Self { text, kind: "", members };
+        line.kind = line.word("type");
+        line
+    }
+
+    /// Whether it is an object (at least the beginning of one).
+    pub(crate) fn is_object(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// The value of a member.
+    pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
+        self.members.iter().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
+    }
+
+    /// Whether there is such a member.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether there is any of these members.
+    pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.has(key))
+    }
+
+    /// Whether all of these members are there.
+    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.has(key))
+    }
+
+    /// The text of a member that is a string; else empty.
+    pub(crate) fn word(&self, key: &str) -> &'a str {
+        self.get(key).map_or("", word)
+    }
+
+    /// The member at the end of a path of keys.
+    pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.get(first)?, |value, key| value.get(key))
+    }
+
+    /// Where a member stands among the others.
+    pub(crate) fn place(&self, key: &str) -> Option<usize> {
+        self.members.iter().position(|(name, _)| name.is(key))
+    }
+}
+
+/// The escaped text of a value that is a string; else empty.
+pub(crate) fn word(value: Raw<'_>) -> &str {
+    value.string().map_or("", Str::as_escaped)
+}
+
+/// A dialect that was told from the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The dialect and its mode.
+    pub format: Format,
+    /// What told: `line 1: system/init with claude_code_version`.
+    pub why: String,
+}
+
+/// No dialect could be told from the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unclear {
+    /// The dialects that it may be, the likeliest first, and what speaks for each.
+    pub candidates: Vec<Found>,
+    /// How many lines were looked at.
+    pub lines: u64,
+    /// The log is a byte stream of another kind (compressed, UTF-16, binary), and which.
+    pub kind: Option<&'static str>,
+}
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seen = match self.lines {
+            1 => "1 line".to_owned(),
+            n => format!("{n} lines"),
+        };
+        if let Some(kind) = self.kind {
+            return write!(f, "this is {kind}, not a log of any known dialect");
+        }
+        if self.candidates.is_empty() {
+            let known: Vec<_> = Dialect::ALL.iter().map(|d| d.name()).collect();
+            return write!(f, "{seen} read and no dialect recognised; name it with --from (there are {})", known.join(", "));
+        }
+        write!(f, "{seen} read and the dialect is not clear; name it with --from. It may be ")?;
+        for (n, candidate) in self.candidates.iter().enumerate() {
+            let separator = if n == 0 { "" } else { ", or " };
+            write!(f, "{separator}{} ({})", candidate.format, candidate.why)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Unclear {}
+
+/// What a [`Detector`] says about what it has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Not sure yet: show more.
+    More,
+    /// The input is over and held nothing but white space.
+    Empty,
+    /// This one.
+    Found(Found),
+    /// All has been seen, or enough to give up.
+    Unclear(Unclear),
+}
+
+/// Finds out the dialect of a log.
+#[derive(Debug, Default)]
+pub struct Detector {
+    json_name: bool,
+    layout: Option<Layout>,
+    at: usize,
+    seen: u64,
+    marks: Vec<Mark>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// One value a line.
+    Lines,
+    /// Values that keep to no lines: an array of messages, or objects that were spread over lines.
+    Document,
+}
+
+#[derive(Debug)]
+struct Mark {
+    format: Format,
+    score: u64,
+    /// The heaviest evidence, and where it was seen.
+    best: (u32, String),
+}
+
+impl Detector {
+    /// After so many bytes the decision is made with what there is.
+    pub const ENOUGH_BYTES: usize = 1 << 20;
+    /// After so many lines the decision is made with what there is.
+    pub const ENOUGH_LINES: u64 = 200;
+
+    /// A detector for a log. `json_name`: it is called `.json`, so a single object is meant as a document of its own.
+    pub fn new(json_name: bool) -> Self {
+        Self { json_name, ..Self::default() }
+    }
+
+    /// Looks at `prefix`: everything read from the beginning of the log up to now. `over`: nothing follows.
+    pub fn look(&mut self, prefix: &[u8], over: bool) -> Answer {
+        let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let Some(first) = prefix[start..].iter().position(|b| !b.is_ascii_whitespace()).map(|at| start + at) else {
+            return match over {
+                true => Answer::Empty,
+                false if prefix.len() >= Self::ENOUGH_BYTES => self.give_up(None),
+                false => Answer::More,
+            };
+        };
+        if let Some(kind) = foreign(&prefix[first..]) {
+            return self.give_up(Some(kind));
+        }
+        let layout = match self.layout {
+            Some(layout) => layout,
+            None => match layout(&prefix[first..], over) {
+                Some(layout) => layout,
+                None if prefix.len() >= Self::ENOUGH_BYTES => Layout::Document,
+                None => return Answer::More,
+            },
+        };
+        self.layout = Some(layout);
+        let last_look = over || prefix.len() >= Self::ENOUGH_BYTES;
+        match layout {
+            Layout::Lines => self.lines(prefix, first, last_look),
+            Layout::Document => self.document(&prefix[first..]),
+        }
+        if let Some(mark) = self.marks.iter().find(|m| m.best.0 >= PROOF) {
+            // A single object that holds the whole log can only be told from a stream when the next line, or none, comes.
+            let single = layout == Layout::Lines && self.seen <= 1 && self.json_name;
+            if !single || last_look {
+                let format = self.settle(mark.format, prefix, over);
+                return Answer::Found(Found { format, why: mark.best.1.clone() });
+            }
+        }
+        if last_look || self.seen >= Self::ENOUGH_LINES { self.decide(prefix, over) } else { Answer::More }
+    }
+
+    fn lines(&mut self, prefix: &[u8], first: usize, last_look: bool) {
+        self.at = self.at.max(if self.seen == 0 { line_start(prefix, first) } else { 0 });
+        if self.seen == 0 {
+            self.seen = memchr::memchr_iter(b'\n', &prefix[..self.at]).count() as u64;
+        }
+        while self.at < prefix.len() && self.seen < Self::ENOUGH_LINES {
+            let end = memchr::memchr(b'\n', &prefix[self.at..]).map(|n| self.at + n + 1);
+            if end.is_none() && !last_look {
+                return;
+            }
+            let line = &prefix[self.at..end.unwrap_or(prefix.len())];
+            self.at += line.len();
+            self.seen += 1;
+            self.weigh(valid(line).trim_start_matches('\u{feff}').trim(), "line");
+            if self.sure() {
+                return;
+            }
+        }
+    }
+
+    /// Looks at the elements of arrays and at objects, wherever they stand. Always from the beginning: what was cut off in
+    /// an earlier look may be whole now.
+    fn document(&mut self, text: &[u8]) {
+        self.marks.clear();
+        self.seen = 0;
+        let mut at = Cursor::new(valid(text));
+        while let Some(first) = at.peek() {
+            if first == b'[' {
+                let Ok(mut array) = at.array() else { return };
+                while let Ok(true) = array.more(&mut at) {
+                    if !self.element(&mut at) {
+                        return;
+                    }
+                }
+            } else if !self.element(&mut at) {
+                return;
+            }
+        }
+    }
+
+    fn element(&mut self, at: &mut Cursor<'_>) -> bool {
+        let rest = at.rest().trim_ascii_start();
+        let (text, whole) = match at.skip() {
+            Ok(value) => (value.as_str(), true),
+            Err(_) => (rest, false),
+        };
+        self.seen += 1;
+        self.weigh(text, "message");
+        whole && !self.sure() && self.seen < Self::ENOUGH_LINES
+    }
+
+    fn weigh(&mut self, text: &str, unit: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let line = Opened::new(text);
+        for evidence in recognise(&line) {
+            let why = || format!("{unit} {}: {}", self.seen, evidence.why);
+            match self.marks.iter_mut().find(|m| m.format == evidence.format) {
+                Some(mark) => {
+                    mark.score += u64::from(evidence.weight);
+                    if evidence.weight > mark.best.0 {
+                        mark.best = (evidence.weight, why());
+                    }
+                }
+                None => {
+                    let best = (evidence.weight, why());
+                    self.marks.push(Mark { format: evidence.format, score: evidence.weight.into(), best });
+                }
+            }
+        }
+    }
+
+    fn sure(&self) -> bool {
+        self.marks.iter().any(|m| m.best.0 >= PROOF)
+    }
+
+    /// The dialects with their scores, the best first.
+    fn ranking(&self) -> Vec<(u64, &Mark)> {
+        let mut ranking: Vec<(u64, &Mark)> = Vec::new();
+        for dialect in Dialect::ALL {
+            let own = || self.marks.iter().filter(move |m| m.format.dialect == dialect);
+            if let Some(best) = own().max_by_key(|m| m.score) {
+                ranking.push((own().map(|m| m.score).sum(), best));
+            }
+        }
+        ranking.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        ranking
+    }
+
+    fn decide(&self, prefix: &[u8], over: bool) -> Answer {
+        let ranking = self.ranking();
+        let Some((best, mark)) = ranking.first() else { return self.give_up(None) };
+        let second = ranking.get(1).map_or(0, |(score, _)| *score);
+        if *best < second + u64::from(HINT) {
+            return self.give_up(None);
+        }
+        Answer::Found(Found { format: self.settle(mark.format, prefix, over), why: mark.best.1.clone() })
+    }
+
+    /// The mode, which the layout of the file decides as well as its lines.
+    fn settle(&self, format: Format, prefix: &[u8], over: bool) -> Format {
+        let dialect = format.dialect;
+        let document = Format { dialect, mode: Mode::Json };
+        if !dialect.modes().contains(&Mode::Json) {
+            return format;
+        }
+        match self.layout {
+            Some(Layout::Document) => document,
+            // A stream of one line is the same text as a document of one object; the name of the file decides.
+            _ if self.json_name && is_single(prefix, over) => document,
+            _ if format == document && !is_single(prefix, over) => dialect.into(),
+            _ => format,
+        }
+    }
+
+    fn give_up(&self, kind: Option<&'static str>) -> Answer {
+        let candidates = self.ranking().into_iter().map(|(_, mark)| Found { format: mark.format, why: mark.best.1.clone() }).collect();
+        Answer::Unclear(Unclear { candidates, lines: self.seen, kind })
+    }
+}
+
+/// What each dialect says about a line.
+fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'a> {
+    Dialect::ALL.into_iter().filter_map(move |dialect| match dialect {
+        Dialect::Claude => claude::recognise::recognise(line),
+        Dialect::Qwen => qwen::recognise::recognise(line),
+        Dialect::QwenCode => qwen_code::recognise::recognise(line),
+        Dialect::Tricode => tricode::recognise::recognise(line),
+        Dialect::Cursor => cursor::recognise::recognise(line),
+        Dialect::Agentglot => agentglot::recognise::recognise(line),
+    })
+}
+
+/// How the values lie in the text, which begins with the first byte that is not blank; `None` when that cannot be told yet.
+fn layout(text: &[u8], over: bool) -> Option<Layout> {
+    let end = memchr::memchr(b'\n', text);
+    let line = valid(&text[..end.unwrap_or(text.len())]);
+    let head = line.trim_end();
+    // Pretty-printed JSON has its bracket alone on the first line.
+    if end.is_some() && matches!(head, "{" | "[") {
+        return Some(Layout::Document);
+    }
+    if !head.starts_with('[') {
+        // A bracket alone may be the beginning of such a text.
+        return if head == "{" && end.is_none() && !over { None } else { Some(Layout::Lines) };
+    }
+    let mut at = Cursor::new(head);
+    let Ok(mut array) = at.array() else { return Some(Layout::Lines) };
+    match array.more(&mut at) {
+        Ok(true) if at.shape() == Ok(Shape::Object) => Some(Layout::Document),
+        Ok(_) => Some(Layout::Lines),
+        Err(_) if end.is_none() && !over => None,
+        Err(_) => Some(Layout::Lines),
+    }
+}
+
+/// Whether the text holds one line alone, as far as it has been read.
+fn is_single(text: &[u8], over: bool) -> bool {
+    let trimmed = text.trim_ascii();
+    let rest = memchr::memchr(b'\n', trimmed);
+    rest.is_none() && (over || trimmed.len() >= Detector::ENOUGH_BYTES)
+}
+
+/// The beginning of the line in which `at` lies.
+fn line_start(text: &[u8], at: usize) -> usize {
+    memchr::memrchr(b'\n', &text[..at]).map_or(0, |n| n + 1)
+}
+
+/// As much of the beginning as is UTF-8.
+fn valid(bytes: &[u8]) -> &str {
+    let end = match std::str::from_utf8(bytes) {
+        Ok(text) => return text,
+        Err(error) => error.valid_up_to(),
+    };
+    std::str::from_utf8(&bytes[..end]).unwrap_or_default()
+}
+
+/// Byte streams that are no text in UTF-8.
+fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some("gzip data"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd data"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
+        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some("text in UTF-16"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detect(text: &str) -> Answer {
+        Detector::new(false).look(text.as_bytes(), true)
+    }
+
+    fn found(text: &str) -> String {
+        match detect(text) {
+            Answer::Found(found) => found.format.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const CLAUDE: &str = r#"{"type":"system","subtype":"init","cwd":"/","session_id":"s","tools":[],"permissionMode":"default","claude_code_version":"2.1.329","uuid":"u"}"#;
+    const QWEN_CODE: &str = r#"{"type":"system","subtype":"init","uuid":"s","session_id":"s","cwd":"/","tools":[],"permission_mode":"default","qwen_code_version":"0.24.4"}"#;
+
+    #[test]
+    fn the_first_telling_line_decides() {
+        let mut detector = Detector::new(false);
+        let text = format!("npm warn: something\n{CLAUDE}\n");
+        let almost = text.len() - 1;
+        assert_eq!(detector.look(&text.as_bytes()[..10], false), Answer::More);
+        assert_eq!(detector.look(&text.as_bytes()[..almost], false), Answer::More);
+        let Answer::Found(found) = detector.look(text.as_bytes(), false) else { panic!() };
+        assert_eq!(found.format.to_string(), "claude");
+        assert_eq!(found.why, "line 2: system/init with claude_code_version");
+    }
+
+    #[test]
+    fn layouts_are_told_apart() {
+        assert_eq!(found(&format!("[{CLAUDE}]")), "claude:json");
+        assert_eq!(found(&format!("[\n  {QWEN_CODE}\n]\n")), "qwen-code:json");
+        assert_eq!(found(&format!("[1,2]\n{QWEN_CODE}\n")), "qwen-code");
+        assert_eq!(found(&CLAUDE.replacen('{', "{\n", 1)), "claude:json");
+        let result = r#"{"duration_ms":1,"type":"result","subtype":"success","is_error":false,"total_cost_usd":0,"modelUsage":{},"session_id":"s"}"#;
+        assert_eq!(found(result), "claude");
+        let Answer::Found(named) = Detector::new(true).look(result.as_bytes(), true) else { panic!() };
+        assert_eq!(named.format.to_string(), "claude:json");
+        let Answer::Found(stream) = Detector::new(true).look(format!("{result}\n{result}\n").as_bytes(), true) else { panic!() };
+        assert_eq!(stream.format.to_string(), "claude");
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        assert_eq!(detect(" \n\n"), Answer::Empty);
+        let Answer::Unclear(unclear) = detect("hello\n{\"x\":1}\n") else { panic!() };
+        assert!(unclear.candidates.is_empty());
+        assert!(unclear.to_string().contains("2 lines read and no dialect recognised"), "{unclear}");
+        let Answer::Unclear(unclear) = detect(r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#) else { panic!() };
+        let names: Vec<_> = unclear.candidates.iter().map(|c| c.format.to_string()).collect();
+        assert_eq!(names, ["claude", "qwen-code"]);
+        assert!(unclear.to_string().contains("may be claude (line 1: "), "{unclear}");
+        let Answer::Unclear(unclear) = Detector::new(false).look(b"\xff\xfe{\0\"\0", true) else { panic!() };
+        assert_eq!(unclear.kind, Some("text in UTF-16"));
+    }
+
+    #[test]
+    fn cuts_never_matter_for_the_answer() {
+        let texts = [
+            format!("{{\"x\":1}}\n{CLAUDE}\n"),
+            format!("[\n{QWEN_CODE}\n]"),
+            format!("[{QWEN_CODE}]"),
+            "{\"type\": \"system\", \"message\": \"Session ID: 0a1b2c3d\"}\n".to_owned(),
+        ];
+        for text in texts {
+            let whole = Detector::new(false).look(text.as_bytes(), true);
+            for cut in 0..text.len() {
+                let mut detector = Detector::new(false);
+                let answer = match detector.look(&text.as_bytes()[..cut], false) {
+                    Answer::More => detector.look(text.as_bytes(), true),
+                    early => early,
+                };
+                assert_eq!(answer, whole, "cut at {cut} of {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_looked_at_all_the_same() {
+        let mut text = r#"{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":""#.to_owned();
+        text.push_str(&"x".repeat(Detector::ENOUGH_BYTES));
+        let Answer::Found(found) = Detector::new(false).look(text.as_bytes(), false) else { panic!() };
+        assert_eq!(found.format.to_string(), "claude");
+    }
+}

@@ -1,4 +1,7 @@
 //! Placeholder.
+
+pub(crate) mod recognise;
+
 use crate::codec::{Cx, Decode, Encode, Style, Want};
 use crate::event::{Event, Input, Sink};
 use crate::json::{Error, Out};
