@@ -227,6 +227,11 @@ impl Converter {
         self.core.assembler.prompts_used()
     }
 
+    /// Takes the finished entries of the ledger. When they come depends on the lines alone, not on how the input was cut.
+    pub fn take_entries(&mut self) -> Vec<LedgerEntry> {
+        self.core.ledger.as_mut().map(Ledger::take_entries).unwrap_or_default()
+    }
+
     /// Takes the finished entries of the ledger, as JSON lines.
     pub fn take_ledger(&mut self) -> String {
         self.core.ledger.as_mut().map(Ledger::take).unwrap_or_default()
@@ -357,10 +362,17 @@ impl Core {
             line: self.line,
             objection: None,
             events: 0,
+            before,
+            changed: false,
         };
         let cx = pipe.down.cx;
         let used = self.decoder.line(text, &cx, &mut pipe);
-        let (objection, events) = (pipe.objection.take(), pipe.events);
+        let (objection, events, before, changed) = (pipe.objection.take(), pipe.events, pipe.before, pipe.changed);
+        if changed {
+            // What the decoder remembers is of the session before: a log that was cut here would read the same.
+            self.decoder = Decoder::new(self.options.from.dialect);
+            let _ = self.decoder.line(text, &Cx { arena: &self.arena, trace: None }, &mut Nobody);
+        }
         let used = match used {
             Ok(used) => used,
             Err(error) => {
@@ -409,6 +421,8 @@ impl Core {
             line: self.line,
             objection: None,
             events: 0,
+            before: 0,
+            changed: false,
         };
         let cx = pipe.down.cx;
         self.decoder.finish(&cx, &mut pipe);
@@ -432,6 +446,18 @@ struct Pipe<'d, 'a> {
     /// The first thing that `strict` objects to.
     objection: Option<String>,
     events: u32,
+    /// How much output there was before this line's own.
+    before: usize,
+    /// A session has ended with this line.
+    changed: bool,
+}
+
+/// Listens to nothing.
+struct Nobody;
+
+impl<'a> Sink<'a> for Nobody {
+    fn event(&mut self, _event: &Event<'a>) {}
+    fn input(&mut self, _input: &Input<'a>) {}
 }
 
 impl Pipe<'_, '_> {
@@ -449,10 +475,18 @@ impl Pipe<'_, '_> {
     #[cold]
     fn next_session(&mut self, id: &str) {
         if !self.session.is_empty() {
+            // What is still to say belongs to the line before this one, which was the session's last.
+            let line = self.line;
+            self.line = (line - 1).max(1);
             self.end_session();
+            self.line = line;
             if let Some(ledger) = self.ledger.as_deref_mut() {
                 ledger.close();
             }
+            if let Some(trace) = self.down.cx.trace {
+                trace.nothing_carried();
+            }
+            (self.before, self.changed) = (self.down.out.len(), true);
             let used = self.assembler.prompts_used();
             *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options));
             *self.assembler = assembler(self.options, self.down.encoder, used);

@@ -11,6 +11,7 @@ pub struct Ledger {
     dialect: String,
     open: HashMap<Finding, Entry>,
     done: Vec<Entry>,
+    ready: Vec<Entry>,
     counts: HashMap<Fate, u64>,
 }
 
@@ -27,7 +28,7 @@ impl Ledger {
             match self.open.get_mut(&finding) {
                 Some(entry) if line <= entry.last_line + 1 => {
                     entry.count += 1;
-                    entry.last_line = line;
+                    entry.last_line = line.max(entry.last_line);
                 }
                 Some(entry) => {
                     let fresh = Entry { finding, line, last_line: line, count: 1 };
@@ -42,11 +43,15 @@ impl Ledger {
         if self.open.len() > 4096 {
             self.close_before(line);
         }
+        if self.done.len() > 4096 {
+            self.order();
+        }
     }
 
     /// Ends all runs: the session is over.
     pub fn close(&mut self) {
         self.close_before(u64::MAX);
+        self.order();
     }
 
     /// How many findings of each fate there were.
@@ -54,14 +59,26 @@ impl Ledger {
         &self.counts
     }
 
-    /// Takes what is finished, as JSON lines in the order of their first lines.
+    /// Takes what is finished, as JSON lines. Entries come in the order of their first lines, except that a long run may come
+    /// behind others that ended before it.
     pub fn take(&mut self) -> String {
         let mut text = String::new();
-        self.done.sort_by(|a, b| (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note)));
-        for entry in self.done.drain(..) {
+        for entry in self.ready.drain(..) {
             entry.write(&self.file, &self.dialect, &mut text);
         }
         text
+    }
+
+    /// Takes what is finished.
+    pub fn take_entries(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// Puts what is finished in order. Happens after so many entries and at the end of a session, never because somebody
+    /// takes: so the order does not depend on how the input was cut into reads.
+    fn order(&mut self) {
+        self.done.sort_by(|a, b| (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note)));
+        self.ready.append(&mut self.done);
     }
 
     fn close_before(&mut self, line: u64) {
