@@ -37,6 +37,23 @@ pub enum ControlKind {
     Other,
 }
 
+impl ControlKind {
+    /// What a `subtype` is about.
+    pub fn read(subtype: Str<'_>) -> Self {
+        match subtype.as_escaped() {
+            "can_use_tool" => Self::CanUseTool,
+            "hook_callback" => Self::Hook,
+            "mcp_message" => Self::Mcp,
+            "elicitation" | "request_user_dialog" | "confirm_shell_commands" | "confirm_action" | "quit_confirmation" => Self::Confirm,
+            "initialize" => Self::Initialize,
+            "interrupt" => Self::Interrupt,
+            "set_model" => Self::SetModel,
+            "set_permission_mode" => Self::SetMode,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// A tool call that waits for leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Permission<'a> {

@@ -121,15 +121,25 @@ impl OutcomeKind {
         }
     }
 
+    /// Every outcome.
+    pub const ALL: [Self; 12] = [
+        Self::Success,
+        Self::Refused,
+        Self::Limit(Limit::Turns),
+        Self::Limit(Limit::Budget),
+        Self::Limit(Limit::Tokens),
+        Self::Limit(Limit::Retries),
+        Self::Limit(Limit::Time),
+        Self::Cancelled,
+        Self::Failed(Place::Model),
+        Self::Failed(Place::Tool),
+        Self::Failed(Place::Protocol),
+        Self::Failed(Place::Backend),
+    ];
+
     /// Reads the word back.
     pub fn read(word: &str) -> Option<Self> {
-        use {Limit as L, Place as P};
-        [
-            Self::Success, Self::Refused, Self::Limit(L::Turns), Self::Limit(L::Budget), Self::Limit(L::Tokens), Self::Limit(L::Retries),
-            Self::Limit(L::Time), Self::Cancelled, Self::Failed(P::Model), Self::Failed(P::Tool), Self::Failed(P::Protocol), Self::Failed(P::Backend),
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

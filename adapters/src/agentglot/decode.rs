@@ -1,0 +1,220 @@
+use super::members::Members;
+use super::parts;
+use crate::codec::{Cx, Decode};
+use crate::event::{
+    BlockStart, BlockStop, CancelResult, CommandResult, Content, Delta, Event, Fatal, Heartbeat, HintResult, Input, Kind, Notice, Outcome,
+    OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
+};
+use crate::json::{Cursor, Error, Raw, Str, Why};
+
+/// Reads canonical events.
+#[derive(Debug, Default)]
+pub struct Decoder {}
+
+impl Decode for Decoder {
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let origin = Default::default();
+        if !text.starts_with('{') {
+            let mut at = Cursor::new(text);
+            let event = match at.raw() {
+                Ok(value) if at.at_end() => Kind::Unknown(value),
+                _ => Kind::Noise(text),
+            };
+            sink.event(&Event::new(origin, event));
+            return Ok(text.len());
+        }
+        let mut at = Cursor::new(text);
+        let mut members = Members::read(&mut at, cx)?;
+        let used = at.position();
+        let line = Raw::trusted(&text[..used]);
+        if let Some(name) = members.word("event") {
+            let origin = members.origin(cx);
+            let kind = match kind(name.as_escaped(), &mut members, line, cx) {
+                Some(kind) => kind,
+                // A known event that lacks what it needs.
+                None => return Err(Error { at: 0, why: Why::Missing }),
+            };
+            let unknown = matches!(kind, Kind::Unknown(raw) if raw == line);
+            let fields = if unknown { &[] } else { members.fields() };
+            sink.event(&Event { origin, kind, fields });
+        } else if let Some(name) = members.word("input") {
+            let origin = members.origin(cx);
+            let kind = members
+                .input(name.as_escaped(), line, cx)
+                .unwrap_or(crate::event::InputKind::Unknown(line));
+            let unknown = matches!(kind, crate::event::InputKind::Unknown(raw) if raw == line);
+            let fields = if unknown { &[] } else { members.fields() };
+            sink.input(&Input { origin, kind, fields });
+        } else if members.word("agentglot").is_some() {
+            // The header says nothing that an event would have to repeat.
+            cx.took(line.as_str());
+        } else {
+            sink.event(&Event::new(origin, Kind::Unknown(line)));
+        }
+        Ok(used)
+    }
+}
+
+/// The event of that name: [`Kind::Unknown`] for a name that this version does not know, `None` when something is missing.
+fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> Option<Kind<'a>> {
+    let index = |m: &mut Members<'a, '_>| m.number("index").and_then(|n| u32::try_from(n).ok());
+    Some(match name {
+        "delta" => {
+            let index = index(m)?;
+            let piece = if let Some(text) = m.str("text") {
+                Piece::Text(text)
+            } else if let Some(text) = m.str("thinking") {
+                Piece::Thinking(text)
+            } else if let Some(text) = m.str("input") {
+                Piece::Input(text)
+            } else if let Some(text) = m.str("signature") {
+                Piece::Signature(text)
+            } else if let Some(text) = m.str("subject") {
+                Piece::Subject(text)
+            } else {
+                Piece::Other(m.part("other")?)
+            };
+            Kind::Delta(Delta { index, piece })
+        }
+        "block_start" => Kind::BlockStart(BlockStart {
+            index: index(m)?,
+            head: m.head(cx)?,
+        }),
+        "block_stop" => Kind::BlockStop(BlockStop { index: index(m)? }),
+        "round_start" => Kind::RoundStart(RoundStart {
+            id: m.str("round"),
+            model: m.str("model"),
+            usage: m.usage(cx),
+            number: m.number("number"),
+        }),
+        "round_stop" => Kind::RoundStop(RoundStop {
+            stop: m.stop(),
+            usage: m.usage(cx),
+        }),
+        "round_end" => {
+            let abandoned_from = m.number("abandoned_from").and_then(|n| u32::try_from(n).ok());
+            Kind::RoundEnd(RoundEnd {
+                stop: m.stop(),
+                usage: m.usage(cx),
+                abandoned_from,
+            })
+        }
+        "reply" => Kind::Reply(cx.keep(Reply {
+            id: m.str("round"),
+            model: m.str("model"),
+            blocks: parts::blocks(m.part("blocks")?, cx),
+            stop: m.stop(),
+            usage: m.usage(cx),
+            error: m.str("error"),
+            last: m.flag("last").unwrap_or(false),
+        })),
+        "tool_result" => {
+            let call = m.str("call")?;
+            let fields = m.part("result").map_or(&[][..], |raw| {
+                let mut result = Members::of(raw, cx);
+                result.word("type");
+                result.fields()
+            });
+            Kind::ToolResult(cx.keep(ToolResult {
+                call,
+                name: m.str("name"),
+                status: m.word("status").and_then(parts::read_status)?,
+                content: m.content(cx).unwrap_or(Content::Blocks(&[])),
+                is_error: m.flag("is_error"),
+                detail: m.detail(),
+                fields,
+                of: None,
+            }))
+        }
+        "tool_progress" => Kind::ToolProgress(cx.keep(ToolProgress {
+            call: m.str("call")?,
+            status: m.str("status"),
+            content: m.part("content"),
+            confirmation: m.part("confirmation"),
+        })),
+        "session" => Kind::Session(cx.keep(Session {
+            cwd: m.str("cwd"),
+            model: m.str("model"),
+            tools: m.part("tools"),
+            permission_mode: m.str("permission_mode"),
+            version: m.str("version"),
+            api_key_source: m.str("api_key_source"),
+            mcp_servers: m.part("mcp_servers"),
+            slash_commands: m.part("slash_commands"),
+            agents: m.part("agents"),
+            protocol_version: m.part("protocol_version"),
+            capabilities: m.part("capabilities"),
+            resumed: m.flag("resumed").unwrap_or(false),
+            opens_turn: m.flag("opens_turn").unwrap_or(false),
+        })),
+        "notice" => Kind::Notice(cx.keep(Notice {
+            name: m.str("name")?,
+            topic: m.word("topic").and_then(parts::read_topic).unwrap_or_default(),
+            message: m.str("message"),
+            data: m.part("data"),
+        })),
+        "prompt" => Kind::Prompt(m.prompt(cx)?),
+        "terminal" => Kind::Terminal(cx.keep(Terminal {
+            text: m.str("text"),
+            channel: m.str("channel"),
+            source: m.str("source"),
+            spans: m.part("spans"),
+            ansi: m.part("ansi"),
+            level: m.str("level"),
+            exit_code: m.part("exit_code"),
+            raw_ansi: m.str("raw_ansi"),
+        })),
+        "request" => Kind::Request(m.request(cx)?),
+        "response" => Kind::Response(m.response(cx)),
+        "withdraw" => Kind::Withdraw(Withdraw { id: m.str("request_id") }),
+        "command" => Kind::Command(cx.keep(CommandResult {
+            command: m.part("command"),
+            result: m.part("result"),
+        })),
+        "hint" => Kind::Hint(cx.keep(HintResult {
+            trigger: m.str("trigger"),
+            status: m.str("status"),
+            suggestions: m.part("suggestions"),
+            metadata: m.part("metadata"),
+            message: m.str("message"),
+        })),
+        "heartbeat" => Kind::Heartbeat(Heartbeat {
+            status: m.str("status"),
+            ts: m.part("ts"),
+        }),
+        "cancel_result" => Kind::CancelResult(CancelResult {
+            status: m.str("status"),
+            message: m.str("message"),
+        }),
+        "outcome" => Kind::Outcome(
+            cx.keep(Outcome {
+                kind: m
+                    .word("outcome")
+                    .map(|w| OutcomeKind::read(w.as_escaped()).unwrap_or(OutcomeKind::Failed(Place::Protocol)))?,
+                is_error: m.flag("is_error").unwrap_or(false),
+                synthetic: m.flag("synthetic").unwrap_or(false),
+                text: m.str("text"),
+                error: m.str("error"),
+                word: m.str("word"),
+                duration_ms: m.part("duration_ms"),
+                duration_api_ms: m.part("duration_api_ms"),
+                num_turns: m.num_turns(),
+                cost_usd: m.part("cost_usd"),
+                usage: m.usage(cx),
+                stop: m.stop(),
+                denials: m.part("denials"),
+                structured: m.part("structured"),
+                request_id: m.str("request_id"),
+            }),
+        ),
+        "fatal" => Kind::Fatal(cx.keep(Fatal {
+            message: m.str("message")?,
+            kind: m.str("kind"),
+            param: m.part("param"),
+            code: m.part("code"),
+        })),
+        "noise" => Kind::Noise(cx.arena.alloc_str(&m.str("text").unwrap_or(Str::EMPTY).unescape())),
+        "unknown" => Kind::Unknown(m.part("line")?),
+        _ => Kind::Unknown(line),
+    })
+}
