@@ -1,0 +1,126 @@
+use super::MESSAGE;
+use super::read::{FieldList, Reader, plain_key};
+use crate::event::{At, Block, Content, Reply, Scope, Stop, ToolResult};
+use crate::json::{Cursor, Error, Shape, Str, Why};
+
+/// One element of the content of a user message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    /// Anything but a result.
+    Block(Block<'a>),
+    /// `tool_result`. Its status follows `is_error`, its `detail` is for the caller to fill in.
+    Result(ToolResult<'a>),
+}
+
+/// What a user message says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Said<'a> {
+    /// Text or blocks, no result among them.
+    Content(Content<'a>),
+    /// At least one result, perhaps with other blocks around it.
+    Parts(&'a [Part<'a>]),
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// Reads the `message` of an `assistant` line: `id type role model content stop_reason stop_sequence usage …`. `content` has to
+    /// be there.
+    pub(crate) fn reply(&self, at: &mut Cursor<'a>, fields: &mut FieldList<'a>) -> Result<Reply<'a>, Error> {
+        let place = At::Part(MESSAGE);
+        let mut reply = Reply::default();
+        let mut content = None;
+        let (mut usage_seen, mut stop_seen) = (false, false);
+        let mut object = at.object()?;
+        while let Some(key) = object.key(at)? {
+            let mut name = key.as_escaped();
+            loop {
+                match name {
+                    "id" if reply.id.is_none() => reply.id = self.text(at, place, key, fields)?,
+                    "model" if reply.model.is_none() => reply.model = self.text(at, place, key, fields)?,
+                    "content" if content.is_none() => content = Some(self.blocks(at)?),
+                    "usage" if !usage_seen => {
+                        usage_seen = true;
+                        reply.usage = self.usage(at, Scope::Round, place, key, fields)?;
+                    }
+                    "stop_reason" if !stop_seen => {
+                        stop_seen = true;
+                        reply.stop = self.text(at, place, key, fields)?.map(Stop::read);
+                    }
+                    _ => match plain_key(self.cx, name) {
+                        Some(plain) => {
+                            name = plain;
+                            continue;
+                        }
+                        None => self.constant(at, place, key, fields)?,
+                    },
+                }
+                break;
+            }
+        }
+        reply.blocks = content.ok_or(at.error(Why::Missing))?;
+        Ok(reply)
+    }
+
+    /// Reads the `message` of a `user` line: `role content`. Another role than `user` is no user message.
+    pub(crate) fn user(&self, at: &mut Cursor<'a>, fields: &mut FieldList<'a>) -> Result<Said<'a>, Error> {
+        let place = At::Part(MESSAGE);
+        let mut said = None;
+        let mut object = at.object()?;
+        while let Some(key) = object.key(at)? {
+            let mut name = key.as_escaped();
+            loop {
+                match name {
+                    "content" if said.is_none() => said = Some(self.said(at)?),
+                    "role" => {
+                        let role = at.string()?;
+                        if !role.is("user") {
+                            return Err(at.error(Why::Type));
+                        }
+                        self.cx.took(role.as_escaped());
+                    }
+                    _ => match plain_key(self.cx, name) {
+                        Some(plain) => {
+                            name = plain;
+                            continue;
+                        }
+                        None => self.constant(at, place, key, fields)?,
+                    },
+                }
+                break;
+            }
+        }
+        said.ok_or(at.error(Why::Missing))
+    }
+
+    fn said(&self, at: &mut Cursor<'a>) -> Result<Said<'a>, Error> {
+        if at.shape()? == Shape::String {
+            return at.string().map(|text| Said::Content(Content::Text(text)));
+        }
+        let mut array = at.array()?;
+        let mut parts = bumpalo::collections::Vec::new_in(self.cx.arena);
+        let mut results = false;
+        while array.more(at)? {
+            let part = self.part(at, parts.len() as u32, true)?;
+            results |= matches!(part, Part::Result(_));
+            parts.push(part);
+        }
+        if results {
+            return Ok(Said::Parts(parts.into_bump_slice()));
+        }
+        let mut blocks = bumpalo::collections::Vec::with_capacity_in(parts.len(), self.cx.arena);
+        blocks.extend(parts.iter().filter_map(|part| match part {
+            Part::Block(block) => Some(*block),
+            Part::Result(_) => None,
+        }));
+        Ok(Said::Content(Content::Blocks(blocks.into_bump_slice())))
+    }
+
+    /// A member of a message that says nothing new (`type`, `role`, a `stop_sequence` that is null), or a field.
+    pub(super) fn constant(&self, at: &mut Cursor<'a>, place: At<'a>, key: Str<'a>, fields: &mut FieldList<'a>) -> Result<(), Error> {
+        let value = at.skip()?;
+        match (key.as_escaped(), value.as_str()) {
+            ("type", "\"message\"") | ("role", "\"assistant\"") | ("stop_sequence", "null") => self.cx.took(value.as_str()),
+            _ => fields.push(self.field(place, key, value)),
+        }
+        Ok(())
+    }
+}

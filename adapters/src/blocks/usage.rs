@@ -1,0 +1,122 @@
+use super::read::{FieldList, Reader, since};
+use super::{UsageForm, Writer};
+use crate::event::{At, Count, Field, Provenance, Scope, Usage};
+use crate::json::{Cursor, Error, Out, Raw, Str};
+
+impl<'a> Reader<'_, 'a> {
+    /// Reads a `usage` object; `null` is none, and anything else becomes a field that is not known.
+    pub(crate) fn usage(
+        &self,
+        at: &mut Cursor<'a>,
+        scope: Scope,
+        place: At<'a>,
+        key: Str<'a>,
+        fields: &mut FieldList<'a>,
+    ) -> Result<Option<Usage<'a>>, Error> {
+        if at.peek() != Some(b'{') {
+            let value = at.skip()?;
+            if value.is_null() {
+                self.cx.took(value.as_str());
+            } else {
+                fields.push(Field {
+                    at: place,
+                    key,
+                    value,
+                    known: false,
+                });
+            }
+            return Ok(None);
+        }
+        let before = at.rest();
+        let inclusive = self.words.usage == UsageForm::Inclusive;
+        let mut usage = Usage {
+            scope,
+            provenance: Provenance::Reported,
+            inclusive,
+            ..Usage::default()
+        };
+        let mut object = at.object()?;
+        while let Some(key) = object.key(at)? {
+            let value = at.skip()?;
+            let slot = match key.as_escaped() {
+                "input_tokens" => &mut usage.input,
+                "output_tokens" => &mut usage.output,
+                "cache_read_input_tokens" => &mut usage.cache_read,
+                "cache_creation_input_tokens" => &mut usage.cache_write,
+                "total_tokens" => &mut usage.total,
+                _ => continue,
+            };
+            *slot = slot.or(Count::read(value));
+        }
+        usage.raw = Some(since(before, at));
+        Ok(Some(usage))
+    }
+}
+
+impl Writer {
+    /// Writes a usage object. What the source wrote itself goes over as it is when it is this dialect's own; else the numbers
+    /// that a parser of this dialect requires are written as 0 where they are absent, and told as invented.
+    pub(crate) fn usage(&self, out: &mut Out, usage: Option<&Usage<'_>>) {
+        if let Some(raw) = usage.and_then(|u| u.raw).filter(|_| self.own) {
+            out.unchecked(raw);
+            return;
+        }
+        let usage = usage.copied().unwrap_or_default();
+        match self.words.usage {
+            UsageForm::Split => {
+                match usage.input {
+                    Some(input) if usage.inclusive => {
+                        usage.sources().for_each(|s| out.used(s));
+                        out.lit("{\"input_tokens\":");
+                        out.number(usage.fresh_tokens().unwrap_or(input.value));
+                    }
+                    input => required(out, "{\"input_tokens\":", input, "/usage/input_tokens"),
+                }
+                required(
+                    out,
+                    ",\"cache_creation_input_tokens\":",
+                    usage.cache_write,
+                    "/usage/cache_creation_input_tokens",
+                );
+                required(out, ",\"cache_read_input_tokens\":", usage.cache_read, "/usage/cache_read_input_tokens");
+                required(out, ",\"output_tokens\":", usage.output, "/usage/output_tokens");
+            }
+            UsageForm::Inclusive => {
+                match usage.input {
+                    Some(input) if !usage.inclusive => {
+                        usage.sources().for_each(|s| out.used(s));
+                        out.lit("{\"input_tokens\":");
+                        out.number(usage.prompt_tokens().unwrap_or(input.value));
+                    }
+                    input => required(out, "{\"input_tokens\":", input, "/usage/input_tokens"),
+                }
+                required(out, ",\"output_tokens\":", usage.output, "/usage/output_tokens");
+                optional(out, ",\"cache_read_input_tokens\":", usage.cache_read);
+                optional(out, ",\"total_tokens\":", usage.total);
+            }
+        }
+        out.lit("}");
+    }
+}
+
+fn required(out: &mut Out, prefix: &str, count: Option<Count<'_>>, pointer: &'static str) {
+    match count {
+        Some(_) => optional(out, prefix, count),
+        None => {
+            out.lit(prefix);
+            out.lit("0");
+            out.invented(pointer, "not known; the target's parsers need a number");
+        }
+    }
+}
+
+fn optional(out: &mut Out, prefix: &str, count: Option<Count<'_>>) {
+    let Some(count) = count else { return };
+    out.lit(prefix);
+    if count.source.is_empty() || count.source.starts_with('"') {
+        out.used(count.source);
+        out.number(count.value);
+    } else {
+        out.raw(Raw::trusted(count.source));
+    }
+}
