@@ -412,3 +412,6 @@ impl Assembler {
 
 /// A round's end that says nothing but that it is over.
 const PLAIN_END: RoundEnd<'static> = RoundEnd { stop: None, usage: None, abandoned_from: None };
+
+#[cfg(test)]
+mod tests;

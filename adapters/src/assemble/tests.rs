@@ -1,0 +1,349 @@
+use bumpalo::Bump;
+
+use super::{Assembler, Down, Duties};
+use crate::agentglot;
+use crate::codec::{Cx, Decode, Dialect, Encoder, Mode, Style, Want};
+use crate::event::{Event, Input, Sink};
+use crate::json::Out;
+
+/// Runs canonical events through an assembler and writes what comes out as canonical events, shortened for reading:
+/// `{"event":"delta","index":0,"text":"a"}` becomes `delta index:0 text:"a"`.
+fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<String> {
+    struct Through<'d, 'a> {
+        assembler: &'d mut Assembler,
+        down: Down<'d, 'a>,
+    }
+    impl<'a> Sink<'a> for Through<'_, 'a> {
+        fn event(&mut self, event: &Event<'a>) {
+            self.assembler.event(event, &mut self.down);
+        }
+        fn input(&mut self, input: &Input<'a>) {
+            self.assembler.input(input, &mut self.down);
+        }
+    }
+    let style = Style {
+        mode: Mode::Events,
+        source: Dialect::Agentglot,
+        partial: true,
+        native_tools: false,
+        old_text: false,
+        verbose: false,
+    };
+    let mut encoder = Encoder::new(Dialect::Agentglot, style);
+    let mut assembler = Assembler::new(source, want, duties);
+    let mut out = Out::default();
+    let mut decoder = agentglot::Decoder::default();
+    let arena = Bump::new();
+    let cx = Cx { arena: &arena, trace: None };
+    for line in log.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        let down = Down {
+            encoder: &mut encoder,
+            out: &mut out,
+            cx,
+        };
+        decoder
+            .line(
+                line,
+                &cx,
+                &mut Through {
+                    assembler: &mut assembler,
+                    down,
+                },
+            )
+            .unwrap();
+    }
+    assembler.finish(&mut Down {
+        encoder: &mut encoder,
+        out: &mut out,
+        cx,
+    });
+    let text = String::from_utf8(out.written().to_vec()).unwrap();
+    text.lines().skip(1).map(short).collect()
+}
+
+fn short(line: &str) -> String {
+    let mut text = String::new();
+    for (key, value) in crate::json::Raw::trusted(line).members() {
+        match key.as_escaped() {
+            "event" => text.push_str(value.string().unwrap().as_escaped()),
+            key => text.push_str(&format!(" {key}:{}", value.as_str())),
+        }
+    }
+    text
+}
+
+const PARTIAL: &str = r#"
+    {"event":"session","opens_turn":true}
+    {"event":"round_start","round":"m1"}
+    {"event":"block_start","index":0,"block":{"type":"text"}}
+    {"event":"delta","index":0,"text":"Hel"}
+    {"event":"delta","index":0,"text":"lo"}
+    {"event":"reply","round":"m1","blocks":[{"type":"text","text":"Hello"}]}
+    {"event":"block_stop","index":0}
+    {"event":"block_start","index":1,"block":{"type":"call","id":"c","name":"Read"}}
+    {"event":"delta","index":1,"input":"{\"p\":"}
+    {"event":"delta","index":1,"input":"1}"}
+    {"event":"reply","round":"m1","blocks":[{"type":"call","id":"c","name":"Read","kind":"read","input":{"p":1}}]}
+    {"event":"block_stop","index":1}
+    {"event":"round_stop","stop":"tool_use","usage":{"scope":"round","input":5,"output":2}}
+    {"event":"round_end"}
+    {"event":"tool_result","call":"c","status":"success","content":"ok"}
+    {"event":"outcome","outcome":"success"}
+"#;
+
+#[test]
+fn a_target_of_snapshots_gets_each_block_once() {
+    assert_eq!(
+        assemble(Dialect::Claude, Want::SNAPSHOTS, Duties::default(), PARTIAL),
+        [
+            "session opens_turn:true",
+            "round_start round:\"m1\"",
+            "reply round:\"m1\" blocks:[{\"type\":\"text\",\"text\":\"Hello\"}]",
+            "reply round:\"m1\" blocks:[{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\",\"kind\":\"read\",\"input\":{\"p\":1}}]",
+            "round_end stop:\"tool_use\" usage:{\"scope\":\"round\",\"input\":5,\"output\":2}",
+            "tool_result call:\"c\" status:\"success\" content:\"ok\"",
+            "outcome outcome:\"success\" is_error:false",
+        ]
+    );
+}
+
+#[test]
+fn a_target_of_deltas_gets_each_piece_once() {
+    assert_eq!(
+        assemble(Dialect::Claude, Want::DELTAS, Duties::default(), PARTIAL),
+        [
+            "session opens_turn:true",
+            "round_start round:\"m1\"",
+            "block_start index:0 block:{\"type\":\"text\"}",
+            "delta index:0 text:\"Hel\"",
+            "delta index:0 text:\"lo\"",
+            "block_stop index:0",
+            "block_start index:1 block:{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\"}",
+            "delta index:1 input:\"{\\\"p\\\":\"",
+            "delta index:1 input:\"1}\"",
+            "block_stop index:1",
+            "round_end stop:\"tool_use\" usage:{\"scope\":\"round\",\"input\":5,\"output\":2}",
+            "tool_result call:\"c\" status:\"success\" content:\"ok\"",
+            "outcome outcome:\"success\" is_error:false",
+        ]
+    );
+}
+
+#[test]
+fn a_target_of_both_gets_the_snapshot_before_the_stop() {
+    let both = assemble(Dialect::Claude, Want::BOTH, Duties::default(), PARTIAL);
+    let order: Vec<&str> = both.iter().map(|l| l.split(' ').next().unwrap()).collect();
+    assert_eq!(
+        order,
+        [
+            "session",
+            "round_start",
+            "block_start",
+            "delta",
+            "delta",
+            "reply",
+            "block_stop",
+            "block_start",
+            "delta",
+            "delta",
+            "reply",
+            "block_stop",
+            "round_end",
+            "tool_result",
+            "outcome"
+        ]
+    );
+    // The same from a source that only has pieces, or only whole blocks.
+    let pieces: String = PARTIAL.lines().filter(|l| !l.contains("\"reply\"")).map(|l| format!("{l}\n")).collect();
+    let from_pieces = assemble(Dialect::Qwen, Want::BOTH, Duties::default(), &pieces);
+    assert_eq!(from_pieces.iter().map(|l| l.split(' ').next().unwrap()).collect::<Vec<_>>(), order);
+    let wholes: String = PARTIAL
+        .lines()
+        .filter(|l| ["reply", "result", "outcome", "session"].iter().any(|k| l.contains(k)))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let from_wholes = assemble(Dialect::Claude, Want::BOTH, Duties::default(), &wholes);
+    assert_eq!(
+        from_wholes.iter().map(|l| l.split(' ').next().unwrap()).collect::<Vec<_>>(),
+        [
+            "session",
+            "round_start",
+            "block_start",
+            "delta",
+            "reply",
+            "block_stop",
+            "block_start",
+            "delta",
+            "reply",
+            "block_stop",
+            "tool_result",
+            "round_end",
+            "outcome"
+        ]
+    );
+}
+
+#[test]
+fn snapshots_that_follow_their_stop_are_still_recognised() {
+    // Qwen Code: the whole line comes behind the last stop, and one line holds all parallel calls.
+    let log = r#"
+        {"event":"round_start"}
+        {"event":"block_start","index":0,"block":{"type":"text"}}
+        {"event":"delta","index":0,"text":"Hi"}
+        {"event":"block_stop","index":0}
+        {"event":"reply","round":"a","blocks":[{"type":"text","text":"Hi"}]}
+        {"event":"block_start","index":0,"block":{"type":"call","id":"x","name":"r"}}
+        {"event":"delta","index":0,"input":"{}"}
+        {"event":"block_stop","index":0}
+        {"event":"block_start","index":1,"block":{"type":"call","id":"y","name":"r"}}
+        {"event":"delta","index":1,"input":"{}"}
+        {"event":"block_stop","index":1}
+        {"event":"reply","round":"b","blocks":[{"type":"call","id":"x","name":"r","kind":"other","input":{}},{"type":"call","id":"y","name":"r","kind":"other","input":{}}]}
+        {"event":"round_end"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let deltas = assemble(Dialect::QwenCode, Want::DELTAS, Duties::default(), log);
+    assert_eq!(deltas.iter().filter(|l| l.starts_with("delta")).count(), 3);
+    assert_eq!(deltas.iter().filter(|l| l.starts_with("block_start")).count(), 3);
+    assert_eq!(deltas.iter().filter(|l| l.starts_with("round_start")).count(), 1);
+    let wholes = assemble(Dialect::QwenCode, Want::SNAPSHOTS, Duties::default(), log);
+    assert_eq!(wholes.iter().filter(|l| l.starts_with("reply")).count(), 2);
+    let both = assemble(Dialect::QwenCode, Want::BOTH, Duties::default(), log);
+    assert_eq!(both.iter().filter(|l| l.starts_with("reply")).count(), 3);
+    assert_eq!(both.iter().filter(|l| l.starts_with("delta")).count(), 3);
+}
+
+#[test]
+fn a_reply_that_was_given_up_is_not_said_twice() {
+    let log = r#"
+        {"event":"round_start","round":"m1"}
+        {"event":"block_start","index":0,"block":{"type":"text"}}
+        {"event":"delta","index":0,"text":"Hel"}
+        {"event":"block_stop","index":0}
+        {"event":"round_end","abandoned_from":0}
+        {"event":"reply","round":"m2","blocks":[{"type":"text","text":"Hello"}]}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let texts = |want| -> Vec<String> {
+        let all = assemble(Dialect::Claude, want, Duties::default(), log);
+        all.into_iter().filter(|l| l.starts_with("delta") || l.starts_with("reply")).collect()
+    };
+    assert_eq!(texts(Want::DELTAS), ["delta index:0 text:\"Hel\"", "delta index:0 text:\"lo\""]);
+    assert_eq!(
+        texts(Want::SNAPSHOTS),
+        ["reply round:\"m2\" blocks:[{\"type\":\"text\",\"text\":\"Hello\"}]"]
+    );
+}
+
+#[test]
+fn what_the_source_finally_calls_its_arguments_goes_over() {
+    let log = PARTIAL.replace("\"input\":{\"p\":1}", "\"input\":{\"all\":false,\"p\":1}");
+    let deltas = assemble(Dialect::Claude, Want::DELTAS, Duties::default(), &log);
+    assert!(
+        deltas.contains(&"delta index:1 input:\"{\\\"all\\\":false,\\\"p\\\":1}\"".to_owned()),
+        "{deltas:#?}"
+    );
+    assert_eq!(deltas.iter().filter(|l| l.contains("input:")).count(), 1);
+}
+
+#[test]
+fn every_turn_ends_once() {
+    let log = r#"
+        {"event":"session","session":"s","opens_turn":true}
+        {"event":"reply","round":"m","blocks":[{"type":"text","text":"Hi"}]}
+    "#;
+    let all = assemble(Dialect::Claude, Want::SNAPSHOTS, Duties::default(), log);
+    assert_eq!(
+        all.last().unwrap(),
+        "outcome session:\"s\" outcome:\"failed_protocol\" is_error:true synthetic:true error:\"the log ends before the turn does\""
+    );
+    let none = assemble(
+        Dialect::Claude,
+        Want::SNAPSHOTS,
+        Duties::default(),
+        r#"{"event":"response","request_id":"r","ok":true}"#,
+    );
+    assert_eq!(none.len(), 1, "no turn, no outcome: {none:?}");
+}
+
+#[test]
+fn a_result_without_a_call_gets_one() {
+    let log = r#"{"event":"tool_result","call":"c","name":"Read","status":"success","content":"ok"}"#;
+    let all = assemble(Dialect::Claude, Want::SNAPSHOTS, Duties::default(), log);
+    assert!(
+        all.iter()
+            .any(|l| l == "reply blocks:[{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\",\"kind\":\"other\",\"input\":{}}]"),
+        "{all:#?}"
+    );
+}
+
+#[test]
+fn repairs_add_what_is_missing_and_nothing_else() {
+    let log = r#"
+        {"event":"session","session":"s","opens_turn":true}
+        {"event":"reply","round":"m","blocks":[{"type":"call","id":"a","name":"A","kind":"other","input":{}},{"type":"call","id":"b","name":"B","kind":"other","input":{}}]}
+        {"event":"tool_result","call":"a","status":"success","content":"ok"}
+    "#;
+    let duties = Duties {
+        repair: true,
+        watch: true,
+        ..Duties::default()
+    };
+    let all = assemble(Dialect::Claude, Want::AS_IS, duties, log);
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert!(all[0].starts_with("tool_result session:\"s\" call:\"b\" name:\"B\" status:\"canceled\""));
+    assert!(all[1].starts_with("outcome"));
+}
+
+#[test]
+fn prompts_go_where_the_log_lacks_them() {
+    let log = r#"
+        {"event":"session","opens_turn":true}
+        {"event":"reply","round":"m","blocks":[{"type":"text","text":"one"}]}
+        {"event":"outcome","outcome":"success"}
+        {"event":"prompt","source":"echo","content":"second, said by the log"}
+        {"event":"reply","round":"n","blocks":[{"type":"text","text":"two"}]}
+        {"event":"outcome","outcome":"success"}
+        {"event":"reply","round":"o","blocks":[{"type":"text","text":"three"}]}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let duties = Duties {
+        prompts: ["first", "second", "third"].map(str::to_owned).to_vec(),
+        ..Duties::default()
+    };
+    let all = assemble(Dialect::Claude, Want::SNAPSHOTS, duties, log);
+    let prompts: Vec<&String> = all.iter().filter(|l| l.starts_with("prompt")).collect();
+    assert_eq!(
+        prompts,
+        [
+            "prompt source:\"echo\" content:\"first\"",
+            "prompt source:\"echo\" content:\"second, said by the log\"",
+            "prompt source:\"echo\" content:\"third\""
+        ]
+    );
+    assert!(all[1].starts_with("prompt"), "behind the session, before the reply: {all:#?}");
+}
+
+#[test]
+fn subagents_stay_apart() {
+    let log = r#"
+        {"event":"reply","round":"m","blocks":[{"type":"call","id":"t","name":"Task","kind":"subagent","input":{}}]}
+        {"event":"delta","parent":"t","index":0,"text":"in"}
+        {"event":"delta","index":0,"text":"out"}
+        {"event":"delta","parent":"t","index":0,"text":"side"}
+        {"event":"tool_result","call":"t","status":"success","content":"ok"}
+        {"event":"outcome","outcome":"success"}
+    "#;
+    let kept = assemble(Dialect::Claude, Want::SNAPSHOTS.with_subagents(), Duties::default(), log);
+    assert!(
+        kept.contains(&"reply parent:\"t\" blocks:[{\"type\":\"text\",\"text\":\"inside\"}]".to_owned()),
+        "{kept:#?}"
+    );
+    assert!(
+        kept.contains(&"reply blocks:[{\"type\":\"text\",\"text\":\"out\"}]".to_owned())
+            || kept.contains(&"reply round:\"m\" blocks:[{\"type\":\"text\",\"text\":\"out\"}]".to_owned()),
+        "{kept:#?}"
+    );
+    let flat = assemble(Dialect::Claude, Want::SNAPSHOTS, Duties::default(), log);
+    assert!(!flat.iter().any(|l| l.contains("side")), "{flat:#?}");
+}
