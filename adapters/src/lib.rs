@@ -18,14 +18,17 @@
 #![deny(unsafe_code)]
 
 pub mod assemble;
+pub mod check;
 pub mod codec;
 pub mod convert;
+pub mod cuts;
 pub mod detect;
 pub mod event;
 pub mod frame;
 pub mod ids;
 pub mod json;
 pub mod ledger;
+pub mod prompts;
 pub mod tools;
 pub mod trace;
 

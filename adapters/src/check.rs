@@ -1,0 +1,392 @@
+//! Reads a log for its faults: what is damaged, what is unknown, which turns never ended.
+
+use std::collections::BTreeMap;
+
+use bumpalo::Bump;
+
+use crate::codec::{Cx, Decode, Decoder, Format, Mode};
+use crate::event::{At, Event, Field, Fields, Input, InputKind, Kind, Sink};
+use crate::frame::{Line, Lines, Values};
+use crate::json::{Cursor, Error, Raw};
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The byte within the line, counted from 1.
+    pub byte: u64,
+    /// The JSON pointer of the value that holds the byte, where there is one.
+    pub pointer: Option<String>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// How often something was seen, and where first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// How often.
+    pub count: u64,
+    /// The line of the first one, counted from 1.
+    pub first: u64,
+}
+
+/// What there is to say about a log, besides its faults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Lines, or messages of a `json` format.
+    pub lines: u64,
+    /// Faults.
+    pub faults: u64,
+    /// Lines that are no JSON.
+    pub noise: Option<Tally>,
+    /// Types of line that the dialect does not know, by `type` (and `subtype`).
+    pub unknown_types: BTreeMap<String, Tally>,
+    /// Members that the dialect does not know, by JSON pointer (`*` for any element of a list).
+    pub unknown_fields: BTreeMap<String, Tally>,
+    /// Turns that ended.
+    pub outcomes: u64,
+    /// The lines in which turns began that never ended.
+    pub unended: Vec<u64>,
+}
+
+/// Reads a log piece by piece.
+#[derive(Debug)]
+pub struct Checker {
+    framing: Framing,
+    core: Core,
+}
+
+#[derive(Debug)]
+enum Framing {
+    Lines(Lines),
+    Values { finder: Values, buffer: Vec<u8> },
+}
+
+#[derive(Debug)]
+struct Core {
+    decoder: Decoder,
+    max_line: usize,
+    arena: Bump,
+    session: String,
+    /// The line in which the turn began that has not ended yet.
+    turn: Option<u64>,
+    line: u64,
+    faults: Vec<Fault>,
+    summary: Summary,
+}
+
+impl Checker {
+    /// Ready for the first byte of a log.
+    pub fn new(format: Format, max_line: usize) -> Self {
+        let framing = match format.mode {
+            Mode::Json => Framing::Values { finder: Values::default(), buffer: Vec::new() },
+            _ => Framing::Lines(Lines::new(max_line)),
+        };
+        let core = Core {
+            decoder: Decoder::new(format.dialect),
+            max_line,
+            arena: Bump::new(),
+            session: String::new(),
+            turn: None,
+            line: 0,
+            faults: Vec::new(),
+            summary: Summary::default(),
+        };
+        Self { framing, core }
+    }
+
+    /// Takes the next piece.
+    pub fn feed(&mut self, input: &[u8]) {
+        let Self { framing, core } = self;
+        match framing {
+            Framing::Lines(lines) => lines.feed(input, |line| core.line(line)),
+            Framing::Values { finder, buffer } => {
+                buffer.extend_from_slice(input);
+                while let Some(end) = finder.end(buffer) {
+                    let rest = buffer.split_off(end);
+                    core.document(&std::mem::replace(buffer, rest));
+                }
+            }
+        }
+    }
+
+    /// Takes the faults found since the last call.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.core.faults)
+    }
+
+    /// The input is over.
+    pub fn finish(mut self) -> (Vec<Fault>, Summary) {
+        let Self { framing, core } = &mut self;
+        match framing {
+            Framing::Lines(lines) => lines.finish(|line| core.line(line)),
+            Framing::Values { buffer, .. } => core.document(buffer),
+        }
+        core.summary.unended.extend(core.turn.take());
+        (self.core.faults, self.core.summary)
+    }
+}
+
+impl Core {
+    fn line(&mut self, line: Line<'_>) -> bool {
+        self.line += 1;
+        self.summary.lines = self.line;
+        match line {
+            Line::Whole(bytes) => self.bytes(bytes, bytes.ends_with(b"\n")),
+            Line::Oversize { bytes, .. } => self.fault("", 0, format!("a line of {bytes} bytes is over the limit of {}", self.max_line)),
+        }
+        true
+    }
+
+    fn document(&mut self, bytes: &[u8]) {
+        let bytes = bytes.trim_ascii();
+        if bytes.is_empty() {
+            return;
+        }
+        let array = bytes.starts_with(b"[").then(|| simdutf8::basic::from_utf8(bytes).ok()).flatten();
+        let Some(text) = array else {
+            self.line += 1;
+            self.summary.lines = self.line;
+            return self.bytes(bytes, true);
+        };
+        let mut at = Cursor::new(text);
+        let Ok(mut array) = at.array() else { return };
+        loop {
+            let element = match array.more(&mut at) {
+                Ok(true) => at.skip(),
+                Ok(false) => return,
+                Err(error) => Err(error),
+            };
+            self.line += 1;
+            self.summary.lines = self.line;
+            match element {
+                Ok(value) => self.bytes(value.as_str().as_bytes(), true),
+                Err(error) => return self.fault(text, error.at, error.why.to_string()),
+            }
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8], ended: bool) {
+        let bytes = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let sound = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                return self.fault(sound, error.valid_up_to(), "invalid UTF-8".to_owned());
+            }
+        };
+        let mut rest = text.trim_ascii_start();
+        while !rest.is_empty() {
+            let from = text.len() - rest.len();
+            match self.value(rest) {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(error) => {
+                    let cut = if ended { "" } else { "; the log ends in the middle of this line" };
+                    let pointer = pointer_at(rest, error.at);
+                    let fault = Fault { line: self.line, byte: (from + error.at) as u64 + 1, pointer, reason: format!("{}{cut}", error.why) };
+                    return self.tell(fault);
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, text: &str) -> Result<usize, Error> {
+        let mut listener = Listener { session: &mut self.session, turn: &mut self.turn, line: self.line, summary: &mut self.summary };
+        let used = self.decoder.line(text, &Cx { arena: &self.arena, trace: None }, &mut listener);
+        self.arena.reset();
+        // Decoders check what they need; here the rest is checked too.
+        let used = used?;
+        if text.starts_with(['{', '[']) {
+            Cursor::new(text).raw()?;
+        }
+        Ok(used)
+    }
+
+    fn fault(&mut self, text: &str, at: usize, reason: String) {
+        let pointer = if text.is_empty() { None } else { pointer_at(text, at) };
+        self.tell(Fault { line: self.line, byte: at as u64 + 1, pointer, reason });
+    }
+
+    fn tell(&mut self, fault: Fault) {
+        self.summary.faults += 1;
+        self.faults.push(fault);
+    }
+}
+
+/// Counts what a decoder finds.
+struct Listener<'s> {
+    session: &'s mut String,
+    turn: &'s mut Option<u64>,
+    line: u64,
+    summary: &'s mut Summary,
+}
+
+impl<'a> Sink<'a> for Listener<'_> {
+    fn event(&mut self, event: &Event<'a>) {
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.session.as_str()) {
+            id.as_escaped().clone_into(self.session);
+            self.summary.unended.extend(self.turn.take());
+        }
+        self.fields(event.fields);
+        match event.kind {
+            Kind::Noise(_) => self.noise(),
+            Kind::Unknown(raw) => self.unknown(raw),
+            Kind::Outcome(_) | Kind::Fatal(_) => {
+                self.summary.outcomes += 1;
+                *self.turn = None;
+            }
+            Kind::Session(session) if session.opens_turn => self.summary.unended.extend(self.turn.replace(self.line)),
+            Kind::RoundStart(_) | Kind::Reply(_) | Kind::Delta(_) | Kind::ToolResult(_) if event.origin.parent.is_none() => {
+                self.turn.get_or_insert(self.line);
+            }
+            _ => {}
+        }
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        self.fields(input.fields);
+        match input.kind {
+            InputKind::Noise(_) => self.noise(),
+            InputKind::Unknown(raw) => self.unknown(raw),
+            _ => {}
+        }
+    }
+}
+
+impl Listener<'_> {
+    fn noise(&mut self) {
+        let tally = self.summary.noise.get_or_insert(Tally { count: 0, first: self.line });
+        tally.count += 1;
+    }
+
+    fn unknown(&mut self, raw: Raw<'_>) {
+        let word = |key| raw.get(key).and_then(Raw::string).map(|s| s.unescape().into_owned());
+        let name = match (word("type"), word("subtype")) {
+            (Some(kind), Some(subtype)) => format!("{kind}/{subtype}"),
+            (Some(kind), None) => kind,
+            (None, _) if raw.as_str().starts_with('{') => "an object without type".to_owned(),
+            (None, _) if raw.as_str().starts_with('[') => "an array".to_owned(),
+            (None, _) => "a scalar".to_owned(),
+        };
+        add(&mut self.summary.unknown_types, name, self.line);
+    }
+
+    fn fields(&mut self, fields: Fields<'_>) {
+        for Field { at, key, .. } in fields.iter().filter(|f| !f.known) {
+            let name = key.unescape();
+            let place = match at {
+                At::Line => format!("/{name}"),
+                At::Part(part) => format!("{part}/{name}"),
+                At::Block(_) => format!("/*/{name}"),
+            };
+            add(&mut self.summary.unknown_fields, place, self.line);
+        }
+    }
+}
+
+/// A log made of nothing but unknown names must not fill the memory.
+fn add(tallies: &mut BTreeMap<String, Tally>, name: String, line: u64) {
+    const MOST: usize = 10_000;
+    let name = if tallies.len() >= MOST && !tallies.contains_key(&name) { "(others)".to_owned() } else { name };
+    tallies.entry(name).or_insert(Tally { count: 0, first: line }).count += 1;
+}
+
+/// The JSON pointer of the value of `text` in which the byte at offset `at` lies, as far as the brackets, quotes and commas
+/// before it tell. `None` for text that is no object or array, and for nesting that nobody could read.
+pub fn pointer_at(text: &str, at: usize) -> Option<String> {
+    const READABLE: usize = 64;
+    enum Level<'a> {
+        Object { key: Option<&'a str>, value: bool },
+        Array(usize),
+    }
+    let bytes = text.as_bytes();
+    if !matches!(bytes.first(), Some(b'{' | b'[')) {
+        return None;
+    }
+    let mut levels: Vec<Level<'_>> = Vec::new();
+    let mut here = 0;
+    while here < at.min(bytes.len()) {
+        match bytes[here] {
+            b'{' => levels.push(Level::Object { key: None, value: false }),
+            b'[' => levels.push(Level::Array(0)),
+            b'}' | b']' => {
+                levels.pop();
+            }
+            b':' => {
+                if let Some(Level::Object { value, .. }) = levels.last_mut() {
+                    *value = true;
+                }
+            }
+            b',' => match levels.last_mut() {
+                Some(Level::Array(index)) => *index += 1,
+                Some(Level::Object { key, value }) => (*key, *value) = (None, false),
+                None => {}
+            },
+            b'"' => {
+                let begin = here + 1;
+                let mut end = begin;
+                while end < bytes.len() && bytes[end] != b'"' {
+                    end += if bytes[end] == b'\\' { 2 } else { 1 };
+                }
+                if end >= at {
+                    break;
+                }
+                if let Some(Level::Object { key, value: false }) = levels.last_mut() {
+                    *key = text.get(begin..end);
+                }
+                here = end;
+            }
+            _ => {}
+        }
+        if levels.len() > READABLE {
+            return None;
+        }
+        here += 1;
+    }
+    let mut pointer = String::new();
+    for level in &levels {
+        match level {
+            Level::Array(index) => pointer.push_str(&format!("/{index}")),
+            Level::Object { key: Some(key), .. } => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Level::Object { key: None, .. } => {}
+        }
+    }
+    Some(pointer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_lead_to_the_damage() {
+        let text = r#"{"type":"x","a/b":[1,{"c":"say \"hi\"","d":}]}"#;
+        let at = |needle: &str| pointer_at(text, text.find(needle).unwrap()).unwrap();
+        assert_eq!(at("\"x\""), "/type");
+        assert_eq!(at("hi"), "/a~1b/1/c");
+        assert_eq!(at("}]}"), "/a~1b/1/d");
+        assert_eq!(pointer_at(text, text.len()), Some(String::new()));
+        assert_eq!(pointer_at("noise {", 7), None);
+        assert_eq!(pointer_at(&"[".repeat(100_000), 99_999), None);
+    }
+
+    #[test]
+    fn what_is_damaged_is_named_and_the_rest_is_read() {
+        let mut checker = Checker::new("claude".parse().unwrap(), 100);
+        let long = format!("{{\"type\":\"system\",\"x\":\"{}\"}}\n", "x".repeat(100));
+        for piece in ["\u{feff}{\"type\":\"keep_alive\"}\nplain\n", &long, "[1,2]\n"] {
+            checker.feed(piece.as_bytes());
+        }
+        checker.feed(b"\xff\n");
+        let (faults, summary) = checker.finish();
+        let lines: Vec<_> = faults.iter().map(|f| (f.line, f.reason.split(' ').next().unwrap())).collect();
+        assert_eq!(lines, [(3, "a"), (5, "invalid")]);
+        assert_eq!(summary.lines, 5);
+    }
+}

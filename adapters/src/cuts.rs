@@ -1,0 +1,87 @@
+//! Where a log may be cut in two, so that both parts convert by themselves to what they give in one piece.
+//!
+//! A [`Converter`](crate::convert::Converter) keeps nothing of a session when the next one begins, so the first line of
+//! another session is such a place. What counts is what a decoder says of a line, not what the line looks like: a session's
+//! id may stand in lines of other sessions too.
+
+use bumpalo::Bump;
+
+use crate::codec::{Cx, Decode, Decoder, Dialect};
+use crate::event::{Event, Input, Sink};
+
+/// Looks for places to cut, a line at a time.
+#[derive(Debug)]
+pub struct Cuts {
+    dialect: Dialect,
+    max_line: usize,
+    arena: Bump,
+    /// The session of the last line that names one.
+    session: String,
+    /// That line, when its session was only searched for and not decoded; else empty.
+    searched: Vec<u8>,
+}
+
+/// The first and the last session that the values of a line belong to.
+#[derive(Default)]
+struct Sessions {
+    first: Option<String>,
+    last: String,
+}
+
+impl<'a> Sink<'a> for Sessions {
+    fn event(&mut self, event: &Event<'a>) {
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty()) {
+            id.as_escaped().clone_into(&mut self.last);
+            self.first.get_or_insert_with(|| id.as_escaped().to_owned());
+        }
+    }
+
+    fn input(&mut self, _input: &Input<'a>) {}
+}
+
+impl Cuts {
+    /// Shorter ids are not searched for: they stand in too many lines.
+    const TELLING: usize = 8;
+
+    /// For a log of `dialect`, in which lines longer than `max_line` are left out.
+    pub fn new(dialect: Dialect, max_line: usize) -> Self {
+        Self { dialect, max_line, arena: Bump::new(), session: String::new(), searched: Vec::new() }
+    }
+
+    /// Takes the next line, with its line feed. Returns whether the log may be cut before it.
+    pub fn line(&mut self, line: &[u8]) -> bool {
+        if line.len() > self.max_line {
+            return false;
+        }
+        if self.session.len() >= Self::TELLING && memchr::memmem::find(line, self.session.as_bytes()).is_some() {
+            line.clone_into(&mut self.searched);
+            return false;
+        }
+        let found = self.sessions(line);
+        let Some(first) = found.first else { return false };
+        let searched = std::mem::take(&mut self.searched);
+        let certain = searched.is_empty() || self.sessions(&searched).last == self.session;
+        let cut = certain && !self.session.is_empty() && first != self.session;
+        self.session = found.last;
+        cut
+    }
+
+    /// What a decoder that has seen nothing else says of a line.
+    fn sessions(&mut self, line: &[u8]) -> Sessions {
+        let mut found = Sessions::default();
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let Ok(text) = simdutf8::basic::from_utf8(line) else { return found };
+        let mut decoder = Decoder::new(self.dialect);
+        let mut rest = text.trim_ascii_start();
+        while !rest.is_empty() {
+            let cx = Cx { arena: &self.arena, trace: None };
+            match decoder.line(rest, &cx, &mut found) {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(_) => break,
+            }
+        }
+        self.arena.reset();
+        found
+    }
+}

@@ -1,0 +1,96 @@
+//! The prompts of a log of the host's side. Most logs of an agent's output do not hold what was asked.
+
+use bumpalo::Bump;
+
+use crate::codec::{Cx, Decode, Decoder, Dialect};
+use crate::event::{Block, Content, Event, Input, InputKind, InputOrigin, Kind, Prompt, PromptSource, Sink};
+use crate::frame::{Line, Lines};
+use crate::json::Raw;
+
+/// What a log of the host's side holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompts {
+    /// The prompts in order, as plain text.
+    pub texts: Vec<String>,
+    /// How many lines could not be read.
+    pub damaged: u64,
+}
+
+/// Reads the prompts out of what a host wrote to an agent of `dialect`.
+pub fn prompts(dialect: Dialect, log: &[u8]) -> Prompts {
+    let mut found = Prompts::default();
+    let mut decoder = Decoder::new(dialect);
+    let mut arena = Bump::new();
+    let log = log.strip_prefix(b"\xef\xbb\xbf").unwrap_or(log);
+    let mut each = |line: Line<'_>| {
+        let Line::Whole(bytes) = line else { return true };
+        let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
+            found.damaged += 1;
+            return true;
+        };
+        let mut rest = text.trim_ascii();
+        while !rest.is_empty() {
+            match decoder.line(rest, &Cx { arena: &arena, trace: None }, &mut found) {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(_) => {
+                    found.damaged += 1;
+                    break;
+                }
+            }
+        }
+        arena.reset();
+        true
+    };
+    let mut lines = Lines::new(usize::MAX);
+    lines.feed(log, &mut each);
+    lines.finish(&mut each);
+    found
+}
+
+impl<'a> Sink<'a> for Prompts {
+    // A `user` line alone does not show on which side of the pipe it was taken; here that is known.
+    fn event(&mut self, event: &Event<'a>) {
+        if let (Kind::Prompt(prompt), None) = (event.kind, event.origin.parent) {
+            self.prompt(prompt);
+        }
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        match input.kind {
+            InputKind::Prompt(prompt) => self.prompt(prompt),
+            InputKind::Chat(chat) if matches!(chat.origin, None | Some(InputOrigin::User)) => {
+                let text = chat.parts.map(|parts| texts(parts, "")).or_else(|| last_user_message(chat.messages?));
+                self.texts.extend(text);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Prompts {
+    fn prompt(&mut self, prompt: &Prompt<'_>) {
+        if !matches!(prompt.source, PromptSource::Host | PromptSource::Echo) {
+            return;
+        }
+        self.texts.push(match prompt.content {
+            Content::Text(text) => text.unescape().into_owned(),
+            Content::Blocks(blocks) => {
+                let texts: Vec<_> = blocks.iter().filter_map(|b| if let Block::Text { text, .. } = b { Some(text.unescape()) } else { None }).collect();
+                texts.join("\n")
+            }
+        });
+    }
+}
+
+/// The texts of `[{type:"text",text}, …]`, put together.
+fn texts(parts: Raw<'_>, between: &str) -> String {
+    let texts: Vec<_> = parts.elements().filter_map(|part| part.get("text")?.string()).map(|text| text.unescape()).collect();
+    texts.join(between)
+}
+
+/// What the last message of the user says, in OpenAI's `messages`.
+fn last_user_message(messages: Raw<'_>) -> Option<String> {
+    let message = messages.elements().filter(|m| m.get("role").and_then(Raw::string).is_some_and(|r| r.is("user"))).last()?;
+    let content = message.get("content")?;
+    Some(content.string().map_or_else(|| texts(content, "\n"), |text| text.unescape().into_owned()))
+}
