@@ -12,6 +12,7 @@ mod cursor;
 mod depth;
 mod number;
 mod out;
+pub(crate) mod python;
 mod raw;
 mod scan;
 mod string;
