@@ -1,0 +1,573 @@
+use super::*;
+use crate::codec::Dialect;
+use crate::event::ToolCall;
+use crate::tools::{Translate, kind_of, todos};
+use proptest::prelude::*;
+
+const ALL: [Dialect; 4] = [Dialect::Claude, Dialect::QwenCode, Dialect::Cursor, Dialect::Tricode];
+
+fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
+    ToolCall {
+        id: Str::trusted("c1"),
+        name: Str::trusted(name),
+        kind: ToolKind::Other,
+        input: Raw::trusted(input),
+        fields: &[],
+    }
+}
+
+/// What becomes of a call, as `NAME INPUT`.
+fn translated(from: Dialect, to: Dialect, name: &str, input: &str) -> Option<String> {
+    let arena = Bump::new();
+    let made = Translate { from, to }.call(&call(name, input), &arena)?;
+    serde_json::from_str::<&serde_json::value::RawValue>(made.input.as_str()).expect("valid JSON");
+    assert_ne!(kind_of(to, made.name), ToolKind::Other, "the target knows its own name");
+    Some(format!("{} {}", made.name.as_escaped(), made.input.as_str()))
+}
+
+/// A call in the words of several dialects. Every one of them becomes every other; those that lose something on the way stand in
+/// tests of their own.
+fn check(rows: &[(Dialect, &str)]) {
+    for &(from, source) in rows {
+        for &(to, target) in rows {
+            if from == to {
+                continue;
+            }
+            let (name, input) = source.split_once(' ').unwrap();
+            let made = translated(from, to, name, input);
+            assert_eq!(made.as_deref().unwrap_or(source), target, "{from:?} to {to:?}");
+        }
+    }
+}
+
+use Dialect::{Claude, Cursor, QwenCode, Tricode};
+
+#[test]
+fn lines_are_counted_from_one_or_zero_and_ranges_by_their_end() {
+    check(&[
+        (Claude, r#"Read {"file_path":"/w/a.txt"}"#),
+        (QwenCode, r#"read_file {"file_path":"/w/a.txt"}"#),
+        (Cursor, r#"readToolCall {"path":"/w/a.txt"}"#),
+        (Tricode, r#"read_file {"path":"/w/a.txt"}"#),
+    ]);
+    check(&[
+        (Claude, r#"Read {"file_path":"a","offset":10,"limit":5}"#),
+        (QwenCode, r#"read_file {"file_path":"a","offset":9,"limit":5}"#),
+        (Cursor, r#"readToolCall {"path":"a","offset":10,"limit":5}"#),
+        (Tricode, r#"read_file {"path":"a","start_line":10,"end_line":14}"#),
+    ]);
+    check(&[
+        (Claude, r#"Read {"file_path":"a","offset":10}"#),
+        (QwenCode, r#"read_file {"file_path":"a","offset":9}"#),
+        (Tricode, r#"read_file {"path":"a","start_line":10}"#),
+    ]);
+    assert_eq!(
+        translated(Claude, Tricode, "Read", r#"{"limit":5,"file_path":"a"}"#).unwrap(),
+        r#"read_file {"path":"a","start_line":1,"end_line":5}"#
+    );
+    // The program ignores an end without a beginning.
+    assert_eq!(
+        translated(Tricode, Claude, "read_file", r#"{"path":"a","end_line":2}"#).unwrap(),
+        r#"Read {"file_path":"a"}"#
+    );
+    assert_eq!(
+        translated(QwenCode, Claude, "read_file", r#"{"absolute_path":"a"}"#).unwrap(),
+        r#"Read {"file_path":"a"}"#
+    );
+    assert_eq!(
+        translated(Claude, QwenCode, "Read", r#"{"file_path":"a","pages":"1-3"}"#).unwrap(),
+        r#"read_file {"file_path":"a","pages":"1-3"}"#
+    );
+    assert_eq!(
+        translated(Claude, QwenCode, "Read", r#"{"file_path":"a","offset":0}"#).unwrap(),
+        r#"read_file {"file_path":"a","offset":0}"#
+    );
+}
+
+#[test]
+fn what_has_no_equivalent_stays() {
+    for (from, to, name, input) in [
+        (Claude, Tricode, "Read", r#"{"file_path":"a","offset":1,"limit":0}"#),
+        (Claude, Tricode, "Read", r#"{"file_path":"a","offset":18446744073709551615,"limit":2}"#),
+        (Claude, Tricode, "Read", r#"{"file_path":"a","offset":-3}"#),
+        (Claude, Tricode, "Read", r#"{"path_is_wrong":1}"#),
+        (Claude, Tricode, "Read", r#"{"file_path":7}"#),
+        (Claude, Tricode, "Read", "[]"),
+        (Claude, Tricode, "Read", "\"{not json\""),
+        (Tricode, Claude, "read_file", r#"{"path":"a","start_line":5,"end_line":3}"#),
+        (QwenCode, Claude, "read_file", r#"{"file_path":"a","offset":18446744073709551615}"#),
+        (
+            Claude,
+            Tricode,
+            "Edit",
+            r#"{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}"#,
+        ),
+        (Claude, QwenCode, "MultiEdit", r#"{"file_path":"a","edits":[]}"#),
+        (Claude, Tricode, "MultiEdit", r#"{"file_path":"a","edits":[]}"#),
+        (Tricode, Claude, "edit_file", r#"{"path":"a","mode":"append","content":"x"}"#),
+        (
+            Tricode,
+            Claude,
+            "edit_file",
+            r#"{"path":"a","mode":"overwrite","content":"x","dry_run":true}"#,
+        ),
+        (Tricode, Claude, "edit_file", r#"{"path":"a","hunks":[]}"#),
+        (
+            Tricode,
+            Claude,
+            "edit_file",
+            r#"{"path":"a","hunks":[{"op":"delete","anchor":{"type":"exact","pattern":"x"}}]}"#,
+        ),
+        (
+            Tricode,
+            Claude,
+            "edit_file",
+            r#"{"path":"a","hunks":[{"op":"replace","anchor":{"type":"regex","pattern":"x"},"content":"y"}]}"#,
+        ),
+        (
+            Tricode,
+            Claude,
+            "edit_file",
+            r#"{"path":"a","hunks":[{"op":"replace","anchor":{"type":"exact","pattern":"x","nth":2},"content":"y"}]}"#,
+        ),
+        (
+            Tricode,
+            QwenCode,
+            "edit_file",
+            r#"{"path":"a","hunks":[{"op":"replace","anchor":{"type":"exact","pattern":"x"},"content":"y"},{"op":"replace","anchor":{"type":"exact","pattern":"u"},"content":"v"}]}"#,
+        ),
+        (Cursor, Claude, "editToolCall", r#"{"path":"a","applyPatch":{"patchContent":"x"}}"#),
+        (
+            Cursor,
+            Claude,
+            "updateTodosToolCall",
+            r#"{"todos":[{"id":"1","content":"a","status":"TODO_STATUS_PENDING"}],"merge":true}"#,
+        ),
+        (Cursor, Claude, "readTodosToolCall", "{}"),
+        (Cursor, Tricode, "globToolCall", r#"{"globPattern":"*"}"#),
+        (Cursor, Claude, "deleteToolCall", r#"{"path":"a"}"#),
+        (Tricode, Claude, "mkdir", r#"{"path":"a"}"#),
+        (Tricode, Claude, "plan", r#"{"action":"update","task_id":1,"status":"completed"}"#),
+        (Tricode, Claude, "plan", r#"{"action":"skip","reason":"simple"}"#),
+        (
+            Claude,
+            Tricode,
+            "TodoWrite",
+            r#"{"todos":[{"content":"a","status":"pending","activeForm":"b"}]}"#,
+        ),
+        (Claude, QwenCode, "TodoWrite", r#"{"todos":[{"content":"a","status":"someday"}]}"#),
+        (Claude, Tricode, "mcp__calc__add", r#"{"a":1}"#),
+        (Claude, QwenCode, "mcp__calc__add", r#"{"a":1}"#),
+        (Claude, Cursor, "mcp__calc", r#"{"a":1}"#),
+        (Claude, Cursor, "mcp__calc__add", "7"),
+        (Claude, Cursor, "NoSuchTool", r#"{"x":1}"#),
+        (Claude, Claude, "Read", r#"{"file_path":"a"}"#),
+        (Dialect::Qwen, QwenCode, "read_file", r#"{"file_path":"a"}"#),
+        (Dialect::Agentglot, Claude, "read_file", r#"{"file_path":"a"}"#),
+        (Claude, Dialect::Agentglot, "Read", r#"{"file_path":"a"}"#),
+    ] {
+        assert_eq!(translated(from, to, name, input), None, "{from:?} to {to:?}: {name} {input}");
+    }
+}
+
+#[test]
+fn files_are_written_and_edited_in_everyones_words() {
+    check(&[
+        (Claude, r#"Write {"file_path":"/w/a","content":"x\n\ud83d"}"#),
+        (QwenCode, r#"write_file {"file_path":"/w/a","content":"x\n\ud83d"}"#),
+        (Tricode, r#"create_file {"path":"/w/a","content":"x\n\ud83d"}"#),
+    ]);
+    assert_eq!(
+        translated(Claude, Cursor, "Write", r#"{"file_path":"a","content":"x"}"#).unwrap(),
+        r#"editToolCall {"path":"a","streamContent":"x"}"#
+    );
+    assert_eq!(
+        translated(Cursor, Claude, "writeToolCall", r#"{"path":"a","fileText":"x","toolCallId":"t"}"#).unwrap(),
+        r#"Write {"file_path":"a","content":"x"}"#
+    );
+    assert_eq!(
+        translated(Tricode, Claude, "edit_file", r#"{"path":"a","mode":"overwrite","content":"x"}"#).unwrap(),
+        r#"Write {"file_path":"a","content":"x"}"#
+    );
+    let hunk = r#"edit_file {"path":"a","hunks":[{"op":"replace","anchor":{"type":"exact","pattern":"x"},"content":"y"}]}"#;
+    check(&[
+        (Claude, r#"Edit {"file_path":"a","old_string":"x","new_string":"y"}"#),
+        (QwenCode, r#"edit {"file_path":"a","old_string":"x","new_string":"y"}"#),
+        (Tricode, hunk),
+    ]);
+    // As recorded: Claude Code puts the default in front.
+    let filled = r#"{"replace_all":false,"file_path":"a","old_string":"x","new_string":"y"}"#;
+    assert_eq!(translated(Claude, Tricode, "Edit", filled).as_deref(), Some(hunk));
+    assert_eq!(
+        translated(Claude, QwenCode, "Edit", filled),
+        Some(format!("edit {filled}")),
+        "the same arguments stay as written"
+    );
+    assert_eq!(
+        translated(Claude, Cursor, "Edit", filled).unwrap(),
+        r#"editToolCall {"path":"a","streamContent":"y"}"#
+    );
+    // Cursor does not say what was there before.
+    assert_eq!(
+        translated(Cursor, Claude, "editToolCall", r#"{"path":"a","streamContent":"y"}"#).unwrap(),
+        r#"Edit {"file_path":"a","new_string":"y"}"#
+    );
+    assert_eq!(translated(Cursor, Tricode, "editToolCall", r#"{"path":"a","streamContent":"y"}"#), None);
+    let old = r#"{"path":"a","strReplace":{"oldText":"x","newText":"y","replaceAll":false}}"#;
+    assert_eq!(
+        translated(Cursor, Claude, "editToolCall", old).unwrap(),
+        r#"Edit {"file_path":"a","old_string":"x","new_string":"y","replace_all":false}"#
+    );
+    // An edit without an old text makes a file.
+    assert_eq!(
+        translated(Claude, Tricode, "Edit", r#"{"file_path":"a","old_string":"","new_string":"y"}"#).unwrap(),
+        r#"create_file {"path":"a","content":"y"}"#
+    );
+    check(&[
+        (
+            Claude,
+            r#"MultiEdit {"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"u","new_string":"v"}]}"#,
+        ),
+        (
+            Cursor,
+            r#"editToolCall {"path":"a","multiStrReplace":{"edits":[{"oldText":"x","newText":"y"},{"oldText":"u","newText":"v"}]}}"#,
+        ),
+        (
+            Tricode,
+            r#"edit_file {"path":"a","hunks":[{"op":"replace","anchor":{"type":"exact","pattern":"x"},"content":"y"},{"op":"replace","anchor":{"type":"exact","pattern":"u"},"content":"v"}]}"#,
+        ),
+    ]);
+    check(&[
+        (Claude, r#"LS {"path":"/w"}"#),
+        (QwenCode, r#"list_directory {"path":"/w"}"#),
+        (Tricode, r#"list_directory {"path":"/w"}"#),
+    ]);
+    assert_eq!(
+        translated(Tricode, Claude, "list_directory", r#"{"show_hidden":true}"#).unwrap(),
+        r#"LS {"path":"."}"#
+    );
+    assert_eq!(
+        translated(QwenCode, Cursor, "list_directory", r#"{"path":"/w","ignore":["a"]}"#).unwrap(),
+        r#"lsToolCall {"path":"/w","ignore":["a"],"toolCallId":"c1"}"#
+    );
+    check(&[
+        (Cursor, r#"deleteToolCall {"path":"a","toolCallId":"c1"}"#),
+        (Tricode, r#"delete_file {"path":"a"}"#),
+    ]);
+    assert_eq!(
+        translated(Tricode, Cursor, "delete_path", r#"{"path":"d","recursive":true}"#).unwrap(),
+        r#"deleteToolCall {"path":"d","toolCallId":"c1"}"#
+    );
+}
+
+#[test]
+fn commands_keep_their_time_limit_in_the_units_of_the_target() {
+    check(&[
+        (Claude, r#"Bash {"command":"ls","timeout":30000}"#),
+        (QwenCode, r#"run_shell_command {"command":"ls","is_background":false,"timeout":30000}"#),
+        (
+            Cursor,
+            r#"shellToolCall {"command":"ls","workingDirectory":"","timeout":30000,"toolCallId":"c1","isBackground":false}"#,
+        ),
+        (Tricode, r#"run_command {"command":"ls","timeout":30}"#),
+    ]);
+    check(&[
+        (Claude, r#"Bash {"command":"ls","timeout":1250}"#),
+        (Tricode, r#"run_command {"command":"ls","timeout":1.25}"#),
+    ]);
+    check(&[
+        (Claude, r#"Bash {"command":"ls","description":"List","run_in_background":true}"#),
+        (
+            QwenCode,
+            r#"run_shell_command {"command":"ls","is_background":true,"description":"List"}"#,
+        ),
+        (
+            Cursor,
+            r#"shellToolCall {"command":"ls","workingDirectory":"","toolCallId":"c1","isBackground":true,"description":"List"}"#,
+        ),
+    ]);
+    let rich = r#"{"command":"sleep 5","workingDirectory":"/w","timeout":10000,"toolCallId":"c1","simpleCommands":["sleep"],"isBackground":false}"#;
+    assert_eq!(
+        translated(Cursor, QwenCode, "shellToolCall", rich).unwrap(),
+        r#"run_shell_command {"command":"sleep 5","is_background":false,"timeout":10000,"directory":"/w"}"#
+    );
+    assert_eq!(translated(Claude, Tricode, "Bash", r#"{"command":"a","timeout":"soon"}"#), None);
+}
+
+#[test]
+fn searches_keep_what_the_target_knows() {
+    check(&[
+        (
+            Claude,
+            r#"Grep {"pattern":"fn","path":"src","glob":"*.rs","output_mode":"content","-i":true,"-C":2,"type":"rust","head_limit":20,"offset":0,"multiline":false}"#,
+        ),
+        (
+            Cursor,
+            r#"grepToolCall {"pattern":"fn","path":"src","glob":"*.rs","outputMode":"content","context":2,"caseInsensitive":true,"type":"rust","headLimit":20,"multiline":false,"toolCallId":"c1","offset":0}"#,
+        ),
+    ]);
+    check(&[
+        (Claude, r#"Grep {"pattern":"fn","path":"src"}"#),
+        (QwenCode, r#"grep_search {"pattern":"fn","path":"src"}"#),
+        (Cursor, r#"grepToolCall {"pattern":"fn","path":"src","toolCallId":"c1"}"#),
+        (Tricode, r#"search_context {"pattern":"fn","path":"src"}"#),
+    ]);
+    assert_eq!(
+        translated(QwenCode, Claude, "search_file_content", r#"{"pattern":"a","include":"*.c","limit":3}"#).unwrap(),
+        r#"Grep {"pattern":"a","glob":"*.c","head_limit":3}"#
+    );
+    check(&[
+        (Claude, r#"Glob {"pattern":"*.rs","path":"src"}"#),
+        (QwenCode, r#"glob {"pattern":"*.rs","path":"src"}"#),
+        (Cursor, r#"globToolCall {"targetDirectory":"src","globPattern":"*.rs"}"#),
+    ]);
+    check(&[
+        (Claude, r#"WebFetch {"url":"https://x"}"#),
+        (QwenCode, r#"web_fetch {"url":"https://x"}"#),
+        (Cursor, r#"webFetchToolCall {"url":"https://x","toolCallId":"c1"}"#),
+        (Tricode, r#"fetch_url {"url":"https://x"}"#),
+    ]);
+    check(&[
+        (Claude, r#"WebSearch {"query":"rust"}"#),
+        (QwenCode, r#"web_search {"query":"rust"}"#),
+        (Cursor, r#"webSearchToolCall {"searchTerm":"rust","toolCallId":"c1"}"#),
+        (Tricode, r#"web_search {"query":"rust"}"#),
+    ]);
+}
+
+#[test]
+fn lists_questions_plans_subagents_and_servers() {
+    check(&[
+        (
+            QwenCode,
+            r#"todo_write {"todos":[{"id":"7","content":"a","status":"in_progress"},{"id":"8","content":"b","status":"cancelled"}]}"#,
+        ),
+        (
+            Cursor,
+            r#"updateTodosToolCall {"todos":[{"id":"7","content":"a","status":"TODO_STATUS_IN_PROGRESS"},{"id":"8","content":"b","status":"TODO_STATUS_CANCELLED"}],"merge":false}"#,
+        ),
+    ]);
+    assert_eq!(
+        translated(
+            Claude,
+            QwenCode,
+            "TodoWrite",
+            r#"{"todos":[{"content":"a","status":"completed","activeForm":"doing a"}]}"#
+        )
+        .unwrap(),
+        r#"todo_write {"todos":[{"id":"1","content":"a","status":"completed"}]}"#
+    );
+    assert_eq!(
+        translated(Tricode, Claude, "plan", r#"{"action":"create","tasks":["a",{"id":2,"desc":"b"}]}"#).unwrap(),
+        r#"TodoWrite {"todos":[{"content":"a","status":"pending","activeForm":"a"},{"content":"b","status":"pending","activeForm":"b"}]}"#
+    );
+    check(&[
+        (Claude, r#"Agent {"description":"d","prompt":"p","subagent_type":"general-purpose"}"#),
+        (QwenCode, r#"agent {"description":"d","prompt":"p","subagent_type":"general-purpose"}"#),
+        (
+            Cursor,
+            r#"taskToolCall {"description":"d","prompt":"p","subagentType":{"general-purpose":{}}}"#,
+        ),
+    ]);
+    check(&[
+        (Claude, r#"Agent {"description":"d","prompt":"p"}"#),
+        (
+            Cursor,
+            r#"taskToolCall {"description":"d","prompt":"p","subagentType":{"unspecified":{}}}"#,
+        ),
+    ]);
+    assert_eq!(
+        translated(Cursor, Claude, "taskToolCall", r#"{"prompt":"p","subagentType":{"custom":{"name":"n"}}}"#).unwrap(),
+        r#"Agent {"prompt":"p","subagent_type":"n"}"#
+    );
+    assert_eq!(
+        translated(Claude, QwenCode, "Task", r#"{"prompt":"p"}"#).unwrap(),
+        r#"agent {"prompt":"p"}"#
+    );
+    check(&[
+        (Claude, r#"mcp__calc__add {"a":1.50}"#),
+        (
+            Cursor,
+            r#"mcpToolCall {"name":"calc-add","args":{"a":1.50},"toolCallId":"c1","providerIdentifier":"calc","toolName":"add"}"#,
+        ),
+    ]);
+    check(&[
+        (Claude, r#"ExitPlanMode {"plan":"1. do"}"#),
+        (QwenCode, r#"exit_plan_mode {"plan":"1. do"}"#),
+        (Cursor, r#"createPlanToolCall {"plan":"1. do"}"#),
+    ]);
+    let questions = r#"{"questions":[{"question":"Which?","header":"Pick","multiSelect":true,"options":[{"label":"A","description":""}]}]}"#;
+    check(&[
+        (Claude, &format!("AskUserQuestion {questions}")),
+        (
+            Cursor,
+            r#"askQuestionToolCall {"title":"Pick","questions":[{"id":"Pick","prompt":"Which?","options":[{"id":"A","label":"A"}],"allowMultiple":true}],"runAsync":false,"asyncOriginalToolCallId":""}"#,
+        ),
+    ]);
+    assert_eq!(
+        translated(Claude, QwenCode, "AskUserQuestion", questions),
+        Some(format!("ask_user_question {questions}"))
+    );
+}
+
+#[test]
+fn todo_lists_of_every_dialect_are_read() {
+    let words = |name, input| -> Option<Vec<String>> {
+        Some(
+            todos(&call(name, input))?
+                .iter()
+                .map(|t| format!("{} {} {}", t.id.map_or("-", Str::as_escaped), t.content.as_escaped(), t.status.word()))
+                .collect(),
+        )
+    };
+    assert_eq!(
+        words("TodoWrite", r#"{"todos":[{"content":"a","status":"pending","activeForm":"x"}]}"#).unwrap(),
+        ["- a pending"]
+    );
+    assert_eq!(
+        words(
+            "updateTodosToolCall",
+            r#"{"todos":[{"id":"1","content":"a","status":"TODO_STATUS_COMPLETED","dependencies":[]}]}"#
+        )
+        .unwrap(),
+        ["1 a completed"]
+    );
+    assert_eq!(
+        words("plan", r#"{"action":"create","tasks":["a","b"]}"#).unwrap(),
+        ["- a pending", "- b pending"]
+    );
+    assert_eq!(words("plan", r#"{"action":"check"}"#), None);
+    assert_eq!(words("plan", r#"{"action":"create","tasks":[1]}"#), None);
+    assert_eq!(words("plan", "7"), None);
+}
+
+/// A random value, often with the members that tools look for.
+fn value() -> impl Strategy<Value = serde_json::Value> {
+    let names = prop::sample::select(vec![
+        "file_path",
+        "path",
+        "content",
+        "old_string",
+        "new_string",
+        "replace_all",
+        "offset",
+        "limit",
+        "start_line",
+        "end_line",
+        "command",
+        "timeout",
+        "description",
+        "hunks",
+        "op",
+        "anchor",
+        "type",
+        "pattern",
+        "mode",
+        "edits",
+        "todos",
+        "status",
+        "id",
+        "action",
+        "tasks",
+        "questions",
+        "question",
+        "prompt",
+        "options",
+        "label",
+        "args",
+        "providerIdentifier",
+        "toolName",
+        "streamContent",
+        "strReplace",
+        "multiStrReplace",
+        "oldText",
+        "newText",
+        "globPattern",
+        "searchTerm",
+        "query",
+        "url",
+        "plan",
+        "merge",
+        "subagentType",
+        "ignore",
+        "header",
+    ]);
+    let words = prop::sample::select(vec![
+        "replace",
+        "exact",
+        "create",
+        "overwrite",
+        "patch",
+        "pending",
+        "TODO_STATUS_PENDING",
+        "",
+        "\"{",
+        "é\n\t😀",
+    ]);
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        (-10.0..1e6f64).prop_map(Into::into),
+        words.prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+            prop::collection::vec((names.clone().prop_map(str::to_owned), inner), 0..6)
+                .prop_map(|m| serde_json::Value::Object(m.into_iter().collect())),
+        ]
+    })
+}
+
+/// The names of every dialect that are not its own families'.
+fn names(dialect: Dialect) -> Vec<&'static str> {
+    let column = crate::tools::COLUMNS.iter().position(|c| *c == dialect).unwrap();
+    crate::tools::table()
+        .flat_map(|(_, names)| names[column].iter().copied())
+        .chain(["mcp__s__t", "mcp__s", "x"])
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_arguments_make_it_panic_or_write_bad_json(value in value()) {
+        let input = value.to_string();
+        for from in ALL {
+            for name in names(from) {
+                for to in ALL {
+                    translated(from, to, name, &input);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn there_and_back_is_the_same(
+        path in "[a-zé/\"\\\\\n]{0,8}", text in any::<String>(), old in any::<String>(), start in 1u64..1_000_000, count in 1u64..10_000,
+        timeout in 1u64..10_000_000, windowed in any::<bool>(), timed in any::<bool>(),
+    ) {
+        let quoted = |s: &str| serde_json::to_string(s).unwrap();
+        let window = if windowed { format!(",\"offset\":{start},\"limit\":{count}") } else { String::new() };
+        let limit = if timed { format!(",\"timeout\":{timeout}") } else { String::new() };
+        let calls = [
+            ("Read", format!("{{\"file_path\":{}{window}}}", quoted(&path)), &ALL[1..]),
+            ("Write", format!("{{\"file_path\":{},\"content\":{}}}", quoted(&path), quoted(&text)), &[QwenCode, Tricode]),
+            ("Edit", format!("{{\"file_path\":{},\"old_string\":{},\"new_string\":{}}}", quoted(&path), quoted(&format!("x{old}")), quoted(&text)), &[QwenCode, Tricode]),
+            ("Bash", format!("{{\"command\":{}{limit}}}", quoted(&text)), &ALL[1..]),
+            ("Grep", format!("{{\"pattern\":{},\"path\":{}}}", quoted(&text), quoted(&path)), &ALL[1..]),
+            ("Glob", format!("{{\"pattern\":{},\"path\":{}}}", quoted(&text), quoted(&path)), &[QwenCode, Cursor]),
+            ("WebSearch", format!("{{\"query\":{}}}", quoted(&text)), &ALL[1..]),
+            ("mcp__a__b", format!("{{\"x\":{}}}", quoted(&text)), &[Cursor]),
+        ];
+        for (name, input, through) in calls {
+            for &to in through {
+                let there = translated(Claude, to, name, &input).unwrap();
+                let (other, args) = there.split_once(' ').unwrap();
+                prop_assert_eq!(translated(to, Claude, other, args), Some(format!("{name} {input}")), "through {:?}", to);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Small helpers around raw JSON: taking an object apart by names, and building one in the arena.
+
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+
+use crate::json::{Cursor, Raw, Shape, Str};
+
+/// The members of an object with these names, in the order of the names; the last of several with one name counts, and `null`
+/// counts as absent. `None` when `value` is no object or is damaged.
+pub(super) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> Option<[Option<Raw<'a>>; N]> {
+    let mut at = Cursor::new(value.as_str());
+    let mut object = at.object().ok()?;
+    let mut found = [None; N];
+    while let Some(key) = object.key(&mut at).ok()? {
+        let value = at.skip().ok()?;
+        if let Some(index) = names.iter().position(|name| key.is(name)) {
+            found[index] = (!value.is_null()).then_some(value);
+        }
+    }
+    Some(found)
+}
+
+/// Reads a member that may be absent: `None` when it is there and of another type than it should be.
+pub(super) fn optional<'a, T>(value: Option<Raw<'a>>, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<Option<T>> {
+    value.map_or(Some(None), |value| read(value).map(Some))
+}
+
+/// A whole number from 0 up, written as a number without point and exponent.
+pub(super) fn whole(value: Raw<'_>) -> Option<u64> {
+    matches!(value.shape(), Some(Shape::Number))
+        .then(|| value.as_str().parse().ok())
+        .flatten()
+}
+
+/// The value if it is a number, or if it is an array, of which only the structure is known to be sound.
+pub(super) fn number(value: Raw<'_>) -> Option<Raw<'_>> {
+    (value.shape() == Some(Shape::Number)).then_some(value)
+}
+
+/// The value if it is an array that passes the full check.
+pub(super) fn array(value: Raw<'_>) -> Option<Raw<'_>> {
+    (value.shape() == Some(Shape::Array) && value.check().is_ok()).then_some(value)
+}
+
+/// The value if it is an object that passes the full check.
+pub(super) fn object(value: Raw<'_>) -> Option<Raw<'_>> {
+    (value.shape() == Some(Shape::Object) && value.check().is_ok()).then_some(value)
+}
+
+/// Plain text as the body of a JSON string in the arena.
+pub(super) fn escaped<'a>(plain: &str, arena: &'a Bump) -> Str<'a> {
+    let mut body = String::with_capacity(plain.len() + 16);
+    Str::escape(plain, &mut body);
+    Str::trusted(arena.alloc_str(&body))
+}
+
+/// The text of a string, unless it holds a lone surrogate, which plain text cannot.
+pub(super) fn plain(text: Str<'_>) -> Option<std::borrow::Cow<'_, str>> {
+    let plain = text.unescape();
+    let lost = text.has_escapes() && plain.contains('\u{fffd}') && char::decode_utf16(text.units()).any(|unit| unit.is_err());
+    (!lost).then_some(plain)
+}
+
+/// Builds one JSON value in the arena. Commas are set by what stands before.
+pub(super) struct Json<'a> {
+    text: BumpString<'a>,
+    python: bool,
+}
+
+impl<'a> Json<'a> {
+    /// Compact.
+    pub(super) fn new(arena: &'a Bump) -> Self {
+        Self {
+            text: BumpString::new_in(arena),
+            python: false,
+        }
+    }
+
+    /// With a blank behind commas and colons, as Python writes.
+    pub(super) fn python(arena: &'a Bump) -> Self {
+        Self {
+            text: BumpString::new_in(arena),
+            python: true,
+        }
+    }
+
+    /// Opens or closes an object or array, which is written as given: `{`, `}`, `[`, `]`. Where it opens inside an array, call
+    /// [`Self::item`] first.
+    pub(super) fn mark(&mut self, bracket: char) -> &mut Self {
+        self.text.push(bracket);
+        self
+    }
+
+    /// A key; its value has to follow.
+    pub(super) fn key(&mut self, name: &str) -> &mut Self {
+        self.item();
+        self.text.push('"');
+        self.text.push_str(name);
+        self.text.push_str(if self.python { "\": " } else { "\":" });
+        self
+    }
+
+    /// An element of an array is to follow.
+    pub(super) fn item(&mut self) -> &mut Self {
+        if !self.text.ends_with(['{', '[']) {
+            self.text.push_str(if self.python { ", " } else { "," });
+        }
+        self
+    }
+
+    /// A string.
+    pub(super) fn str(&mut self, text: Str<'_>) -> &mut Self {
+        self.text.push('"');
+        self.text.push_str(text.as_escaped());
+        self.text.push('"');
+        self
+    }
+
+    /// A string given as plain text.
+    pub(super) fn plain(&mut self, text: &str) -> &mut Self {
+        let mut body = String::with_capacity(text.len() + 16);
+        Str::escape(text, &mut body);
+        self.str(Str::trusted(&body))
+    }
+
+    /// A value as it stands.
+    pub(super) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
+        self.text.push_str(value.as_str());
+        self
+    }
+
+    /// A literal: `true`, `null`, `{}`.
+    pub(super) fn lit(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// A whole number.
+    pub(super) fn number(&mut self, n: impl Into<i128>) -> &mut Self {
+        use std::fmt::Write;
+        // Writing to a string in memory cannot fail.
+        let _ = write!(self.text, "{}", n.into());
+        self
+    }
+
+    /// `true` or `false`.
+    pub(super) fn bool(&mut self, value: bool) -> &mut Self {
+        self.lit(if value { "true" } else { "false" })
+    }
+
+    /// A member with a string, if there is one.
+    pub(super) fn maybe_str(&mut self, name: &str, text: Option<Str<'_>>) -> &mut Self {
+        match text {
+            Some(text) => self.key(name).str(text),
+            None => self,
+        }
+    }
+
+    /// A member with a value, if there is one.
+    pub(super) fn maybe_raw(&mut self, name: &str, value: Option<Raw<'_>>) -> &mut Self {
+        match value {
+            Some(value) => self.key(name).raw(value),
+            None => self,
+        }
+    }
+
+    /// A member with a number, if there is one.
+    pub(super) fn maybe_number(&mut self, name: &str, value: Option<u64>) -> &mut Self {
+        match value {
+            Some(value) => self.key(name).number(value),
+            None => self,
+        }
+    }
+
+    /// A member with `true` or `false`, if it is known.
+    pub(super) fn maybe_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
+        match value {
+            Some(value) => self.key(name).bool(value),
+            None => self,
+        }
+    }
+
+    /// The value.
+    pub(super) fn done(self) -> Raw<'a> {
+        Raw::trusted(self.text.into_bump_str())
+    }
+}
