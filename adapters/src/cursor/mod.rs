@@ -1,36 +1,29 @@
-//! Placeholder.
+//! Cursor's `--print`: `stream-json`, `json` and `text` (docs/cursor.md).
+//!
+//! One process is one turn: `system/init`, the prompt's echo, thinking, assistant segments, tool calls, `result`. A turn that
+//! fails has no `result`; its error goes to stderr. There is no stdin protocol: the prompt comes on the command line, so a log
+//! of the host's side does not exist, and what a host says in another dialect has no place here.
+//!
+//! Read are both generations (assistant lines of 2025 are pieces, today's are whole segments), with and without
+//! `--stream-partial-output` ([`segments`]). Written is today's.
 
+mod content;
+mod decode;
+mod encode;
+mod fields;
+mod learned;
+mod lines;
+mod members;
+mod own;
+pub(crate) mod recognise;
+mod segments;
+mod text;
+mod tools;
+mod turn;
+
+#[cfg(test)]
+mod tests;
 pub(crate) mod recognise;
 
-use crate::codec::{Cx, Decode, Encode, Style, Want};
-use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out};
-
-/// Reads it.
-#[derive(Debug, Default)]
-pub struct Decoder {}
-
-/// Writes it.
-#[derive(Debug)]
-pub struct Encoder {}
-
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(_style: Style) -> Self {
-        Self {}
-    }
-}
-
-impl Decode for Decoder {
-    fn line<'a>(&mut self, text: &'a str, _cx: &Cx<'a>, _sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        Ok(text.len())
-    }
-}
-
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
-    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
-}
+pub use decode::Decoder;
+pub use encode::Encoder;

@@ -1,0 +1,444 @@
+//! Cursor's lines to events.
+
+use bumpalo::collections::Vec as ArenaVec;
+
+use super::learned::{Hit, Learned};
+use super::members::{Line, Members};
+use super::segments::{Segments, Whole};
+use crate::codec::{Cx, Decode};
+use crate::event::{
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece, Place,
+    Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
+};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+
+/// Reads `stream-json` of both generations and `json`.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    segments: Segments,
+    /// The block that comes in pieces, and its index.
+    open: Option<(Voice, u32)>,
+    /// The index of the next block of the round.
+    next: u32,
+    /// Something was said since the last result.
+    begun: bool,
+    thoughts: Learned,
+    pieces: Learned,
+    /// The calls of the turn and how their started lines were spelled. Kept only when there is a ledger.
+    pub(super) started: super::tools::Started,
+}
+
+/// What can come in pieces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Voice {
+    Thinking,
+    Text,
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        // With a ledger every part of a line is looked at.
+        if cx.trace.is_none() {
+            if let Some(hit) = self.thoughts.read(text) {
+                self.piece(Voice::Thinking, hit.text, hit.origin(), &[], sink);
+                return Ok(hit.used);
+            }
+            if let Some(hit) = self.pieces.read(text) {
+                self.piece(Voice::Text, hit.text, hit.origin(), &[], sink);
+                return Ok(hit.used);
+            }
+        }
+        self.walk(text, cx, sink)
+    }
+}
+
+impl<'a> Hit<'a> {
+    fn origin(&self) -> Origin<'a> {
+        Origin {
+            session: self.session,
+            time: Some(Time::Millis(self.time)),
+            ..Origin::default()
+        }
+    }
+}
+
+impl Decoder {
+    fn walk<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if !text.starts_with('{') {
+            return Ok(stray(text, sink));
+        }
+        let mut at = Cursor::new(text);
+        let mut members = Members::read(&mut at, cx)?;
+        let used = at.position();
+        let line = Line {
+            text: &text[..used],
+            cx: *cx,
+        };
+        let kind = members.take_word("type", &line)?.unwrap_or_default();
+        let has_subtype = matches!(kind, "thinking" | "tool_call" | "system" | "result" | "interaction_query" | "connection" | "retry");
+        let subtype = if has_subtype { members.take_word("subtype", &line)? } else { None };
+        match (kind, subtype.unwrap_or_default()) {
+            ("thinking", "delta") => self.thinking(&line, members, sink)?,
+            ("thinking", "completed") => self.thought(&line, members, sink)?,
+            ("assistant", _) => self.assistant(&line, members, sink)?,
+            ("tool_call", "started") => self.call_started(&line, members, sink)?,
+            ("tool_call", "completed") => self.call_completed(&line, members, sink)?,
+            ("tool_call", "progress") => self.call_progress(&line, members, sink)?,
+            ("system", "init") => self.session(&line, members, sink)?,
+            ("user", _) => self.prompt(&line, members, sink)?,
+            ("result", _) => self.outcome(&line, subtype, members, sink)?,
+            ("interaction_query", word) => notice(&line, (kind, word), Topic::Query, members, sink)?,
+            ("connection" | "retry", word) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
+            ("system", word) => notice(&line, (kind, word), Topic::Other, members, sink)?,
+            _ => {
+                let origin = origin(&line, &mut members)?;
+                sink.event(&Event::new(origin, Kind::Unknown(Raw::trusted(line.text))));
+            }
+        }
+        self.begun = kind != "result";
+        Ok(used)
+    }
+
+    fn session<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let session = Session {
+            cwd: members.take_string("cwd", line)?,
+            model: members.take_string("model", line)?,
+            permission_mode: members.take_string("permissionMode", line)?,
+            api_key_source: members.take_string("apiKeySource", line)?,
+            // Not in any recording; the page announces them.
+            tools: members.take_shape("tools", Shape::Array).map(|v| line.checked(v)).transpose()?,
+            mcp_servers: members.take_shape("mcp_servers", Shape::Array).map(|v| line.checked(v)).transpose()?,
+            opens_turn: true,
+            ..Session::default()
+        };
+        self.end_turn();
+        let fields = rest(line, &members);
+        let session = line.cx.keep(session);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Session(session),
+            fields,
+        });
+        Ok(())
+    }
+
+    fn prompt<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let mut fields = line.fields();
+        let blocks = message(line, &mut members, &mut fields)?;
+        members.rest(At::Line, &mut fields);
+        self.end_block(origin, sink);
+        self.segments.cut();
+        self.next = 0;
+        let prompt = line.cx.keep(Prompt {
+            content: Content::Blocks(blocks),
+            source: PromptSource::Echo,
+        });
+        sink.event(&Event {
+            origin,
+            kind: Kind::Prompt(prompt),
+            fields: fields.into_bump_slice(),
+        });
+        Ok(())
+    }
+
+    fn thinking<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let text = members.need_string("text", line)?;
+        let fields = rest(line, &members);
+        if let (Some(Time::Millis(time)), []) = (origin.time, fields) {
+            self.thoughts.learn(line.text, text, time, origin.session);
+        }
+        self.piece(Voice::Thinking, text, origin, fields, sink);
+        Ok(())
+    }
+
+    fn thought<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let index = match self.open {
+            Some((Voice::Thinking, index)) => index,
+            _ => self.begin(Voice::Thinking, origin, sink),
+        };
+        self.open = None;
+        sink.event(&Event {
+            origin,
+            kind: Kind::BlockStop(BlockStop { index }),
+            fields: rest(line, &members),
+        });
+        Ok(())
+    }
+
+    fn assistant<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let id = members.take_string("model_call_id", line)?;
+        let mut fields = line.fields();
+        let blocks = message(line, &mut members, &mut fields)?;
+        let only_text = blocks.iter().all(|block| matches!(block, Block::Text { .. }));
+        let is_piece = origin.time.is_some() && id.is_none() && only_text && !blocks.is_empty();
+        if is_piece {
+            for (block, n) in blocks.iter().zip(0..) {
+                if let Block::Text { fields: own, .. } = block {
+                    fields.extend(own.iter().map(|field| Field { at: At::Block(n), ..*field }));
+                }
+            }
+        }
+        members.rest(At::Line, &mut fields);
+        let mut fields: Fields<'a> = fields.into_bump_slice();
+        if !is_piece {
+            self.whole(line, Reply { id, blocks, ..Reply::default() }, origin, fields, sink);
+            return Ok(());
+        }
+        if let ([Block::Text { text, .. }], Some(Time::Millis(time)), []) = (blocks, origin.time, fields) {
+            self.pieces.learn(line.text, *text, time, origin.session);
+        }
+        for block in blocks {
+            if let Block::Text { text, .. } = block {
+                self.piece(Voice::Text, *text, origin, fields, sink);
+                fields = &[];
+            }
+        }
+        Ok(())
+    }
+
+    /// A line that holds a whole segment.
+    fn whole<'a>(&mut self, line: &Line<'a>, mut reply: Reply<'a>, origin: Origin<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
+        let meaning = match reply.blocks {
+            [Block::Text { text, .. }] => self.segments.whole(*text),
+            _ => Whole::New,
+        };
+        match meaning {
+            Whole::Differs => return,
+            Whole::New => {
+                self.end_block(origin, sink);
+                self.next = self.next.saturating_add(reply.blocks.len() as u32);
+            }
+            Whole::Again(texts) if texts.len() > 1 => {
+                let blocks = line.cx.arena.alloc_slice_fill_iter(texts.into_iter().map(|text| Block::Text { text, fields: &[] }));
+                reply.blocks = blocks;
+            }
+            Whole::Again(_) => {}
+        }
+        let reply = line.cx.keep(reply);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Reply(reply),
+            fields,
+        });
+        self.end_block(origin, sink);
+    }
+
+    fn outcome<'a>(&mut self, line: &Line<'a>, subtype: Option<&'a str>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let is_error = members.take_shape("is_error", Shape::Bool);
+        if let Some(flag) = is_error {
+            line.cx.took(flag.as_str());
+        }
+        let is_error = is_error.and_then(Raw::bool).unwrap_or(false);
+        let kind = if is_error { OutcomeKind::Failed(Place::Model) } else { OutcomeKind::Success };
+        let text = members.take_string("result", line)?;
+        let outcome = Outcome {
+            is_error,
+            text,
+            error: text.filter(|_| is_error),
+            word: subtype.map(|word| line.cx.text(word)),
+            duration_ms: members.take_shape("duration_ms", Shape::Number),
+            duration_api_ms: members.take_shape("duration_api_ms", Shape::Number),
+            usage: members.take_shape("usage", Shape::Object).map(|raw| line.checked(raw)).transpose()?.map(usage),
+            request_id: members.take_string("request_id", line)?,
+            ..Outcome::new(kind)
+        };
+        self.end_block(origin, sink);
+        self.end_turn();
+        if !self.begun && !is_error {
+            // The `json` format, which is the outcome alone: its text is all that was said.
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                let blocks = line.cx.list(&[Block::Text { text, fields: &[] }]);
+                let reply = line.cx.keep(Reply { blocks, ..Reply::default() });
+                sink.event(&Event::new(origin, Kind::Reply(reply)));
+            }
+        }
+        let outcome = line.cx.keep(outcome);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Outcome(outcome),
+            fields: rest(line, &members),
+        });
+        Ok(())
+    }
+
+    /// A piece of a block, which begins if another kind is open or none.
+    #[inline]
+    fn piece<'a>(&mut self, voice: Voice, text: Str<'a>, origin: Origin<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
+        let (index, fresh) = match self.open {
+            Some((open, index)) if open == voice => (index, false),
+            _ => (self.begin(voice, origin, sink), true),
+        };
+        let piece = match voice {
+            Voice::Thinking => Piece::Thinking(text),
+            Voice::Text => {
+                self.segments.piece(text, fresh);
+                Piece::Text(text)
+            }
+        };
+        self.begun = true;
+        sink.event(&Event {
+            origin,
+            kind: Kind::Delta(Delta { index, piece }),
+            fields,
+        });
+    }
+
+    fn begin<'a>(&mut self, voice: Voice, origin: Origin<'a>, sink: &mut dyn Sink<'a>) -> u32 {
+        self.end_block(origin, sink);
+        let index = self.next;
+        self.next = self.next.saturating_add(1);
+        self.open = Some((voice, index));
+        let head = match voice {
+            Voice::Thinking => BlockHead::Thinking,
+            Voice::Text => BlockHead::Text,
+        };
+        sink.event(&Event::new(origin, Kind::BlockStart(BlockStart { index, head })));
+        index
+    }
+
+    /// Ends the block that is open because something else comes. A thought that is cut short has no line that ends it, so
+    /// nothing is said of it; the assembler ends what is left open.
+    pub(super) fn end_block<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        if let Some((Voice::Text, index)) = self.open.take() {
+            sink.event(&Event::new(origin, Kind::BlockStop(BlockStop { index })));
+        }
+    }
+
+    /// A tool call: what was said in pieces before it is said.
+    pub(super) fn before_call<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        self.end_block(origin, sink);
+        self.segments.cut();
+        self.next = self.next.saturating_add(1);
+    }
+
+    /// A tool's result: the next model call begins with its first block.
+    pub(super) const fn after_result(&mut self) {
+        self.next = 0;
+    }
+
+    fn end_turn(&mut self) {
+        self.segments.reset();
+        self.open = None;
+        self.next = 0;
+        self.started.clear();
+    }
+}
+
+/// What does not begin with a bracket: text of stderr (`RetriableError: …`), or a value that is no object.
+fn stray<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
+    let mut at = Cursor::new(text);
+    let kind = match at.raw() {
+        Ok(value) if at.at_end() => Kind::Unknown(value),
+        _ => Kind::Noise(text),
+    };
+    sink.event(&Event::new(Origin::default(), kind));
+    text.len()
+}
+
+/// Session and time. A time that is no number stays a field.
+pub(super) fn origin<'a>(line: &Line<'a>, members: &mut Members<'a>) -> Result<Origin<'a>, Error> {
+    Ok(Origin {
+        session: members.take_string("session_id", line)?,
+        time: members.take_shape("timestamp_ms", Shape::Number).map(Time::Millis),
+        ..Origin::default()
+    })
+}
+
+/// What is left of the line's own members.
+pub(super) fn rest<'a>(line: &Line<'a>, members: &Members<'a>) -> Fields<'a> {
+    let mut fields = line.fields();
+    members.rest(At::Line, &mut fields);
+    fields.into_bump_slice()
+}
+
+/// `message`: its blocks; what is in it besides becomes fields.
+fn message<'a>(line: &Line<'a>, members: &mut Members<'a>, fields: &mut ArenaVec<'a, Field<'a>>) -> Result<&'a [Block<'a>], Error> {
+    let mut message = Members::of(members.need("message", line)?, line)?;
+    message.take_word("role", line)?;
+    let content = message.need("content", line)?;
+    message.rest(At::Part("/message"), fields);
+    if content.shape() == Some(Shape::String) {
+        let text = line.string(content)?;
+        return Ok(line.cx.list(&[Block::Text { text, fields: &[] }]));
+    }
+    let mut blocks = ArenaVec::new_in(line.cx.arena);
+    let mut at = Cursor::new(content.as_str());
+    let placed = |error| line.place(content.as_str(), error);
+    let mut array = at.array().map_err(placed)?;
+    while array.more(&mut at).map_err(placed)? {
+        blocks.push(block(line, at.skip().map_err(placed)?)?);
+    }
+    Ok(blocks.into_bump_slice())
+}
+
+fn block<'a>(line: &Line<'a>, raw: Raw<'a>) -> Result<Block<'a>, Error> {
+    let mut members = match raw.shape() {
+        Some(Shape::Object) => Members::of(raw, line)?,
+        _ => Members::none(&line.cx),
+    };
+    let kind = members.take_string("type", line)?.unwrap_or_default();
+    if !kind.is("text") {
+        return Ok(Block::Other {
+            kind,
+            raw: line.checked(raw)?,
+        });
+    }
+    line.cx.took(kind.as_escaped());
+    let text = members.take("text").ok_or(line.place(
+        raw.as_str(),
+        Error {
+            at: raw.as_str().len(),
+            why: Why::Missing,
+        },
+    ))?;
+    let mut fields = line.fields();
+    members.rest(At::Block(0), &mut fields);
+    Ok(Block::Text {
+        text: line.string(text)?,
+        fields: fields.into_bump_slice(),
+    })
+}
+
+/// A line about the connection, or a question that the program asks and answers itself.
+fn notice<'a>(line: &Line<'a>, (kind, subtype): (&str, &str), topic: Topic, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    let origin = origin(line, &mut members)?;
+    let data = match (topic, subtype) {
+        (Topic::Query, "response") => members.take("response"),
+        (Topic::Query, _) => members.take("query"),
+        _ => None,
+    };
+    let name = if subtype.is_empty() { line.cx.text(kind) } else { line.cx.text(&format!("{kind}/{subtype}")) };
+    let notice = line.cx.keep(Notice {
+        name,
+        topic,
+        message: None,
+        data: data.map(|raw| line.checked(raw)).transpose()?,
+    });
+    sink.event(&Event {
+        origin,
+        kind: Kind::Notice(notice),
+        fields: rest(line, &members),
+    });
+    Ok(())
+}
+
+/// `inputTokens` does not count what the cache answered or took.
+fn usage(raw: Raw<'_>) -> Usage<'_> {
+    let count = |name| raw.get(name).and_then(Count::read);
+    Usage {
+        input: count("inputTokens"),
+        output: count("outputTokens"),
+        cache_read: count("cacheReadTokens"),
+        cache_write: count("cacheWriteTokens"),
+        scope: Scope::Turn,
+        raw: Some(raw),
+        ..Usage::default()
+    }
+}

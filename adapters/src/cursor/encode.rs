@@ -1,0 +1,165 @@
+//! Events to Cursor's lines: who writes what.
+
+use super::turn::Turn;
+use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::event::{Event, Input, Kind, Notice, Origin, Time, Usage};
+use crate::ids;
+use crate::json::{Out, Str};
+
+/// Writes `stream-json`, `json` and `text` of today's generation.
+///
+/// Lines that were read in this dialect go back as they were ([`own`](super::own)). Everything else becomes runs of one turn
+/// each ([`turn`](super::turn)).
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) style: Style,
+    pub(super) facts: Facts,
+    pub(super) turn: Turn,
+    /// The session's id, escaped; empty until it is known or made up.
+    session: String,
+    /// `,"session_id":"…"`, which stands in every line.
+    pub(super) tail: Vec<u8>,
+    /// The last time that the source said.
+    time: Option<i64>,
+    /// How many turns were written.
+    pub(super) turns: u64,
+    /// The usage of all turns so far, from sources that count so.
+    pub(super) total: Option<Usage<'static>>,
+}
+
+/// What an init line says, as bodies of JSON strings.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) api_key_source: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) asks_permission: bool,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            facts: Facts::default(),
+            turn: Turn::default(),
+            session: String::new(),
+            tail: Vec::new(),
+            time: None,
+            turns: 0,
+            total: None,
+        }
+    }
+
+    /// Whether lines are written, not one value or a text at the end.
+    pub(super) const fn is_stream(&self) -> bool {
+        !matches!(self.style.mode, Mode::Json | Mode::Text)
+    }
+
+    /// Makes sure that there is a session's id to write.
+    pub(super) fn need_session(&mut self, out: &Out) {
+        if self.session.is_empty() {
+            self.set_session(&ids::uuid("", 0));
+            out.invented("/session_id", "the source names no session");
+        }
+    }
+
+    /// The id of this session, for ids that are made from it.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// `,"timestamp_ms":…`. The reading rule of assistant lines needs it, so it is never left out.
+    pub(super) fn stamp(&self, time: Option<Time<'_>>, out: &mut Out) {
+        out.lit(",\"timestamp_ms\":");
+        self.millis(time, out);
+    }
+
+    /// [`Self::stamp`] for a time that was kept.
+    pub(super) fn stamp_kept(kept: Option<i64>, out: &mut Out) {
+        out.lit(",\"timestamp_ms\":");
+        out.number(kept.unwrap_or(0));
+        if kept.is_none() {
+            out.invented("/timestamp_ms", "the source says no time");
+        }
+    }
+
+    /// The time of an event, or the last one that is known.
+    pub(super) fn known_time(&self, time: Option<Time<'_>>) -> Option<i64> {
+        time.and_then(Time::millis).or(self.time)
+    }
+
+    fn millis(&self, time: Option<Time<'_>>, out: &mut Out) {
+        match time {
+            Some(Time::Millis(raw)) if raw.as_str().bytes().all(|byte| byte.is_ascii_digit()) => out.raw(raw),
+            Some(time) if time.millis().is_some() => {
+                out.number(time.millis().unwrap_or(0));
+                out.used(time.source());
+            }
+            _ => {
+                out.number(self.time.unwrap_or(0));
+                let note = if self.time.is_some() { "the last time that the source said" } else { "the source says no time" };
+                out.invented("/timestamp_ms", note);
+            }
+        }
+    }
+
+    /// Remembers session and time.
+    #[inline]
+    fn note_origin(&mut self, origin: &Origin<'_>) {
+        if let Some(session) = origin.session.filter(|s| s.as_escaped() != self.session && !s.is_empty()) {
+            self.set_session(session.as_escaped());
+        }
+        if let Some(time) = origin.time {
+            self.time = time.millis().or(self.time);
+        }
+    }
+
+    #[cold]
+    fn set_session(&mut self, id: &str) {
+        id.clone_into(&mut self.session);
+        self.tail.clear();
+        self.tail.extend_from_slice(b",\"session_id\":\"");
+        self.tail.extend_from_slice(id.as_bytes());
+        self.tail.push(b'"');
+    }
+
+    /// Whether a line of this dialect is to be written as it was read.
+    fn is_own(&self, event: &Event<'_>) -> bool {
+        match self.style.source {
+            Dialect::Cursor => self.is_stream(),
+            // Stored events name a line by its name on the wire.
+            Dialect::Agentglot => self.is_stream() && matches!(event.kind, Kind::Notice(notice) if is_own_name(notice)),
+            _ => false,
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        if self.style.partial && self.is_stream() { Want::BOTH } else { Want::SNAPSHOTS }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.note_origin(&event.origin);
+        if self.is_own(event) {
+            self.own(event, out);
+        } else {
+            self.foreign(event, out);
+        }
+    }
+
+    fn input(&mut self, _: &Input<'_>, _: &mut Out) {
+        // A run takes its prompt from the command line; there is no line that a host could write.
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.flush(true, out);
+    }
+}
+
+fn is_own_name(notice: &Notice<'_>) -> bool {
+    let kind = notice.name.as_escaped().split('/').next();
+    matches!(kind, Some("interaction_query" | "connection" | "retry")) && notice.name != Str::trusted("retry")
+}

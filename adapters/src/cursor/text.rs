@@ -1,0 +1,197 @@
+//! The end of a turn: the `result` line, the `json` value, the `text` for people, today's and that of 2025.
+
+use super::encode::Encoder;
+use super::lines::{member, name, raw_member};
+use crate::codec::{Dialect, Mode};
+use crate::event::{Count, DetailShape, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
+use crate::json::{Out, Str};
+
+impl Encoder {
+    /// How a turn that succeeded ends.
+    pub(super) fn result(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        if let Some(text) = outcome.text {
+            if out.traced() && (self.turn.said.is_empty() || self.turn.said.contains(text.as_escaped())) {
+                out.used(text.as_escaped());
+            }
+        }
+        match self.style.mode {
+            Mode::Text => self.result_text(outcome, out),
+            Mode::Json => {
+                out.lit("{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false");
+                durations(outcome, out);
+                self.result_end(outcome, out);
+            }
+            _ => {
+                out.lit("{\"type\":\"result\",\"subtype\":\"success\"");
+                durations(outcome, out);
+                out.lit(",\"is_error\":false");
+                self.result_end(outcome, out);
+            }
+        }
+        out.carried();
+    }
+
+    /// In the text format of 2025: a short line for each thing that was done.
+    pub(super) fn tool_line(&self, result: &ToolResult<'_>, out: &mut Out) {
+        if self.style.mode != Mode::Text || !self.style.old_text {
+            return;
+        }
+        let kind = result.of.map_or(ToolKind::Other, |call| call.kind);
+        let ran = match result.status {
+            ResultStatus::Success => true,
+            // A command that failed was run.
+            ResultStatus::Error => kind == ToolKind::Shell,
+            ResultStatus::Denied | ResultStatus::Canceled => false,
+        };
+        if !ran {
+            return;
+        }
+        out.lit(match kind {
+            ToolKind::Read => "Read file",
+            ToolKind::Write => "Created new file",
+            ToolKind::Edit | ToolKind::MultiEdit if is_new_file(result) => "Created new file",
+            ToolKind::Edit | ToolKind::MultiEdit => "Edited file",
+            ToolKind::Shell => "Ran terminal command",
+            ToolKind::Grep => "Searched files",
+            ToolKind::Glob => "Found files",
+            ToolKind::List => "Listed directory",
+            ToolKind::Delete => "Deleted file",
+            ToolKind::Mkdir => "Created directory",
+            ToolKind::Todo => "Updated todos",
+            ToolKind::Subagent => "Ran subagent",
+            ToolKind::Fetch => "Fetched page",
+            ToolKind::WebSearch => "Searched web",
+            ToolKind::Mcp => "Called MCP tool",
+            ToolKind::Ask => "Asked question",
+            ToolKind::ExitPlan => "Created plan",
+            ToolKind::Other => "Called tool",
+        });
+        out.lit("\n");
+    }
+
+    /// Today's text: what was said after the last tool call.
+    fn result_text(&self, outcome: &Outcome<'_>, out: &mut Out) {
+        if self.style.old_text {
+            return;
+        }
+        let answer = match &self.turn.said[self.turn.answer..] {
+            "" => outcome.text.unwrap_or_default(),
+            said => Str::trusted(said),
+        };
+        out.lit(&answer.unescape());
+        out.lit("\n");
+    }
+
+    /// From `result` on, which is the same in both formats.
+    fn result_end(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        let own = self.style.source == Dialect::Cursor;
+        name("result", out);
+        match outcome.text {
+            Some(text) if own || self.turn.said.is_empty() => out.str(text),
+            _ => {
+                out.lit("\"");
+                out.lit(&self.turn.said);
+                out.lit("\"");
+            }
+        }
+        out.bytes(&self.tail);
+        member("request_id", outcome.request_id, out);
+        if own {
+            raw_member("usage", outcome.usage.and_then(|usage| usage.raw), out);
+        } else {
+            let usage = self.turn_usage(outcome);
+            self::usage(usage, out);
+        }
+        out.lit("}\n");
+    }
+
+    /// The usage of this turn: what the source says, what a sum over the session has grown by, or the sum of the rounds.
+    fn turn_usage<'a>(&mut self, outcome: &Outcome<'a>) -> Option<Usage<'a>> {
+        match outcome.usage {
+            Some(usage) if usage.scope == Scope::Session => {
+                let before = self.total.replace(usage.detached());
+                Some(before.map_or(usage, |before| grown(&usage, &before)))
+            }
+            Some(usage) => Some(usage),
+            None => self.turn.usage.take(),
+        }
+    }
+}
+
+fn durations(outcome: &Outcome<'_>, out: &mut Out) {
+    name("duration_ms", out);
+    match outcome.duration_ms {
+        Some(millis) => out.unchecked(millis),
+        None => {
+            out.lit("0");
+            out.invented("/duration_ms", "the source does not say it");
+        }
+    }
+    name("duration_api_ms", out);
+    match outcome.duration_api_ms {
+        Some(millis) => out.unchecked(millis),
+        None => {
+            // The real program writes the same number twice.
+            match outcome.duration_ms {
+                Some(millis) => out.unchecked(millis),
+                None => out.lit("0"),
+            }
+            out.invented("/duration_api_ms", "the source does not say it");
+        }
+    }
+}
+
+/// `usage`, with the numbers that are known.
+fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
+    let Some(usage) = usage else { return };
+    let numbers = [
+        ("inputTokens", usage.fresh_tokens()),
+        ("outputTokens", value(usage.output)),
+        ("cacheReadTokens", value(usage.cache_read)),
+        ("cacheWriteTokens", value(usage.cache_write)),
+    ];
+    if numbers.iter().all(|(_, number)| number.is_none()) {
+        return;
+    }
+    usage.sources().for_each(|source| out.used(source));
+    name("usage", out);
+    let mut before = "{\"";
+    for (key, number) in numbers {
+        if let Some(number) = number {
+            out.lit(before);
+            out.lit(key);
+            out.lit("\":");
+            out.number(number);
+            before = ",\"";
+        }
+    }
+    out.lit("}");
+}
+
+fn value(count: Option<Count<'_>>) -> Option<u64> {
+    count.map(|count| count.value)
+}
+
+/// What a count over the whole session has grown by.
+fn grown<'a>(now: &Usage<'a>, before: &Usage<'_>) -> Usage<'a> {
+    let grown = |now: Option<Count<'a>>, before: Option<Count<'_>>| {
+        now.map(|now| Count {
+            value: now.value.saturating_sub(value(before).unwrap_or(0)),
+            ..now
+        })
+    };
+    Usage {
+        input: grown(now.input, before.input),
+        output: grown(now.output, before.output),
+        cache_read: grown(now.cache_read, before.cache_read),
+        cache_write: grown(now.cache_write, before.cache_write),
+        ..*now
+    }
+}
+
+/// Whether an edit made its file: then the result holds no text from before.
+fn is_new_file(result: &ToolResult<'_>) -> bool {
+    let detail = result.detail.filter(|detail| detail.shape == DetailShape::Cursor);
+    let success = detail.and_then(|detail| detail.raw.get("success"));
+    success.is_some_and(|success| success.get("afterFullFileContent").is_some() && success.get("beforeFullFileContent").is_none())
+}

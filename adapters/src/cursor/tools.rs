@@ -1,0 +1,217 @@
+//! `tool_call` lines: `{"<kind>ToolCall":{"args":…,"result":…}, …}`, or `function` for tools that have no kind of their own.
+
+use std::collections::HashMap;
+
+use super::content::content_of;
+use super::decode::{Decoder, origin};
+use super::members::{Line, Members};
+use crate::codec::Dialect;
+use crate::event::{At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult};
+use crate::ids;
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::tools::kind_of;
+
+/// The key of a tool that has no kind of its own.
+pub(super) const FUNCTION: &str = "function";
+
+/// Whether a name is the key of a kind. Beside it stand `toolCallId` and others, in no fixed order.
+pub(super) fn is_kind(name: &str) -> bool {
+    name.ends_with("ToolCall")
+}
+
+/// How the calls of a turn were said when they started: a completed line that repeats it says nothing new.
+#[derive(Debug, Default)]
+pub(super) struct Started(HashMap<String, (u64, u64)>);
+
+impl Started {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add(&mut self, id: Str<'_>, arguments: Raw<'_>, round: Option<Str<'_>>) {
+        self.0.insert(id.as_escaped().to_owned(), (print(arguments.as_str()), print(round.unwrap_or_default().as_escaped())));
+    }
+}
+
+fn print(text: &str) -> u64 {
+    ids::fnv(text.as_bytes(), ids::FNV_SEED)
+}
+
+/// A `tool_call` object.
+struct Tool<'a> {
+    /// The call's id: `call_id` of the line.
+    id: Str<'a>,
+    /// The tool: the key of its kind, or the name of the function.
+    name: Str<'a>,
+    /// The arguments as a value; absent when the object does not say them.
+    input: Option<Raw<'a>>,
+    /// The arguments as they stand in the line.
+    arguments: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    fields: Fields<'a>,
+}
+
+impl Decoder {
+    pub(super) fn call_started<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let id = members.take_string("model_call_id", line)?;
+        let tool = tool(line, members)?;
+        if line.cx.trace.is_some() {
+            self.started.add(tool.id, tool.arguments.unwrap_or(Raw::NULL), id);
+        }
+        self.before_call(origin, sink);
+        let call = tool.call().unwrap_or(tool.bare_call());
+        let blocks = line.cx.list(&[Block::Call(call)]);
+        let reply = line.cx.keep(Reply {
+            id,
+            blocks,
+            ..Reply::default()
+        });
+        sink.event(&Event {
+            origin,
+            kind: Kind::Reply(reply),
+            fields: tool.fields,
+        });
+        Ok(())
+    }
+
+    pub(super) fn call_completed<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let tool = tool(line, members)?;
+        self.tell_repeated(line, &tool);
+        self.before_call(origin, sink);
+        self.after_result();
+        let (status, content) = match tool.result {
+            Some(result) => (status_of(result), content_of(tool.name.as_escaped(), result, &line.cx)),
+            None => (ResultStatus::Error, Content::Text(Str::EMPTY)),
+        };
+        let result = line.cx.keep(ToolResult {
+            call: tool.id,
+            name: Some(tool.name),
+            status,
+            content,
+            is_error: None,
+            detail: tool.result.map(|raw| Detail {
+                shape: DetailShape::Cursor,
+                raw,
+            }),
+            fields: &[],
+            // The line says its call again, and may be the only one that does.
+            of: tool.call(),
+        });
+        sink.event(&Event {
+            origin,
+            kind: Kind::ToolResult(result),
+            fields: tool.fields,
+        });
+        Ok(())
+    }
+
+    pub(super) fn call_progress<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = origin(line, &mut members)?;
+        let call = members.need_string("call_id", line)?;
+        let content = members.take("tool_call").map(|raw| line.checked(raw)).transpose()?;
+        let progress = line.cx.keep(ToolProgress {
+            call,
+            status: None,
+            content,
+            confirmation: None,
+        });
+        sink.event(&Event {
+            origin,
+            kind: Kind::ToolProgress(progress),
+            fields: super::decode::rest(line, &members),
+        });
+        Ok(())
+    }
+
+    /// Tells the ledger what a completed line only repeats.
+    fn tell_repeated(&self, line: &Line<'_>, tool: &Tool<'_>) {
+        let Some(&(arguments, round)) = self.started.0.get(tool.id.as_escaped()) else { return };
+        if let Some(again) = tool.arguments.filter(|again| print(again.as_str()) == arguments) {
+            line.cx.took(again.as_str());
+        }
+        let again = tool.fields.iter().find(|field| field.at == At::Line && field.key.is("model_call_id"));
+        if let Some(again) = again.and_then(|field| field.value.string()).filter(|again| print(again.as_escaped()) == round) {
+            line.cx.took(again.as_escaped());
+        }
+    }
+}
+
+impl<'a> Tool<'a> {
+    fn call(&self) -> Option<ToolCall<'a>> {
+        Some(ToolCall {
+            input: self.input?,
+            ..self.bare_call()
+        })
+    }
+
+    /// The call as far as an object without arguments says it.
+    fn bare_call(&self) -> ToolCall<'a> {
+        ToolCall {
+            id: self.id,
+            name: self.name,
+            kind: kind_of(Dialect::Cursor, self.name),
+            input: Raw::trusted("{}"),
+            fields: &[],
+        }
+    }
+}
+
+fn tool<'a>(line: &Line<'a>, mut members: Members<'a>) -> Result<Tool<'a>, Error> {
+    let id = members.need_string("call_id", line)?;
+    let mut outer = Members::of(members.need("tool_call", line)?, line)?;
+    let (key, value) = outer.take_first(|name| is_kind(name) || name == FUNCTION).ok_or(Error {
+        at: line.text.len(),
+        why: Why::Missing,
+    })?;
+    let mut fields = line.fields();
+    let mut inner = match value.shape() {
+        Some(Shape::Object) => Members::of(value, line)?,
+        _ => Members::none(&line.cx),
+    };
+    let (name, arguments, input) = if key.is(FUNCTION) {
+        let name = inner.need_string("name", line)?;
+        let arguments = inner.take("arguments").map(|raw| line.checked(raw)).transpose()?;
+        (name, arguments, arguments.map(|raw| function_input(line, raw)))
+    } else {
+        let arguments = inner.take("args").map(|raw| line.checked(raw)).transpose()?;
+        (key, arguments, arguments)
+    };
+    let result = inner.take("result").or_else(|| outer.take("result"));
+    let pointer = line.cx.arena.alloc_str(&format!("/tool_call/{}", key.as_escaped()));
+    inner.rest(At::Part(pointer), &mut fields);
+    outer.rest(At::Part("/tool_call"), &mut fields);
+    members.rest(At::Line, &mut fields);
+    Ok(Tool {
+        id,
+        name,
+        input,
+        arguments,
+        result,
+        fields: fields.into_bump_slice(),
+    })
+}
+
+/// The arguments of a function: a JSON text inside a string. What is no JSON stays a string.
+fn function_input<'a>(line: &Line<'a>, arguments: Raw<'a>) -> Raw<'a> {
+    let Some(text) = arguments.string() else { return arguments };
+    let plain = text.unescape();
+    let mut at = Cursor::new(&plain);
+    if at.raw().is_err() || !at.at_end() {
+        return arguments;
+    }
+    line.cx.took(arguments.as_str());
+    Raw::trusted(line.cx.arena.alloc_str(plain.trim_ascii()))
+}
+
+/// `success` is success, whatever stands beside it; `rejected` was refused; everything else failed.
+fn status_of(result: Raw<'_>) -> ResultStatus {
+    if result.get("success").is_some() {
+        ResultStatus::Success
+    } else if result.get("rejected").is_some() {
+        ResultStatus::Denied
+    } else {
+        ResultStatus::Error
+    }
+}
