@@ -23,7 +23,5 @@ mod turn;
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod recognise;
-
 pub use decode::Decoder;
 pub use encode::Encoder;
