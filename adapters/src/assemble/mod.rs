@@ -5,12 +5,14 @@
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
 mod calls;
+mod pending;
+mod pieces;
 mod thread;
 
 use crate::codec::{Cx, Encode, Encoder, Want};
 use crate::event::{
-    Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd, ToolCall,
-    ToolKind, ToolResult,
+    Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd,
+    ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::Translate;
@@ -191,14 +193,21 @@ impl Assembler {
     /// The session is over: ends what is open. A turn without an outcome gets one that is marked as made up.
     pub fn finish(&mut self, down: &mut Down<'_, '_>) {
         let session = std::mem::take(&mut self.turn.session);
-        let origin = Origin { session: (!session.is_empty()).then(|| Str::trusted(&session)), ..Origin::default() };
+        let origin = Origin {
+            session: (!session.is_empty()).then(|| Str::trusted(&session)),
+            ..Origin::default()
+        };
         if self.turn.open {
             let outcome = Outcome {
                 synthetic: true,
                 error: Some(Str::trusted("the log ends before the turn does")),
                 ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
             };
-            down.out.note(if self.duties.watch { Fate::Repaired } else { Fate::Invented }, "", "the turn has no outcome: one was made up");
+            down.out.note(
+                if self.duties.watch { Fate::Repaired } else { Fate::Invented },
+                "",
+                "the turn has no outcome: one was made up",
+            );
             self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
         } else {
             self.settle(origin, down);
@@ -264,11 +273,19 @@ impl Assembler {
             return;
         }
         self.turn.prompted = true;
-        let Some(text) = self.duties.prompts.get(self.prompts_used) else { return };
+        let Some(text) = self.duties.prompts.get(self.prompts_used) else {
+            return;
+        };
         self.prompts_used += 1;
         if !self.duties.watch && !self.want.as_is {
-            let prompt = Prompt { content: Content::Text(Str::trusted(text)), source: PromptSource::Echo };
-            let origin = Origin { session: origin.session, ..Origin::default() };
+            let prompt = Prompt {
+                content: Content::Text(Str::trusted(text)),
+                source: PromptSource::Echo,
+            };
+            let origin = Origin {
+                session: origin.session,
+                ..Origin::default()
+            };
             down.encoder.event(&Event::new(origin, Kind::Prompt(&prompt)), down.out);
         }
     }
@@ -303,12 +320,25 @@ impl Assembler {
             let call = tools.call(&call, down.cx.arena)?;
             down.out.renamed(permission.name.as_escaped(), "the target's own tool name");
             down.out.used_raw(permission.input);
-            Some(crate::event::Permission { name: call.name, input: permission.input.map(|_| call.input), ..*permission })
+            Some(crate::event::Permission {
+                name: call.name,
+                input: permission.input.map(|_| call.input),
+                ..*permission
+            })
         });
         match translated {
             Some(permission) => {
-                let request = Request { permission: Some(&permission), ..*request };
-                self.pass(&Event { kind: Kind::Request(&request), ..*event }, down);
+                let request = Request {
+                    permission: Some(&permission),
+                    ..*request
+                };
+                self.pass(
+                    &Event {
+                        kind: Kind::Request(&request),
+                        ..*event
+                    },
+                    down,
+                );
             }
             None => self.pass(event, down),
         }
@@ -328,12 +358,25 @@ impl Assembler {
         thread.result(event.origin, &mut desk);
         if !desk.calls.knows(result.call) {
             let name = result.name.unwrap_or(Str::trusted("unknown"));
-            let call = ToolCall { id: result.call, name, kind: ToolKind::Other, input: Raw::trusted("{}"), fields: &[] };
+            let bare = ToolCall {
+                id: result.call,
+                name,
+                kind: ToolKind::Other,
+                input: Raw::trusted("{}"),
+                fields: &[],
+            };
+            let call = result.of.unwrap_or(bare);
             desk.calls.add(&call);
             if !as_is {
                 desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
-                let reply = Reply { blocks: &[Block::Call(call)], ..Reply::default() };
+                let reply = Reply {
+                    blocks: &[Block::Call(call)],
+                    ..Reply::default()
+                };
                 thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+                // The round that the call was made up for is over with its result, like any other.
+                let (thread, mut desk) = self.at(event.origin.parent, down);
+                thread.result(event.origin, &mut desk);
             }
         }
         let Some(stored) = self.calls.resolve(result.call, down.cx) else {
@@ -352,7 +395,13 @@ impl Assembler {
                 result.of = Some(call);
             }
         }
-        self.pass(&Event { kind: Kind::ToolResult(&result), ..*event }, down);
+        self.pass(
+            &Event {
+                kind: Kind::ToolResult(&result),
+                ..*event
+            },
+            down,
+        );
     }
 
     /// Ends whatever is half said in every thread.
@@ -393,8 +442,12 @@ impl Assembler {
                     fields: &[],
                     of: None,
                 };
-                let origin = Origin { session: outcome.origin.session, ..Origin::default() };
-                down.out.note(Fate::Repaired, "", "a call without a result: an interrupted result was added");
+                let origin = Origin {
+                    session: outcome.origin.session,
+                    ..Origin::default()
+                };
+                down.out
+                    .note(Fate::Repaired, "", "a call without a result: an interrupted result was added");
                 down.encoder.event(&Event::new(origin, Kind::ToolResult(&result)), down.out);
             }
         }
@@ -411,7 +464,11 @@ impl Assembler {
 }
 
 /// A round's end that says nothing but that it is over.
-const PLAIN_END: RoundEnd<'static> = RoundEnd { stop: None, usage: None, abandoned_from: None };
+const PLAIN_END: RoundEnd<'static> = RoundEnd {
+    stop: None,
+    usage: None,
+    abandoned_from: None,
+};
 
 #[cfg(test)]
 mod tests;

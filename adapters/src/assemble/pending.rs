@@ -1,0 +1,116 @@
+//! One block that is on its way.
+
+use crate::event::{Block, Origin, Thinking, Usage};
+use crate::json::{Raw, Str};
+
+/// A block that deltas build up, or a snapshot that was passed on.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// The source's index.
+    pub(super) source: u32,
+    /// The target's index.
+    pub(super) index: u32,
+    pub(super) kind: BlockKind,
+    pub(super) id: String,
+    pub(super) name: String,
+    /// The pieces put together, still escaped.
+    pub(super) body: String,
+    /// Where each piece of a call's arguments ends in `body`.
+    pub(super) ends: Vec<usize>,
+    pub(super) signature: Option<String>,
+    pub(super) subject: Option<String>,
+    /// The block's start went on.
+    pub(super) started: bool,
+    /// The block's stop went on.
+    pub(super) closed: bool,
+    /// The whole block went on (or nobody wants it).
+    pub(super) shown: bool,
+    /// A snapshot of the source has confirmed it.
+    pub(super) confirmed: bool,
+    /// The source says that it is complete.
+    pub(super) complete: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    #[default]
+    Text,
+    Thinking,
+    Call,
+    Other,
+}
+
+impl Pending {
+    /// A block that a snapshot said.
+    pub(super) fn shown(block: &Block<'_>) -> Self {
+        let mut pending = Self {
+            shown: true,
+            confirmed: true,
+            complete: true,
+            ..Self::default()
+        };
+        match block {
+            Block::Text { .. } => {}
+            Block::Thinking(_) => pending.kind = BlockKind::Thinking,
+            Block::Call(call) => {
+                pending.kind = BlockKind::Call;
+                call.id.as_escaped().clone_into(&mut pending.id);
+            }
+            _ => pending.kind = BlockKind::Other,
+        }
+        pending
+    }
+
+    /// Whether this block is what a block of a snapshot says. With the same reply id the kind and the order decide;
+    /// without one the text must agree as far as it goes.
+    pub(super) fn says(&self, block: &Block<'_>, same_id: bool) -> bool {
+        match (block, self.kind) {
+            (Block::Text { text, .. }, BlockKind::Text) | (Block::Thinking(Thinking { text, .. }), BlockKind::Thinking) => {
+                same_id || text.as_escaped().starts_with(&self.body) || text.same_text(Str::trusted(&self.body))
+            }
+            (Block::Call(call), BlockKind::Call) => self.id == call.id.as_escaped() || self.id.is_empty(),
+            (Block::Redacted { .. } | Block::Media(_) | Block::Other { .. }, BlockKind::Other) => same_id,
+            _ => false,
+        }
+    }
+}
+
+/// The origin of something that the thread says by itself.
+pub(super) fn in_thread<'o>(origin: Origin<'o>, parent: &'o str) -> Origin<'o> {
+    Origin {
+        session: origin.session,
+        parent: some(parent),
+        ..Origin::default()
+    }
+}
+
+pub(super) fn some(text: &str) -> Option<Str<'_>> {
+    (!text.is_empty()).then(|| Str::trusted(text))
+}
+
+/// Per number the last value said wins.
+pub(super) fn merge(into: &mut Option<Usage<'static>>, new: &Usage<'_>) {
+    let new = new.detached();
+    match into {
+        None => *into = Some(new),
+        Some(old) => {
+            old.input = new.input.or(old.input);
+            old.output = new.output.or(old.output);
+            old.cache_read = new.cache_read.or(old.cache_read);
+            old.cache_write = new.cache_write.or(old.cache_write);
+            old.total = new.total.or(old.total);
+            old.inclusive = new.inclusive;
+        }
+    }
+}
+
+/// Whether pieces of a call's arguments, put together, say the same as the arguments.
+pub(super) fn says_json(escaped: &str, input: Raw<'_>) -> bool {
+    let text = Str::trusted(escaped).unescape();
+    is_one_value(&text) && Raw::trusted(text.trim()).same_value(input)
+}
+
+pub(super) fn is_one_value(text: &str) -> bool {
+    let mut at = crate::json::Cursor::new(text);
+    at.raw().is_ok() && at.at_end()
+}

@@ -1,0 +1,323 @@
+//! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
+
+use super::Desk;
+use super::pending::{BlockKind, Pending, in_thread, is_one_value, says_json, some};
+use super::thread::Thread;
+use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, ToolCall};
+use crate::json::{Raw, Str};
+
+impl Thread {
+    /// Remembers a block of a snapshot that goes on as part of its whole line.
+    pub(super) fn note_block(&mut self, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
+        if let Block::Call(call) = block {
+            desk.calls.add(call);
+        }
+        match known {
+            Some(at) => {
+                self.blocks[at].shown = true;
+                self.blocks[at].confirmed = true;
+            }
+            None => self.blocks.push(Pending::shown(block)),
+        }
+    }
+
+    /// Passes on one block of a snapshot, as far as it has not gone on yet.
+    pub(super) fn one_block(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, known: Option<usize>, desk: &mut Desk<'_, '_, '_>) {
+        if let Block::Call(call) = block {
+            desk.calls.add(call);
+        }
+        let at = known.unwrap_or_else(|| {
+            let mut fresh = Pending::shown(block);
+            fresh.shown = false;
+            fresh.complete = true;
+            self.blocks.push(fresh);
+            self.blocks.len() - 1
+        });
+        self.blocks[at].confirmed = true;
+        if self.blocks[at].shown {
+            desk.down.out.merged("a snapshot of what went over in pieces");
+            return;
+        }
+        let translated = self.translate(block, desk);
+        let block = translated.as_ref().unwrap_or(block);
+        if desk.want.deltas {
+            self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
+        }
+        if desk.want.snapshots {
+            let single = Reply {
+                blocks: std::slice::from_ref(block),
+                ..*reply
+            };
+            desk.emit(&Event {
+                kind: Kind::Reply(&single),
+                ..*event
+            });
+        }
+        let pending = &mut self.blocks[at];
+        pending.shown = true;
+        if desk.want.deltas && pending.complete && pending.started && !pending.closed {
+            pending.closed = true;
+            let kind = Kind::BlockStop(BlockStop { index: pending.index });
+            desk.emit(&Event { kind, fields: &[], ..*event });
+        }
+        if !desk.want.snapshots {
+            desk.down.out.carried();
+        }
+    }
+
+    fn translate<'b, 'a: 'b>(&self, block: &Block<'b>, desk: &mut Desk<'_, '_, 'a>) -> Option<Block<'b>> {
+        let (Block::Call(call), Some(tools)) = (block, desk.tools) else {
+            return None;
+        };
+        let arena: &'b bumpalo::Bump = desk.down.cx.arena;
+        let translated = tools.call(call, arena)?;
+        if desk.down.out.traced() {
+            desk.down.out.renamed(call.name.as_escaped(), "the target's own tool name");
+            if call.input != translated.input {
+                desk.down.out.renamed(call.input.as_str(), "the target's own arguments");
+            }
+        }
+        Some(Block::Call(translated))
+    }
+
+    /// The pieces of a block of a snapshot: those that came, if they say the same; else what they lack, or the whole.
+    fn emit_pieces(&mut self, at: usize, fresh: bool, block: &Block<'_>, translated: bool, event: &Event<'_>, desk: &mut Desk<'_, '_, '_>) {
+        let plain = Event { fields: &[], ..*event };
+        let mut pieces: Vec<Piece<'_>> = Vec::new();
+        let held = std::mem::take(&mut self.blocks[at].body);
+        let mut escaped = String::new();
+        match block {
+            Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
+                let thinking = matches!(block, Block::Thinking(_));
+                let piece = if thinking {
+                    Piece::Thinking as fn(_) -> _
+                } else {
+                    Piece::Text as fn(_) -> _
+                };
+                let said = match fresh {
+                    true => self.ghost_of(block, desk).unwrap_or_default(),
+                    false => held.clone(),
+                };
+                match text.as_escaped().strip_prefix(said.as_str()) {
+                    Some("") if fresh && said.is_empty() => {}
+                    Some("") => desk.down.out.used(text.as_escaped()),
+                    Some(rest) => {
+                        if !fresh {
+                            desk.down.out.note(
+                                crate::event::Fate::Merged,
+                                "",
+                                "the snapshot says more than its deltas: the rest follows as one",
+                            );
+                        }
+                        desk.down.out.used(text.as_escaped());
+                        pieces.push(piece(Str::trusted(rest)));
+                    }
+                    None => {
+                        if !text.same_text(Str::trusted(&said)) {
+                            desk.down.out.note(
+                                crate::event::Fate::Dropped,
+                                "",
+                                "the snapshot differs from its deltas; the deltas went over",
+                            );
+                        }
+                        desk.down.out.used(text.as_escaped());
+                    }
+                }
+                if let Block::Thinking(thinking) = block {
+                    if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
+                        pieces.push(Piece::Signature(signature));
+                    }
+                    if let Some(subject) = thinking.subject.filter(|s| !s.is_empty() && self.blocks[at].subject.is_none()) {
+                        pieces.push(Piece::Subject(subject));
+                    }
+                }
+            }
+            Block::Call(call) => {
+                desk.down.out.used(call.input.as_str());
+                let same = !translated && !held.is_empty() && says_json(&held, call.input);
+                if same {
+                    let mut from = 0;
+                    for &end in &self.blocks[at].ends {
+                        pieces.push(Piece::Input(Str::trusted(&held[from..end])));
+                        from = end;
+                    }
+                } else {
+                    if !held.is_empty() && !translated {
+                        desk.down.out.note(
+                            crate::event::Fate::Merged,
+                            "",
+                            "the arguments differ from their deltas; the final ones went over",
+                        );
+                    }
+                    Str::escape(call.input.as_str(), &mut escaped);
+                    pieces.push(Piece::Input(Str::trusted(&escaped)));
+                }
+            }
+            Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}
+        }
+        if !self.blocks[at].started && !(fresh && pieces.is_empty() && self.skips_empty(block)) {
+            self.close_others(event.origin, desk);
+            self.blocks[at].index = self.next_index;
+            self.next_index += 1;
+            self.blocks[at].started = true;
+            let head = match *block {
+                Block::Text { .. } => BlockHead::Text,
+                Block::Thinking(_) => BlockHead::Thinking,
+                Block::Call(call) => BlockHead::Call {
+                    id: call.id,
+                    name: call.name,
+                },
+                Block::Redacted { data, .. } => BlockHead::Redacted { data },
+                Block::Media(media) => BlockHead::Other {
+                    kind: media.kind,
+                    raw: media.raw,
+                },
+                Block::Other { kind, raw } => BlockHead::Other { kind, raw },
+            };
+            let kind = Kind::BlockStart(BlockStart {
+                index: self.blocks[at].index,
+                head,
+            });
+            desk.emit(&Event { kind, ..plain });
+        }
+        let index = self.blocks[at].index;
+        for piece in pieces {
+            desk.emit(&Event {
+                kind: Kind::Delta(Delta { index, piece }),
+                ..plain
+            });
+        }
+        self.blocks[at].body = held;
+    }
+
+    /// An empty text that comes as a snapshot is not worth a block of its own unless snapshots are wanted.
+    const fn skips_empty(&self, block: &Block<'_>) -> bool {
+        matches!(block, Block::Text { .. })
+    }
+
+    /// What of this block was said before its reply was given up, if a target cannot take it back.
+    fn ghost_of(&mut self, block: &Block<'_>, desk: &Desk<'_, '_, '_>) -> Option<String> {
+        if desk.want.snapshots {
+            return None;
+        }
+        let at = self.ghosts.iter().position(|ghost| match block {
+            Block::Text { .. } => ghost.kind == BlockKind::Text,
+            Block::Thinking(_) => ghost.kind == BlockKind::Thinking,
+            _ => false,
+        })?;
+        let ghost = self.ghosts.remove(at);
+        let text = match block {
+            Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => *text,
+            _ => return None,
+        };
+        if text.as_escaped().starts_with(&ghost.body) {
+            return Some(ghost.body);
+        }
+        desk.down.out.note(
+            crate::event::Fate::Dropped,
+            "",
+            "a retraction: the pieces that were given up stay in the target",
+        );
+        None
+    }
+
+    /// Brings one held block to its end: its call, its snapshot, its stop.
+    pub(super) fn settle_block(&mut self, at: usize, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        let want = desk.want;
+        if self.blocks[at].shown && (!want.deltas || !self.blocks[at].started || self.blocks[at].closed) {
+            return;
+        }
+        let block = std::mem::take(&mut self.blocks[at]);
+        let parent = std::mem::take(&mut self.parent);
+        let origin = in_thread(origin, &parent);
+        let model = std::mem::take(&mut self.round.model);
+        let id = std::mem::take(&mut self.round.id);
+        let reply_of = |blocks| Reply {
+            id: some(&id),
+            model: some(&model),
+            blocks,
+            ..Reply::default()
+        };
+        let mut index = block.index;
+        if block.kind == BlockKind::Call {
+            let text = Str::trusted(&block.body).unescape();
+            let mut quoted = String::new();
+            let input = match text.trim() {
+                "" => "{}",
+                text if Raw::trusted(text).check().is_ok() && is_one_value(text) => text,
+                text => {
+                    // Arguments that are no JSON go on as a text.
+                    quoted.push('"');
+                    Str::escape(text, &mut quoted);
+                    quoted.push('"');
+                    &quoted
+                }
+            };
+            let name = Str::trusted(&block.name);
+            let kind = desk.tools.map_or_else(Default::default, |tools| crate::tools::kind_of(tools.from, name));
+            let call = ToolCall {
+                id: Str::trusted(&block.id),
+                name,
+                kind,
+                input: Raw::trusted(input),
+                fields: &[],
+            };
+            desk.calls.add(&call);
+            let arena = bumpalo::Bump::new();
+            let translated = desk.tools.and_then(|tools| tools.call(&call, &arena));
+            let shown = translated.unwrap_or(call);
+            if want.deltas {
+                index = self.next_index;
+                self.next_index += 1;
+                let head = BlockHead::Call {
+                    id: shown.id,
+                    name: shown.name,
+                };
+                desk.emit(&Event::new(origin, Kind::BlockStart(BlockStart { index, head })));
+                let mut from = 0;
+                let mut escaped = String::new();
+                let ends = if translated.is_some() { &[][..] } else { &block.ends[..] };
+                for &end in ends {
+                    let piece = Piece::Input(Str::trusted(&block.body[from..end]));
+                    desk.emit(&Event::new(origin, Kind::Delta(Delta { index, piece })));
+                    from = end;
+                }
+                if ends.is_empty() {
+                    Str::escape(shown.input.as_str(), &mut escaped);
+                    let piece = Piece::Input(Str::trusted(&escaped));
+                    desk.emit(&Event::new(origin, Kind::Delta(Delta { index, piece })));
+                }
+            }
+            if want.snapshots {
+                let blocks = [Block::Call(shown)];
+                desk.emit(&Event::new(origin, Kind::Reply(&reply_of(&blocks))));
+            }
+        } else if want.snapshots && !block.shown && (!block.body.is_empty() || block.signature.is_some() || block.started) {
+            let text = Str::trusted(&block.body);
+            let whole = match block.kind {
+                BlockKind::Thinking => Block::Thinking(Thinking {
+                    text,
+                    signature: block.signature.as_deref().map(Str::trusted),
+                    subject: block.subject.as_deref().map(Str::trusted),
+                    fields: &[],
+                }),
+                _ => Block::Text { text, fields: &[] },
+            };
+            let blocks = [whole];
+            desk.emit(&Event::new(origin, Kind::Reply(&reply_of(&blocks))));
+        }
+        if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
+            desk.emit(&Event::new(origin, Kind::BlockStop(BlockStop { index })));
+        }
+        self.blocks[at] = Pending {
+            shown: true,
+            started: true,
+            closed: true,
+            index,
+            ..block
+        };
+        self.parent = parent;
+        self.round.model = model;
+        self.round.id = id;
+    }
+}
