@@ -75,7 +75,8 @@ pub struct ToolResult<'a> {
     pub detail: Option<Detail<'a>>,
     /// Other members of the result block.
     pub fields: Fields<'a>,
-    /// The call that it answers. Decoders leave it out; the assembler puts it in where it knows the call.
+    /// The call that it answers. The assembler puts it in where it knows the call; decoders leave it out, except where the
+    /// result's line says its call again (Cursor), which may be the only line that does.
     pub of: Option<ToolCall<'a>>,
 }
 
