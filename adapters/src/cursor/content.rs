@@ -43,13 +43,17 @@ fn said<'a>(tool: &str, success: Raw<'a>, text: &mut Text<'a>) {
         }
         "mcpToolCall" => {
             let parts = member("content").into_iter().flat_map(Raw::elements);
-            let texts = parts.filter_map(|part| part.get("text")).filter_map(|inner| inner.get("text").unwrap_or(inner).string());
+            let texts = parts
+                .filter_map(|part| part.get("text"))
+                .filter_map(|inner| inner.get("text").unwrap_or(inner).string());
             return text.lines(texts);
         }
         "webSearchToolCall" => {
             for reference in member("references").into_iter().flat_map(Raw::elements) {
                 text.gap("\\n\\n");
-                let parts = ["title", "url", "chunk"].into_iter().filter_map(|key| reference.get(key).and_then(Raw::string));
+                let parts = ["title", "url", "chunk"]
+                    .into_iter()
+                    .filter_map(|key| reference.get(key).and_then(Raw::string));
                 text.lines(parts.filter(|part| !part.is_empty()));
             }
             return;
@@ -61,7 +65,10 @@ fn said<'a>(tool: &str, success: Raw<'a>, text: &mut Text<'a>) {
         _ => {}
     }
     // Read, edit, fetch, … each say it in one of these; `resultForModel` is `message` in 2025.
-    match ["content", "message", "resultForModel", "markdown", "results", "output"].into_iter().find_map(string) {
+    match ["content", "message", "resultForModel", "markdown", "results", "output"]
+        .into_iter()
+        .find_map(string)
+    {
         Some(whole) => text.push(whole),
         None if success.as_str() == "{}" => {}
         None => text.json(success),
@@ -76,7 +83,14 @@ fn failed<'a>(word: Str<'a>, body: Raw<'a>, text: &mut Text<'a>) {
         text.gap("\\n");
         return output(body, text);
     }
-    let reason = ["reason", "errorMessage", "error", "message", "modelVisibleErrorMessage", "clientVisibleErrorMessage"];
+    let reason = [
+        "reason",
+        "errorMessage",
+        "error",
+        "message",
+        "modelVisibleErrorMessage",
+        "clientVisibleErrorMessage",
+    ];
     if let Some(reason) = reason.into_iter().find_map(string) {
         return text.push(reason);
     }
@@ -85,8 +99,10 @@ fn failed<'a>(word: Str<'a>, body: Raw<'a>, text: &mut Text<'a>) {
         text.push(Str::trusted(": "));
         text.push(what);
     }
-    text.gap("\\n");
-    output(body, text);
+    if ["interleavedOutput", "stdout", "stderr"].into_iter().any(|key| string(key).is_some()) {
+        text.gap("\\n");
+        output(body, text);
+    }
 }
 
 /// What a command wrote: as it came, or what is known of it.
@@ -145,7 +161,13 @@ fn tree<'a>(root: Raw<'a>, text: &mut Text<'a>) {
         }
         if level < LEVELS {
             let before = open.len();
-            open.extend(folder.get("childrenDirs").into_iter().flat_map(Raw::elements).map(|child| (child, level + 1)));
+            open.extend(
+                folder
+                    .get("childrenDirs")
+                    .into_iter()
+                    .flat_map(Raw::elements)
+                    .map(|child| (child, level + 1)),
+            );
             open[before..].reverse();
         }
     }
@@ -196,7 +218,11 @@ impl<'a> Text<'a> {
     }
 
     fn into_str(self, cx: &Cx<'a>) -> Str<'a> {
-        if self.many.is_empty() { self.one } else { Str::trusted(cx.arena.alloc_str(&self.many)) }
+        if self.many.is_empty() {
+            self.one
+        } else {
+            Str::trusted(cx.arena.alloc_str(&self.many))
+        }
     }
 }
 
@@ -206,11 +232,11 @@ mod tests {
 
     fn text(tool: &str, result: &str) -> String {
         let arena = bumpalo::Bump::new();
-        let cx = Cx {
-            arena: &arena,
-            trace: None,
-        };
-        content_of(tool, Raw::trusted(result), &cx).texts().map(|s| s.unescape().into_owned()).collect()
+        let cx = Cx { arena: &arena, trace: None };
+        content_of(tool, Raw::trusted(result), &cx)
+            .texts()
+            .map(|s| s.unescape().into_owned())
+            .collect()
     }
 
     #[test]
@@ -221,13 +247,29 @@ mod tests {
             ("readToolCall", r#"{"success":{"content":7}}"#, r#"{"content":7}"#),
             ("readToolCall", r#""done""#, "done"),
             ("readToolCall", "{}", "{}"),
-            ("editToolCall", r#"{"success":{"path":"/a","message":"The file /a has been updated."}}"#, "The file /a has been updated."),
+            (
+                "editToolCall",
+                r#"{"success":{"path":"/a","message":"The file /a has been updated."}}"#,
+                "The file /a has been updated.",
+            ),
             ("editToolCall", r#"{"fileNotFound":{"path":"/a"}}"#, "fileNotFound: /a"),
-            ("shellToolCall", r#"{"success":{"stdout":"o","stderr":"e","interleavedOutput":"oe!"},"isBackground":false}"#, "oe!"),
+            (
+                "shellToolCall",
+                r#"{"success":{"stdout":"o","stderr":"e","interleavedOutput":"oe!"},"isBackground":false}"#,
+                "oe!",
+            ),
             ("shellToolCall", r#"{"success":{"stdout":"o","stderr":"e","interleavedOutput":""}}"#, "oe"),
             ("shellToolCall", r#"{"failure":{"exitCode":2,"stderr":"bad\n"}}"#, "Exit code 2\nbad\n"),
-            ("shellToolCall", r#"{"rejected":{"command":"ls","reason":"","isReadonly":false}}"#, "rejected: ls"),
-            ("shellToolCall", r#"{"timeout":{"command":"sleep 9","stdout":"z"}}"#, "timeout: sleep 9\nz"),
+            (
+                "shellToolCall",
+                r#"{"rejected":{"command":"ls","reason":"","isReadonly":false}}"#,
+                "rejected: ls",
+            ),
+            (
+                "shellToolCall",
+                r#"{"timeout":{"command":"sleep 9","stdout":"z"}}"#,
+                "timeout: sleep 9\nz",
+            ),
             ("webFetchToolCall", r#"{"rejected":{"reason":"User Rejected"}}"#, "User Rejected"),
             ("globToolCall", r#"{"success":{"files":["a","b"]}}"#, "a\nb"),
             (
@@ -235,13 +277,21 @@ mod tests {
                 r#"{"success":{"workspaceResults":{"/r":{"content":{"matches":[{"file":"./a","matches":[{"lineNumber":2,"content":"x\t"},{"lineNumber":3,"content":"y"}]}]}}}}}"#,
                 "./a:2:x\t\n./a:3:y",
             ),
-            ("grepToolCall", r#"{"success":{"workspaceResults":{"/r":{"files":{"files":["a","b"]}}}}}"#, "a\nb"),
+            (
+                "grepToolCall",
+                r#"{"success":{"workspaceResults":{"/r":{"files":{"files":["a","b"]}}}}}"#,
+                "a\nb",
+            ),
             (
                 "lsToolCall",
                 r#"{"success":{"directoryTreeRoot":{"absPath":"/r","childrenDirs":[{"absPath":"/r/d","childrenFiles":[{"name":"f"}]},{"absPath":"/r/e"}],"childrenFiles":[{"name":"g"}]}}}"#,
                 "/r/\n/r/g\n/r/d/\n/r/d/f\n/r/e/",
             ),
-            ("mcpToolCall", r#"{"success":{"content":[{"text":{"text":"9"}},{"text":"8"}],"isError":false}}"#, "9\n8"),
+            (
+                "mcpToolCall",
+                r#"{"success":{"content":[{"text":{"text":"9"}},{"text":"8"}],"isError":false}}"#,
+                "9\n8",
+            ),
             (
                 "webSearchToolCall",
                 r#"{"success":{"references":[{"title":"T","url":"u","chunk":"c"},{"title":"T2","url":"u2","chunk":""}]}}"#,
@@ -262,7 +312,11 @@ mod tests {
 
     #[test]
     fn nesting_does_not_matter() {
-        let deep = format!("{{\"success\":{{\"directoryTreeRoot\":{}1{}}}}}", "{\"childrenDirs\":[".repeat(20_000), "]}".repeat(20_000));
+        let deep = format!(
+            "{{\"success\":{{\"directoryTreeRoot\":{}1{}}}}}",
+            "{\"childrenDirs\":[".repeat(20_000),
+            "]}".repeat(20_000)
+        );
         assert_eq!(text("lsToolCall", &deep).lines().count(), 33);
     }
 }

@@ -7,8 +7,8 @@ use super::members::{Line, Members};
 use super::segments::{Segments, Whole};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece, Place,
-    Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece,
+    Place, Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 
@@ -76,7 +76,10 @@ impl Decoder {
             cx: *cx,
         };
         let kind = members.take_word("type", &line)?.unwrap_or_default();
-        let has_subtype = matches!(kind, "thinking" | "tool_call" | "system" | "result" | "interaction_query" | "connection" | "retry");
+        let has_subtype = matches!(
+            kind,
+            "thinking" | "tool_call" | "system" | "result" | "interaction_query" | "connection" | "retry"
+        );
         let subtype = if has_subtype { members.take_word("subtype", &line)? } else { None };
         match (kind, subtype.unwrap_or_default()) {
             ("thinking", "delta") => self.thinking(&line, members, sink)?,
@@ -187,7 +190,17 @@ impl Decoder {
         members.rest(At::Line, &mut fields);
         let mut fields: Fields<'a> = fields.into_bump_slice();
         if !is_piece {
-            self.whole(line, Reply { id, blocks, ..Reply::default() }, origin, fields, sink);
+            self.whole(
+                line,
+                Reply {
+                    id,
+                    blocks,
+                    ..Reply::default()
+                },
+                origin,
+                fields,
+                sink,
+            );
             return Ok(());
         }
         if let ([Block::Text { text, .. }], Some(Time::Millis(time)), []) = (blocks, origin.time, fields) {
@@ -215,7 +228,10 @@ impl Decoder {
                 self.next = self.next.saturating_add(reply.blocks.len() as u32);
             }
             Whole::Again(texts) if texts.len() > 1 => {
-                let blocks = line.cx.arena.alloc_slice_fill_iter(texts.into_iter().map(|text| Block::Text { text, fields: &[] }));
+                let blocks = line
+                    .cx
+                    .arena
+                    .alloc_slice_fill_iter(texts.into_iter().map(|text| Block::Text { text, fields: &[] }));
                 reply.blocks = blocks;
             }
             Whole::Again(_) => {}
@@ -236,7 +252,11 @@ impl Decoder {
             line.cx.took(flag.as_str());
         }
         let is_error = is_error.and_then(Raw::bool).unwrap_or(false);
-        let kind = if is_error { OutcomeKind::Failed(Place::Model) } else { OutcomeKind::Success };
+        let kind = if is_error {
+            OutcomeKind::Failed(Place::Model)
+        } else {
+            OutcomeKind::Success
+        };
         let text = members.take_string("result", line)?;
         let outcome = Outcome {
             is_error,
@@ -245,7 +265,11 @@ impl Decoder {
             word: subtype.map(|word| line.cx.text(word)),
             duration_ms: members.take_shape("duration_ms", Shape::Number),
             duration_api_ms: members.take_shape("duration_api_ms", Shape::Number),
-            usage: members.take_shape("usage", Shape::Object).map(|raw| line.checked(raw)).transpose()?.map(usage),
+            usage: members
+                .take_shape("usage", Shape::Object)
+                .map(|raw| line.checked(raw))
+                .transpose()?
+                .map(usage),
             request_id: members.take_string("request_id", line)?,
             ..Outcome::new(kind)
         };
@@ -414,7 +438,11 @@ fn notice<'a>(line: &Line<'a>, (kind, subtype): (&str, &str), topic: Topic, mut 
         (Topic::Query, _) => members.take("query"),
         _ => None,
     };
-    let name = if subtype.is_empty() { line.cx.text(kind) } else { line.cx.text(&format!("{kind}/{subtype}")) };
+    let name = if subtype.is_empty() {
+        line.cx.text(kind)
+    } else {
+        line.cx.text(&format!("{kind}/{subtype}"))
+    };
     let notice = line.cx.keep(Notice {
         name,
         topic,

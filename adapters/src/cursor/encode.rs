@@ -98,7 +98,11 @@ impl Encoder {
             }
             _ => {
                 out.number(self.time.unwrap_or(0));
-                let note = if self.time.is_some() { "the last time that the source said" } else { "the source says no time" };
+                let note = if self.time.is_some() {
+                    "the last time that the source said"
+                } else {
+                    "the source says no time"
+                };
                 out.invented("/timestamp_ms", note);
             }
         }
@@ -137,7 +141,11 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        if self.style.partial && self.is_stream() { Want::BOTH } else { Want::SNAPSHOTS }
+        if self.style.partial && self.is_stream() {
+            Want::BOTH
+        } else {
+            Want::SNAPSHOTS
+        }
     }
 
     #[inline]

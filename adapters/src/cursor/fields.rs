@@ -3,12 +3,18 @@
 /// Name and meaning, sorted by name. Members with a place in the model (`cwd`, `model`, `result`, `usage` …) are not here.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("attempt", "connection, retry: which attempt this is, from 1"),
-    ("completedAtMs", "tool_call: when the tool was done, in milliseconds since 1970, as a string"),
+    (
+        "completedAtMs",
+        "tool_call: when the tool was done, in milliseconds since 1970, as a string",
+    ),
     ("description", "shellToolCall: what the command is for, as in its arguments"),
     ("endpoint_url", "connection/reconnecting: the server that is called again"),
     ("hookAdditionalContexts", "tool_call: what hooks add for the model; [] without hooks"),
     ("is_resume", "retry/starting: whether the reply goes on where it broke off"),
-    ("model_call_id", "tool_call/completed: the round that made the call, as in its started line"),
+    (
+        "model_call_id",
+        "tool_call/completed: the round that made the call, as in its started line",
+    ),
     ("query_type", "interaction_query: the key of the query inside `query`"),
     ("startedAtMs", "tool_call: when the tool began, in milliseconds since 1970, as a string"),
     ("toolCallId", "tool_call: the call's id again, as in call_id"),

@@ -115,7 +115,12 @@ mod tests {
     fn learn(line: &str, text: &str, time: &str, session: Option<&str>) -> Learned {
         let part = |part: &str| &line[line.find(part).unwrap()..][..part.len()];
         let mut learned = Learned::default();
-        learned.learn(line, Str::trusted(part(text)), Raw::trusted(part(time)), session.map(|s| Str::trusted(part(s))));
+        learned.learn(
+            line,
+            Str::trusted(part(text)),
+            Raw::trusted(part(time)),
+            session.map(|s| Str::trusted(part(s))),
+        );
         learned
     }
 

@@ -23,5 +23,6 @@ mod turn;
 
 #[cfg(test)]
 mod tests;
+
 pub use decode::Decoder;
 pub use encode::Encoder;

@@ -34,7 +34,9 @@ impl Encoder {
                 out.lit("{\"type\":\"tool_call\",\"subtype\":\"progress\",\"call_id\":");
                 out.str(progress.call);
                 raw_member("tool_call", progress.content, out);
-                end(event, out);
+                let round = of_line(event, "model_call_id");
+                raw_member("model_call_id", round.map(|field| field.value), out);
+                end_but(event, round, out);
             }
             Kind::Outcome(outcome) => {
                 self.turn = super::turn::Turn::default();
@@ -80,19 +82,13 @@ fn notice(event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
     out.lit(kind);
     out.lit("\"");
     member("subtype", subtype.map(Str::trusted), out);
-    let first = |field: &&Field<'_>| field.at == At::Line && field.key.is("query_type");
-    let query_type = event.fields.iter().find(first);
+    let query_type = of_line(event, "query_type");
     raw_member("query_type", query_type.map(|field| field.value), out);
     if let Some(data) = notice.data {
         name(if subtype == Some("response") { "response" } else { "query" }, out);
         out.unchecked(data);
     }
-    member("session_id", event.origin.session, out);
-    time(event, out);
-    for field in event.fields.iter().filter(|field| !query_type.is_some_and(|first| std::ptr::eq(*field, first))) {
-        fields(std::slice::from_ref(field), At::Line, out);
-    }
-    out.lit("}\n");
+    end_but(event, query_type, out);
 }
 
 fn user(event: &Event<'_>, content: Content<'_>, out: &mut Out) {
@@ -181,7 +177,9 @@ fn completed(event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
     let tool = result.name.or(result.of.map(|call| call.name)).unwrap_or(Str::trusted("unknown"));
     object(event, tool, result.of.map(|call| call.input), result.detail.map(|detail| detail.raw), out);
     out.lit("}");
-    end(event, out);
+    let round = of_line(event, "model_call_id");
+    raw_member("model_call_id", round.map(|field| field.value), out);
+    end_but(event, round, out);
 }
 
 /// What is inside `tool_call`.
@@ -224,11 +222,28 @@ fn result(event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
     close(event, out);
 }
 
+/// A field of the line that has its place in the middle.
+fn of_line<'e, 'a>(event: &'e Event<'a>, key: &str) -> Option<&'e Field<'a>> {
+    event.fields.iter().find(|field| field.at == At::Line && field.key.is(key))
+}
+
 /// Session, time, the line's fields, and the end of the line.
 fn end(event: &Event<'_>, out: &mut Out) {
+    end_but(event, None, out);
+}
+
+/// [`end`] without a field that was written already.
+fn end_but(event: &Event<'_>, written: Option<&Field<'_>>, out: &mut Out) {
     member("session_id", event.origin.session, out);
     time(event, out);
-    close(event, out);
+    for field in event
+        .fields
+        .iter()
+        .filter(|field| !written.is_some_and(|written| std::ptr::eq(*field, written)))
+    {
+        fields(std::slice::from_ref(field), At::Line, out);
+    }
+    out.lit("}\n");
 }
 
 fn close(event: &Event<'_>, out: &mut Out) {

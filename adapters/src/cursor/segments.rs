@@ -78,7 +78,11 @@ impl Segments {
         }
         if text.same_text(Str::trusted(&self.said)) {
             self.partial = true;
-            return if self.begins.len() == 1 { Whole::Again(vec![text]) } else { Whole::Differs };
+            return if self.begins.len() == 1 {
+                Whole::Again(vec![text])
+            } else {
+                Whole::Differs
+            };
         }
         match (self.partial, body.starts_with(&self.said)) {
             // The last pieces are lost.
@@ -91,7 +95,11 @@ impl Segments {
     /// Cuts a body that begins with what was said where the blocks begin; the last one takes the rest.
     fn split<'a>(&self, body: &'a str) -> Vec<Str<'a>> {
         let ends = self.begins.iter().skip(1).copied().chain([body.len()]);
-        self.begins.iter().zip(ends).map(|(&begin, end)| Str::trusted(&body[begin..end])).collect()
+        self.begins
+            .iter()
+            .zip(ends)
+            .map(|(&begin, end)| Str::trusted(&body[begin..end]))
+            .collect()
     }
 }
 
@@ -112,7 +120,11 @@ mod tests {
         let mut segments = said(&["I'll", " run"]);
         assert_eq!(segments.whole(Str::trusted("I'll run")), Whole::Again(vec![Str::trusted("I'll run")]));
         segments.piece(Str::trusted("do"), true);
-        assert_eq!(segments.whole(Str::trusted("done")), Whole::Again(vec![Str::trusted("done")]), "a piece is lost");
+        assert_eq!(
+            segments.whole(Str::trusted("done")),
+            Whole::Again(vec![Str::trusted("done")]),
+            "a piece is lost"
+        );
         segments.piece(Str::trusted("do"), true);
         assert_eq!(segments.whole(Str::trusted("go")), Whole::Differs);
         assert_eq!(segments.whole(Str::trusted("go")), Whole::New, "a segment without pieces");

@@ -29,7 +29,10 @@ impl Started {
     }
 
     fn add(&mut self, id: Str<'_>, arguments: Raw<'_>, round: Option<Str<'_>>) {
-        self.0.insert(id.as_escaped().to_owned(), (print(arguments.as_str()), print(round.unwrap_or_default().as_escaped())));
+        self.0.insert(
+            id.as_escaped().to_owned(),
+            (print(arguments.as_str()), print(round.unwrap_or_default().as_escaped())),
+        );
     }
 }
 
@@ -127,12 +130,17 @@ impl Decoder {
 
     /// Tells the ledger what a completed line only repeats.
     fn tell_repeated(&self, line: &Line<'_>, tool: &Tool<'_>) {
-        let Some(&(arguments, round)) = self.started.0.get(tool.id.as_escaped()) else { return };
+        let Some(&(arguments, round)) = self.started.0.get(tool.id.as_escaped()) else {
+            return;
+        };
         if let Some(again) = tool.arguments.filter(|again| print(again.as_str()) == arguments) {
             line.cx.took(again.as_str());
         }
         let again = tool.fields.iter().find(|field| field.at == At::Line && field.key.is("model_call_id"));
-        if let Some(again) = again.and_then(|field| field.value.string()).filter(|again| print(again.as_escaped()) == round) {
+        if let Some(again) = again
+            .and_then(|field| field.value.string())
+            .filter(|again| print(again.as_escaped()) == round)
+        {
             line.cx.took(again.as_escaped());
         }
     }

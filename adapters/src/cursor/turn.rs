@@ -196,8 +196,14 @@ impl Encoder {
 
     /// A model call that is tried again has a line here; nothing else that is no part of the conversation has.
     fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
-        let attempt = event.fields.iter().find(|field| field.key.is("attempt")).filter(|field| field.value.u64().is_some());
-        let (Topic::Retry, Some(attempt), true) = (notice.topic, attempt, self.turn.open && self.is_stream()) else { return };
+        let attempt = event
+            .fields
+            .iter()
+            .find(|field| field.key.is("attempt"))
+            .filter(|field| field.value.u64().is_some());
+        let (Topic::Retry, Some(attempt), true) = (notice.topic, attempt, self.turn.open && self.is_stream()) else {
+            return;
+        };
         self.flush(false, out);
         out.lit("{\"type\":\"retry\",\"subtype\":\"starting\"");
         out.bytes(&self.tail);
@@ -397,11 +403,12 @@ impl Encoder {
 
     /// The turn is over. Prompts that wait for the next one stay, if it has not begun.
     fn end_turn(&mut self, keep_prompts: bool) {
-        let prompts = if keep_prompts { std::mem::take(&mut self.turn.prompts) } else { Vec::new() };
-        self.turn = Turn {
-            prompts,
-            ..Turn::default()
+        let prompts = if keep_prompts {
+            std::mem::take(&mut self.turn.prompts)
+        } else {
+            Vec::new()
         };
+        self.turn = Turn { prompts, ..Turn::default() };
     }
 
     /// A tool was called: what was said so far is not the final answer.
