@@ -1,2 +1,73 @@
-//! agentglot.
+//! agentglot lets software written for one headless coding agent talk to another.
+//!
+//! Everything about protocols is in [`adapters`], which is pure. This crate is what touches the world: files, pipes, threads
+//! and the command line. To convert inside another program, [`convert`] goes from a reader to a writer:
+//!
+//! ```
+//! use agentglot::adapters::convert::Options;
+//!
+//! let log = br#"{"type":"result","subtype":"success","is_error":false,"result":"hi","session_id":"s"}"#;
+//! let mut written = Vec::new();
+//! let report = agentglot::convert(&log[..], &mut written, Options::new("cursor".parse()?, "tricode".parse()?))?;
+//! assert!(report.damage.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+use std::io::{ErrorKind, Read, Write};
+
 pub use agentglot_adapters as adapters;
+use agentglot_adapters::convert::{Converter, Damage, Options};
+
+pub mod cli;
+pub mod command;
+pub mod io;
+pub mod status;
+pub mod work;
+
+/// What there is to say about a conversion when it is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Lines read.
+    pub lines: u64,
+    /// What could not be read, in order.
+    pub damage: Vec<Damage>,
+    /// How many lines the target has no place for.
+    pub dropped: u64,
+    /// The ledger as JSON lines, if [`Options::ledger`] asked for one.
+    pub ledger: String,
+}
+
+/// Converts everything that `reader` gives, and writes every line as soon as it is complete: what one read brings is written
+/// at once, so both ends may be pipes that live.
+///
+/// # Errors
+/// Those of `reader` and `writer`. What came before them has been converted and written.
+pub fn convert(mut reader: impl Read, mut writer: impl Write, options: Options) -> std::io::Result<Report> {
+    let mut converter = Converter::new(options);
+    let mut report = Report::default();
+    let mut buffer = vec![0; io::READ];
+    let mut out = Vec::new();
+    while !converter.stopped() {
+        let read = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        converter.feed(&buffer[..read], &mut out);
+        writer.write_all(&out)?;
+        out.clear();
+        report.damage.append(&mut converter.take_damage());
+        report.ledger.push_str(&converter.take_ledger());
+    }
+    converter.finish(&mut out);
+    writer.write_all(&out)?;
+    writer.flush()?;
+    report.damage.append(&mut converter.take_damage());
+    report.ledger.push_str(&converter.take_ledger());
+    report.lines = converter.lines();
+    report.dropped = converter.dropped();
+    Ok(report)
+}

@@ -1,2 +1,7 @@
-//! The program.
-fn main() {}
+//! The program: turns an outcome into an exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(agentglot::cli::main().code())
+}

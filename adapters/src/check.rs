@@ -80,7 +80,10 @@ impl Checker {
     /// Ready for the first byte of a log.
     pub fn new(format: Format, max_line: usize) -> Self {
         let framing = match format.mode {
-            Mode::Json => Framing::Values { finder: Values::default(), buffer: Vec::new() },
+            Mode::Json => Framing::Values {
+                finder: Values::default(),
+                buffer: Vec::new(),
+            },
             _ => Framing::Lines(Lines::new(max_line)),
         };
         let core = Core {
@@ -168,7 +171,11 @@ impl Core {
     }
 
     fn bytes(&mut self, bytes: &[u8], ended: bool) {
-        let bytes = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = if self.line == 1 {
+            bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+        } else {
+            bytes
+        };
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let text = match std::str::from_utf8(bytes) {
@@ -186,7 +193,12 @@ impl Core {
                 Err(error) => {
                     let cut = if ended { "" } else { "; the log ends in the middle of this line" };
                     let pointer = pointer_at(rest, error.at);
-                    let fault = Fault { line: self.line, byte: (from + error.at) as u64 + 1, pointer, reason: format!("{}{cut}", error.why) };
+                    let fault = Fault {
+                        line: self.line,
+                        byte: (from + error.at) as u64 + 1,
+                        pointer,
+                        reason: format!("{}{cut}", error.why),
+                    };
                     return self.tell(fault);
                 }
             }
@@ -194,8 +206,20 @@ impl Core {
     }
 
     fn value(&mut self, text: &str) -> Result<usize, Error> {
-        let mut listener = Listener { session: &mut self.session, turn: &mut self.turn, line: self.line, summary: &mut self.summary };
-        let used = self.decoder.line(text, &Cx { arena: &self.arena, trace: None }, &mut listener);
+        let mut listener = Listener {
+            session: &mut self.session,
+            turn: &mut self.turn,
+            line: self.line,
+            summary: &mut self.summary,
+        };
+        let used = self.decoder.line(
+            text,
+            &Cx {
+                arena: &self.arena,
+                trace: None,
+            },
+            &mut listener,
+        );
         self.arena.reset();
         // Decoders check what they need; here the rest is checked too.
         let used = used?;
@@ -207,7 +231,12 @@ impl Core {
 
     fn fault(&mut self, text: &str, at: usize, reason: String) {
         let pointer = if text.is_empty() { None } else { pointer_at(text, at) };
-        self.tell(Fault { line: self.line, byte: at as u64 + 1, pointer, reason });
+        self.tell(Fault {
+            line: self.line,
+            byte: at as u64 + 1,
+            pointer,
+            reason,
+        });
     }
 
     fn tell(&mut self, fault: Fault) {
@@ -226,7 +255,11 @@ struct Listener<'s> {
 
 impl<'a> Sink<'a> for Listener<'_> {
     fn event(&mut self, event: &Event<'a>) {
-        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.session.as_str()) {
+        if let Some(id) = event
+            .origin
+            .session
+            .filter(|id| !id.is_empty() && id.as_escaped() != self.session.as_str())
+        {
             id.as_escaped().clone_into(self.session);
             self.summary.unended.extend(self.turn.take());
         }
@@ -290,7 +323,11 @@ impl Listener<'_> {
 /// A log made of nothing but unknown names must not fill the memory.
 fn add(tallies: &mut BTreeMap<String, Tally>, name: String, line: u64) {
     const MOST: usize = 10_000;
-    let name = if tallies.len() >= MOST && !tallies.contains_key(&name) { "(others)".to_owned() } else { name };
+    let name = if tallies.len() >= MOST && !tallies.contains_key(&name) {
+        "(others)".to_owned()
+    } else {
+        name
+    };
     tallies.entry(name).or_insert(Tally { count: 0, first: line }).count += 1;
 }
 

@@ -45,7 +45,13 @@ impl Cuts {
 
     /// For a log of `dialect`, in which lines longer than `max_line` are left out.
     pub fn new(dialect: Dialect, max_line: usize) -> Self {
-        Self { dialect, max_line, arena: Bump::new(), session: String::new(), searched: Vec::new() }
+        Self {
+            dialect,
+            max_line,
+            arena: Bump::new(),
+            session: String::new(),
+            searched: Vec::new(),
+        }
     }
 
     /// Takes the next line, with its line feed. Returns whether the log may be cut before it.
@@ -66,6 +72,12 @@ impl Cuts {
         cut
     }
 
+    /// Lines follow that were not looked at: which session they belong to is no longer known.
+    pub fn forget(&mut self) {
+        self.session.clear();
+        self.searched.clear();
+    }
+
     /// What a decoder that has seen nothing else says of a line.
     fn sessions(&mut self, line: &[u8]) -> Sessions {
         let mut found = Sessions::default();
@@ -75,7 +87,10 @@ impl Cuts {
         let mut decoder = Decoder::new(self.dialect);
         let mut rest = text.trim_ascii_start();
         while !rest.is_empty() {
-            let cx = Cx { arena: &self.arena, trace: None };
+            let cx = Cx {
+                arena: &self.arena,
+                trace: None,
+            };
             match decoder.line(rest, &cx, &mut found) {
                 Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
                 Err(_) => break,

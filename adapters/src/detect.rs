@@ -31,11 +31,21 @@ pub struct Evidence {
 
 impl Evidence {
     pub(crate) fn new(dialect: Dialect, weight: u32, why: &'static str) -> Self {
-        Self { format: dialect.into(), weight, why }
+        Self {
+            format: dialect.into(),
+            weight,
+            why,
+        }
     }
 
     pub(crate) const fn mode(self, mode: Mode) -> Self {
-        Self { format: Format { dialect: self.format.dialect, mode }, ..self }
+        Self {
+            format: Format {
+                dialect: self.format.dialect,
+                mode,
+            },
+            ..self
+        }
     }
 }
 
@@ -148,7 +158,11 @@ impl fmt::Display for Unclear {
         }
         if self.candidates.is_empty() {
             let known: Vec<_> = Dialect::ALL.iter().map(|d| d.name()).collect();
-            return write!(f, "{seen} read and no dialect recognised; name it with --from (there are {})", known.join(", "));
+            return write!(
+                f,
+                "{seen} read and no dialect recognised; name it with --from (there are {})",
+                known.join(", ")
+            );
         }
         write!(f, "{seen} read and the dialect is not clear; name it with --from. It may be ")?;
         for (n, candidate) in self.candidates.iter().enumerate() {
@@ -208,7 +222,10 @@ impl Detector {
 
     /// A detector for a log. `json_name`: it is called `.json`, so a single object is meant as a document of its own.
     pub fn new(json_name: bool) -> Self {
-        Self { json_name, ..Self::default() }
+        Self {
+            json_name,
+            ..Self::default()
+        }
     }
 
     /// Looks at `prefix`: everything read from the beginning of the log up to now. `over`: nothing follows.
@@ -243,10 +260,17 @@ impl Detector {
             let single = layout == Layout::Lines && self.seen <= 1 && self.json_name;
             if !single || last_look {
                 let format = self.settle(mark.format, prefix, over);
-                return Answer::Found(Found { format, why: mark.best.1.clone() });
+                return Answer::Found(Found {
+                    format,
+                    why: mark.best.1.clone(),
+                });
             }
         }
-        if last_look || self.seen >= Self::ENOUGH_LINES { self.decide(prefix, over) } else { Answer::More }
+        if last_look || self.seen >= Self::ENOUGH_LINES {
+            self.decide(prefix, over)
+        } else {
+            Answer::More
+        }
     }
 
     fn lines(&mut self, prefix: &[u8], first: usize, last_look: bool) {
@@ -316,7 +340,11 @@ impl Detector {
                 }
                 None => {
                     let best = (evidence.weight, why());
-                    self.marks.push(Mark { format: evidence.format, score: evidence.weight.into(), best });
+                    self.marks.push(Mark {
+                        format: evidence.format,
+                        score: evidence.weight.into(),
+                        best,
+                    });
                 }
             }
         }
@@ -341,12 +369,17 @@ impl Detector {
 
     fn decide(&self, prefix: &[u8], over: bool) -> Answer {
         let ranking = self.ranking();
-        let Some((best, mark)) = ranking.first() else { return self.give_up(None) };
+        let Some((best, mark)) = ranking.first() else {
+            return self.give_up(None);
+        };
         let second = ranking.get(1).map_or(0, |(score, _)| *score);
         if *best < second + u64::from(HINT) {
             return self.give_up(None);
         }
-        Answer::Found(Found { format: self.settle(mark.format, prefix, over), why: mark.best.1.clone() })
+        Answer::Found(Found {
+            format: self.settle(mark.format, prefix, over),
+            why: mark.best.1.clone(),
+        })
     }
 
     /// The mode, which the layout of the file decides as well as its lines.
@@ -366,8 +399,19 @@ impl Detector {
     }
 
     fn give_up(&self, kind: Option<&'static str>) -> Answer {
-        let candidates = self.ranking().into_iter().map(|(_, mark)| Found { format: mark.format, why: mark.best.1.clone() }).collect();
-        Answer::Unclear(Unclear { candidates, lines: self.seen, kind })
+        let candidates = self
+            .ranking()
+            .into_iter()
+            .map(|(_, mark)| Found {
+                format: mark.format,
+                why: mark.best.1.clone(),
+            })
+            .collect();
+        Answer::Unclear(Unclear {
+            candidates,
+            lines: self.seen,
+            kind,
+        })
     }
 }
 
@@ -394,7 +438,11 @@ fn layout(text: &[u8], over: bool) -> Option<Layout> {
     }
     if !head.starts_with('[') {
         // A bracket alone may be the beginning of such a text.
-        return if head == "{" && end.is_none() && !over { None } else { Some(Layout::Lines) };
+        return if head == "{" && end.is_none() && !over {
+            None
+        } else {
+            Some(Layout::Lines)
+        };
     }
     let mut at = Cursor::new(head);
     let Ok(mut array) = at.array() else { return Some(Layout::Lines) };
@@ -463,7 +511,9 @@ mod tests {
         let almost = text.len() - 1;
         assert_eq!(detector.look(&text.as_bytes()[..10], false), Answer::More);
         assert_eq!(detector.look(&text.as_bytes()[..almost], false), Answer::More);
-        let Answer::Found(found) = detector.look(text.as_bytes(), false) else { panic!() };
+        let Answer::Found(found) = detector.look(text.as_bytes(), false) else {
+            panic!()
+        };
         assert_eq!(found.format.to_string(), "claude");
         assert_eq!(found.why, "line 2: system/init with claude_code_version");
     }
@@ -476,23 +526,33 @@ mod tests {
         assert_eq!(found(&CLAUDE.replacen('{', "{\n", 1)), "claude:json");
         let result = r#"{"duration_ms":1,"type":"result","subtype":"success","is_error":false,"total_cost_usd":0,"modelUsage":{},"session_id":"s"}"#;
         assert_eq!(found(result), "claude");
-        let Answer::Found(named) = Detector::new(true).look(result.as_bytes(), true) else { panic!() };
+        let Answer::Found(named) = Detector::new(true).look(result.as_bytes(), true) else {
+            panic!()
+        };
         assert_eq!(named.format.to_string(), "claude:json");
-        let Answer::Found(stream) = Detector::new(true).look(format!("{result}\n{result}\n").as_bytes(), true) else { panic!() };
+        let Answer::Found(stream) = Detector::new(true).look(format!("{result}\n{result}\n").as_bytes(), true) else {
+            panic!()
+        };
         assert_eq!(stream.format.to_string(), "claude");
     }
 
     #[test]
     fn what_cannot_be_told_is_said() {
         assert_eq!(detect(" \n\n"), Answer::Empty);
-        let Answer::Unclear(unclear) = detect("hello\n{\"x\":1}\n") else { panic!() };
+        let Answer::Unclear(unclear) = detect("hello\n{\"x\":1}\n") else {
+            panic!()
+        };
         assert!(unclear.candidates.is_empty());
         assert!(unclear.to_string().contains("2 lines read and no dialect recognised"), "{unclear}");
-        let Answer::Unclear(unclear) = detect(r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#) else { panic!() };
+        let Answer::Unclear(unclear) = detect(r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#) else {
+            panic!()
+        };
         let names: Vec<_> = unclear.candidates.iter().map(|c| c.format.to_string()).collect();
         assert_eq!(names, ["claude", "qwen-code"]);
         assert!(unclear.to_string().contains("may be claude (line 1: "), "{unclear}");
-        let Answer::Unclear(unclear) = Detector::new(false).look(b"\xff\xfe{\0\"\0", true) else { panic!() };
+        let Answer::Unclear(unclear) = Detector::new(false).look(b"\xff\xfe{\0\"\0", true) else {
+            panic!()
+        };
         assert_eq!(unclear.kind, Some("text in UTF-16"));
     }
 
@@ -519,9 +579,13 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_looked_at_all_the_same() {
-        let mut text = r#"{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":""#.to_owned();
+        let mut text =
+            r#"{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":""#
+                .to_owned();
         text.push_str(&"x".repeat(Detector::ENOUGH_BYTES));
-        let Answer::Found(found) = Detector::new(false).look(text.as_bytes(), false) else { panic!() };
+        let Answer::Found(found) = Detector::new(false).look(text.as_bytes(), false) else {
+            panic!()
+        };
         assert_eq!(found.format.to_string(), "claude");
     }
 }

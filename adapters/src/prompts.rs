@@ -75,7 +75,10 @@ impl Prompts {
         self.texts.push(match prompt.content {
             Content::Text(text) => text.unescape().into_owned(),
             Content::Blocks(blocks) => {
-                let texts: Vec<_> = blocks.iter().filter_map(|b| if let Block::Text { text, .. } = b { Some(text.unescape()) } else { None }).collect();
+                let texts: Vec<_> = blocks
+                    .iter()
+                    .filter_map(|b| if let Block::Text { text, .. } = b { Some(text.unescape()) } else { None })
+                    .collect();
                 texts.join("\n")
             }
         });
@@ -84,13 +87,20 @@ impl Prompts {
 
 /// The texts of `[{type:"text",text}, …]`, put together.
 fn texts(parts: Raw<'_>, between: &str) -> String {
-    let texts: Vec<_> = parts.elements().filter_map(|part| part.get("text")?.string()).map(|text| text.unescape()).collect();
+    let texts: Vec<_> = parts
+        .elements()
+        .filter_map(|part| part.get("text")?.string())
+        .map(|text| text.unescape())
+        .collect();
     texts.join(between)
 }
 
 /// What the last message of the user says, in OpenAI's `messages`.
 fn last_user_message(messages: Raw<'_>) -> Option<String> {
-    let message = messages.elements().filter(|m| m.get("role").and_then(Raw::string).is_some_and(|r| r.is("user"))).last()?;
+    let message = messages
+        .elements()
+        .filter(|m| m.get("role").and_then(Raw::string).is_some_and(|r| r.is("user")))
+        .last()?;
     let content = message.get("content")?;
     Some(content.string().map_or_else(|| texts(content, "\n"), |text| text.unescape().into_owned()))
 }

@@ -33,7 +33,11 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
 /// Host lines that both Claude Code and Qwen Code take, or that mean nothing in any dialect: not telling is right, as long as
 /// the true dialect is among the candidates. Telling wrongly never is.
 fn may_be_unclear(name: &str, dialect: &str, unclear: &str) -> bool {
-    let nothing = ["claude/stdin_text_input.in.jsonl", "qwen-code/ctl_malformed_first.in.jsonl", "hostile/claude-utf16.jsonl"];
+    let nothing = [
+        "claude/stdin_text_input.in.jsonl",
+        "qwen-code/ctl_malformed_first.in.jsonl",
+        "hostile/claude-utf16.jsonl",
+    ];
     let host = name.ends_with(".in.jsonl") && unclear.contains("may be claude (") && unclear.contains("or qwen-code (");
     host && matches!(dialect, "claude" | "qwen-code") || nothing.contains(&name)
 }

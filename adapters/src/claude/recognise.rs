@@ -5,15 +5,50 @@ use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
 
 /// Control requests that only hosts of Claude Code send.
 const REQUESTS: &[&str] = &[
-    "apply_flag_settings", "background_tasks", "cancel_async_message", "end_session", "file_suggestions", "generate_session_title",
-    "get_binary_version", "get_hooks_listing", "get_session_cost", "get_settings", "get_task_output", "get_usage", "list_models",
-    "list_permission_rules", "mcp_call", "mcp_read_resource", "mcp_reconnect", "mcp_set_servers", "mcp_status", "mcp_toggle", "read_file",
-    "register_repo_root", "reload_output_styles", "reload_plugins", "reload_skills", "rename_session", "request_user_dialog", "seed_read_state",
-    "set_color", "set_has_subscribers", "side_question", "stop_task", "update_settings",
+    "apply_flag_settings",
+    "background_tasks",
+    "cancel_async_message",
+    "end_session",
+    "file_suggestions",
+    "generate_session_title",
+    "get_binary_version",
+    "get_hooks_listing",
+    "get_session_cost",
+    "get_settings",
+    "get_task_output",
+    "get_usage",
+    "list_models",
+    "list_permission_rules",
+    "mcp_call",
+    "mcp_read_resource",
+    "mcp_reconnect",
+    "mcp_set_servers",
+    "mcp_status",
+    "mcp_toggle",
+    "read_file",
+    "register_repo_root",
+    "reload_output_styles",
+    "reload_plugins",
+    "reload_skills",
+    "rename_session",
+    "request_user_dialog",
+    "seed_read_state",
+    "set_color",
+    "set_has_subscribers",
+    "side_question",
+    "stop_task",
+    "update_settings",
 ];
 
 /// Members of a `result` that Qwen Code does not write.
-const OUTCOME: &[&str] = &["total_cost_usd", "modelUsage", "terminal_reason", "stop_reason", "errors", "structured_output"];
+const OUTCOME: &[&str] = &[
+    "total_cost_usd",
+    "modelUsage",
+    "terminal_reason",
+    "stop_reason",
+    "errors",
+    "structured_output",
+];
 
 /// What the line says for Claude Code.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
@@ -37,7 +72,9 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             }
         }
         "user" => match () {
-            () if line.has_any(&["tool_use_result", "tool_result_meta", "isReplay", "isSynthetic"]) => (PROOF, "user with tool_use_result or isReplay"),
+            () if line.has_any(&["tool_use_result", "tool_result_meta", "isReplay", "isSynthetic"]) => {
+                (PROOF, "user with tool_use_result or isReplay")
+            }
             () if line.has_all(&["timestamp", "uuid"]) => (STRONG, "user with timestamp and uuid"),
             () if line.word("session_id") == "default" => (HINT + FAINT, "user with session_id \"default\""),
             () if line.has_any(&["uuid", "parent_tool_use_id"]) => (FAINT, "user with parent_tool_use_id"),
@@ -64,7 +101,9 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             let body = |key| line.find(&["response", "response", key]).is_some();
             let request = line.find(&["response", "request_id"]).map_or("", word);
             match () {
-                () if body("commands") && (body("models") || body("account") || body("output_style")) => (PROOF, "control_response with commands and models"),
+                () if body("commands") && (body("models") || body("account") || body("output_style")) => {
+                    (PROOF, "control_response with commands and models")
+                }
                 () if line.find(&["response", "error_code"]).is_some() || line.find(&["response", "pending_permission_requests"]).is_some() => {
                     (STRONG, "control_response with error_code")
                 }
@@ -80,24 +119,40 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             let suggestion = request.get("permission_suggestions").and_then(|list| list.elements().next());
             match subtype {
                 _ if REQUESTS.contains(&subtype) => (PROOF, "control_request that only Claude Code has"),
-                "hook_callback" if request.get("input").is_some_and(|i| i.get("hook_event_name").is_some()) => (PROOF, "hook_callback with hook_event_name"),
+                "hook_callback" if request.get("input").is_some_and(|i| i.get("hook_event_name").is_some()) => {
+                    (PROOF, "hook_callback with hook_event_name")
+                }
                 "can_use_tool" if suggestion.is_some_and(|s| s.get("destination").is_some()) => (PROOF, "can_use_tool with permission updates"),
-                "can_use_tool" if request.get("display_name").is_some() || request.get("decision_reason_type").is_some() => (STRONG, "can_use_tool with display_name"),
+                "can_use_tool" if request.get("display_name").is_some() || request.get("decision_reason_type").is_some() => {
+                    (STRONG, "can_use_tool with display_name")
+                }
                 "initialize" if request.get("agents").is_some_and(|a| a.as_str().starts_with('{')) => (STRONG, "initialize with agents by name"),
-                "initialize" if request.get("sdkMcpServers").is_some_and(|s| s.as_str().starts_with('[')) => (HINT, "initialize with a list of servers"),
+                "initialize" if request.get("sdkMcpServers").is_some_and(|s| s.as_str().starts_with('[')) => {
+                    (HINT, "initialize with a list of servers")
+                }
                 "rewind_files" | "set_max_thinking_tokens" | "elicitation" => (HINT + FAINT, "control_request of Claude Code"),
-                "can_use_tool" | "hook_callback" | "initialize" | "interrupt" | "mcp_message" | "set_model" | "set_permission_mode" | "get_context_usage"
+                "can_use_tool"
+                | "hook_callback"
+                | "initialize"
+                | "interrupt"
+                | "mcp_message"
+                | "set_model"
+                | "set_permission_mode"
+                | "get_context_usage"
                     if request.get("tool").is_none() =>
                 {
-                    if python_id(line.word("request_id")) { (STRONG, "request id of the Python SDK") } else { (FAINT, "control_request") }
+                    if python_id(line.word("request_id")) {
+                        (STRONG, "request id of the Python SDK")
+                    } else {
+                        (FAINT, "control_request")
+                    }
                 }
                 _ => return None,
             }
         }
         "control_cancel_request" => (FAINT, "control_cancel_request"),
-        "command_lifecycle" | "transcript_mirror" | "rate_limit_event" | "conversation_reset" | "tool_use_summary" | "auth_status" | "prompt_suggestion" => {
-            (PROOF, "a type of line that only Claude Code writes")
-        }
+        "command_lifecycle" | "transcript_mirror" | "rate_limit_event" | "conversation_reset" | "tool_use_summary" | "auth_status"
+        | "prompt_suggestion" => (PROOF, "a type of line that only Claude Code writes"),
         "keep_alive" | "update_environment_variables" => (STRONG, "a type of line that only Claude Code reads"),
         "tool_progress" if line.has("elapsed_time_seconds") => (STRONG, "tool_progress with elapsed_time_seconds"),
         _ => return None,
@@ -110,7 +165,14 @@ fn system(line: &Opened<'_>) -> Option<(u32, &'static str)> {
         // Cursor's has permissionMode too, but neither tools nor a uuid.
         "init" if line.has("permissionMode") && line.has_any(&["tools", "uuid"]) => (STRONG, "system/init with permissionMode and tools"),
         "" => return None,
-        "thinking_tokens" | "api_retry" | "compact_boundary" | "session_state_changed" | "hook_started" | "hook_response" | "status" | "informational"
+        "thinking_tokens"
+        | "api_retry"
+        | "compact_boundary"
+        | "session_state_changed"
+        | "hook_started"
+        | "hook_response"
+        | "status"
+        | "informational"
             if line.has_all(&["uuid", "session_id"]) && !line.has("data") =>
         {
             (PROOF, "a system line that only Claude Code writes")
@@ -125,6 +187,8 @@ fn system(line: &Opened<'_>) -> Option<(u32, &'static str)> {
 
 /// `req_1_97be3ece`: how the Python SDK names its requests.
 fn python_id(id: &str) -> bool {
-    let Some((number, random)) = id.strip_prefix("req_").and_then(|rest| rest.split_once('_')) else { return false };
+    let Some((number, random)) = id.strip_prefix("req_").and_then(|rest| rest.split_once('_')) else {
+        return false;
+    };
     !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && random.len() == 8 && random.bytes().all(|b| b.is_ascii_hexdigit())
 }

@@ -12,7 +12,9 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         ("chat.completion", _) => return evidence(PROOF, "object chat.completion"),
         (_, "result/command" | "result/command_hint" | "result/heartbeat" | "result/cancel") => return evidence(PROOF, "a result/… line"),
         (_, "x-qwen-session-event") => return evidence(PROOF, "x-qwen-session-event"),
-        (_, "command_hint_request" | "command_hint_cancel" | "heartbeat_request" | "control/cancel") => return evidence(STRONG, "a side request of the RFC"),
+        (_, "command_hint_request" | "command_hint_cancel" | "heartbeat_request" | "control/cancel") => {
+            return evidence(STRONG, "a side request of the RFC");
+        }
         (_, "control_request") => return control(line),
         (_, "control_response") if line.has("request_id") => return evidence(STRONG, "control_response with request_id at the top"),
         (_, "") => {}
@@ -22,8 +24,14 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     match () {
         () if origin.is_some() || line.find(&["input", "parts"]).is_some() => evidence(PROOF, "a Chat Request"),
         () if line.has_all(&["session_id", "input"]) => evidence(STRONG, "a Chat Request"),
-        () if line.get("messages").is_some_and(|m| m.as_str().starts_with('[')) && line.has("model") => evidence(STRONG, "a request with model and messages"),
-        () if line.get("choices").and_then(|c| c.elements().next()).is_some_and(|c| c.get("delta").is_some()) => {
+        () if line.get("messages").is_some_and(|m| m.as_str().starts_with('[')) && line.has("model") => {
+            evidence(STRONG, "a request with model and messages")
+        }
+        () if line
+            .get("choices")
+            .and_then(|c| c.elements().next())
+            .is_some_and(|c| c.get("delta").is_some()) =>
+        {
             evidence(STRONG, "choices with delta").map(|e| e.mode(Mode::StreamChunkJson))
         }
         () if line.get("choices").is_some_and(|c| c.as_str().starts_with('[')) => evidence(STRONG, "choices"),

@@ -4,7 +4,14 @@ use crate::codec::Dialect::QwenCode;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
 
 /// Control requests that only hosts of Qwen Code send.
-const REQUESTS: &[&str] = &["continue_last_turn", "get_available_models", "get_usage_info", "mcp_server_status", "set_effort", "supported_commands"];
+const REQUESTS: &[&str] = &[
+    "continue_last_turn",
+    "get_available_models",
+    "get_usage_info",
+    "mcp_server_status",
+    "set_effort",
+    "supported_commands",
+];
 
 /// What the line says for Qwen Code.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
@@ -62,7 +69,9 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
         "control_response" => {
             let body = |key| line.find(&["response", "response", key]);
             match () {
-                () if body("capabilities").is_some_and(|c| c.get("can_handle_can_use_tool").is_some()) => (PROOF, "control_response with can_handle_can_use_tool"),
+                () if body("capabilities").is_some_and(|c| c.get("can_handle_can_use_tool").is_some()) => {
+                    (PROOF, "control_response with can_handle_can_use_tool")
+                }
                 () if body("subtype").is_some() => (STRONG, "control_response that repeats the subtype"),
                 () if body("status").map(word) == Some("updated") => (STRONG, "control_response with status updated"),
                 () if line.find(&["response", "subtype"]).is_some() && !line.has("request_id") => (FAINT, "control_response"),
@@ -80,13 +89,22 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
                 "initialize" if request.get("timeout").is_some() || request.get("mcpServers").is_some_and(|s| !s.is_null()) => {
                     (STRONG, "initialize with timeout")
                 }
-                "initialize" if request.get("sdkMcpServers").is_some_and(|s| s.as_str().starts_with('{')) => (STRONG, "initialize with servers by name"),
+                "initialize" if request.get("sdkMcpServers").is_some_and(|s| s.as_str().starts_with('{')) => {
+                    (STRONG, "initialize with servers by name")
+                }
                 "get_context_usage" if request.get("show_details").is_some() => (STRONG, "get_context_usage with show_details"),
                 // Hosts of Claude Code make up ids of another form.
                 "initialize" | "interrupt" | "set_model" | "set_permission_mode" | "get_context_usage" if is_uuid(line.word("request_id")) => {
                     (HINT + FAINT, "a host's control_request with a UUID")
                 }
-                "can_use_tool" | "hook_callback" | "initialize" | "interrupt" | "mcp_message" | "set_model" | "set_permission_mode" | "get_context_usage"
+                "can_use_tool"
+                | "hook_callback"
+                | "initialize"
+                | "interrupt"
+                | "mcp_message"
+                | "set_model"
+                | "set_permission_mode"
+                | "get_context_usage"
                     if request.get("tool").is_none() =>
                 {
                     (FAINT, "control_request")
@@ -100,5 +118,12 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
 }
 
 fn is_uuid(text: &str) -> bool {
-    text.len() == 36 && text.bytes().enumerate().all(|(at, byte)| if matches!(at, 8 | 13 | 18 | 23) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if matches!(at, 8 | 13 | 18 | 23) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        })
 }

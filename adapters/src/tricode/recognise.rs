@@ -4,7 +4,11 @@ use crate::codec::Dialect::Tricode;
 use crate::detect::{Evidence, HINT, Opened, PROOF, STRONG};
 
 /// Plain sentences with which a run ends that never got to its first line of JSON.
-const SENTENCES: &[&str] = &["OpenAI API error: ", "Error: API key not configured for provider ", "❌ Agent terminated: "];
+const SENTENCES: &[&str] = &[
+    "OpenAI API error: ",
+    "Error: API key not configured for provider ",
+    "❌ Agent terminated: ",
+];
 
 /// What the line says for Tricode.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
@@ -24,7 +28,11 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         "system" => {
             let message = line.word("message");
             let known = message.starts_with("Session ID: ") || message.starts_with("Resumed session ");
-            if known { evidence(PROOF, "system with the session's id in its message") } else { None }
+            if known {
+                evidence(PROOF, "system with the session's id in its message")
+            } else {
+                None
+            }
         }
         "round" if line.has("number") => evidence(PROOF, "round with a number"),
         "tool_call" if line.has_all(&["name", "arguments"]) => evidence(PROOF, "tool_call with name and arguments"),

@@ -1,0 +1,225 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use agentglot_adapters::codec::Format;
+use clap::builder::PossibleValue;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+/// Lets software written for one headless coding agent talk to another.
+#[derive(Debug, Parser)]
+#[command(name = "agentglot", version, propagate_version = true, max_term_width = 110)]
+pub struct Typed {
+    /// Write our own log to stderr; twice or thrice for more (AGENTGLOT_LOG says it in detail)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    #[command(subcommand)]
+    #[allow(missing_docs)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)]
+pub enum Command {
+    /// Convert recorded logs from any dialect to any other
+    #[command(after_long_help = CONVERT_MORE)]
+    Convert(Convert),
+    /// Say what is wrong with a log: line, byte, JSON pointer
+    Check(Check),
+    /// List what can be read and written
+    Dialects {
+        /// As JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual page
+    Man {
+        /// The page of this command instead of the overview
+        command: Option<String>,
+    },
+}
+
+const CONVERT_MORE: &str = "\
+Pipes may live: what one read brings is written before the next one.
+
+Exit codes:
+  0  all was understood
+  1  done, but some input was damaged; each place is named on stderr
+  2  wrong usage, or a dialect that could not be detected
+  3  reading or writing failed; the other files are still converted
+
+Examples:
+  agentglot convert --to qwen:stream-chunk-json session.jsonl
+  agentglot convert --to cursor --ledger lost.jsonl -o converted/ logs/*.jsonl.gz
+  tail -f session.jsonl | agentglot convert --to tricode
+  claude -p --output-format stream-json --verbose Hi | agentglot convert --to cursor --prompt Hi";
+
+/// `convert`.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to find out
+    #[arg(long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::or_auto())]
+    pub from: Chosen,
+    /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`)
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+    pub to: Chosen,
+    /// What tools are called in the output
+    #[arg(long, value_enum, default_value_t)]
+    pub tools: Tools,
+    /// Write deltas too (claude, qwen-code, cursor; the RFC's stream-chunk-json always does)
+    #[arg(long)]
+    pub include_partial_messages: bool,
+    /// Write what did not go over as it was to this file, as JSON lines
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ledger: Option<PathBuf>,
+    /// Stop with exit code 1 at the first damaged line, unknown type or unknown field
+    #[arg(long)]
+    pub strict: bool,
+    /// Add results for tool calls that have none, and outcomes for turns that have none
+    #[arg(long)]
+    pub repair: bool,
+    /// Check parts that do not go over in full too, not for their structure only
+    #[arg(long)]
+    pub validate: bool,
+    /// Leave out lines longer than this; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
+    pub max_line: usize,
+    /// The prompt, which most logs do not hold; once for each turn
+    #[arg(long, value_name = "TEXT", conflicts_with = "input_log")]
+    pub prompt: Vec<String>,
+    /// A log of what the host wrote to the agent: the prompts are taken from it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub input_log: Option<PathBuf>,
+    /// How many logs, or sessions of a big log, are converted at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Write Cursor's text in its old style: a short line for each action
+    #[arg(long)]
+    pub old_text: bool,
+    /// Write claude:json as an array of all messages, not as the outcome alone
+    #[arg(long)]
+    pub all_messages: bool,
+    /// Write to this file, or into this folder when there are several logs or the name ends in a slash
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
+    pub output: Option<PathBuf>,
+    /// Logs; .gz and .zst are unpacked. `-` or nothing is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The dialect of the log: NAME or NAME:FORMAT, or `auto` to find out
+    #[arg(long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::or_auto())]
+    pub dialect: Chosen,
+    /// Call lines longer than this damaged; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
+    pub max_line: usize,
+    /// Logs; .gz and .zst are unpacked. `-` or nothing is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+}
+
+/// A dialect on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// It is to be found out.
+    Auto,
+    /// It is named.
+    Named(Format),
+}
+
+/// What tools are called in the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Tools {
+    /// The target's own names, arguments and results
+    #[default]
+    Native,
+    /// The source's, untouched
+    Verbatim,
+}
+
+/// Reads the name of a dialect; knows all of them for completions.
+#[derive(Clone)]
+struct Dialects {
+    auto: bool,
+}
+
+impl Dialects {
+    const fn or_auto() -> Self {
+        Self { auto: true }
+    }
+
+    const fn named() -> Self {
+        Self { auto: false }
+    }
+}
+
+impl clap::builder::TypedValueParser for Dialects {
+    type Value = Chosen;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Chosen, clap::Error> {
+        let text = value.to_string_lossy();
+        if self.auto && text == "auto" {
+            return Ok(Chosen::Auto);
+        }
+        text.parse().map(Chosen::Named).map_err(|unknown| {
+            let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));
+            clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{name}{unknown}\n")).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let auto = self.auto.then(|| PossibleValue::new("auto"));
+        let readable = move |format: &Format| !self.auto || format.is_readable();
+        let names = Format::all().filter(readable).map(|format| PossibleValue::new(format.to_string()));
+        Some(Box::new(auto.into_iter().chain(names)))
+    }
+}
+
+/// `4096`, `64K`, `1M`, `2GiB`: powers of 1024.
+fn size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        other => return Err(format!("{other:?} is no unit; there are K, M and G")),
+    };
+    let number: usize = digits.parse().map_err(|_| "a number of bytes is wanted".to_owned())?;
+    match number.checked_mul(1 << shift) {
+        Some(0) => Err("no line is that short".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err("that is more than can be counted".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Typed::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(
+            [size("7"), size("64k"), size("1M"), size("2GiB")],
+            [Ok(7), Ok(64 << 10), Ok(1 << 20), Ok(2 << 30)]
+        );
+        for wrong in ["", "M", "0", "1T", "-1", "1.5M", "99999999999999999999", "99999999999999G"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What the program can do, one file each.
+
+pub mod check;
+pub mod completions;
+pub mod convert;
+pub mod dialects;
+pub mod man;
+
+use std::io::Write;
+
+use crate::io::Target;
+use crate::status::{Failure, Status};
+
+/// Writes a whole text to stdout.
+fn print(text: &[u8]) -> Result<Status, Failure> {
+    let failed = |error| Failure::Write {
+        name: "standard output".to_owned(),
+        error,
+    };
+    Target::stdout().and_then(|mut stdout| stdout.write_all(text)).map_err(failed)?;
+    Ok(Status::Clean)
+}

@@ -1,0 +1,14 @@
+//! Reading and writing: files, pipes and compressed logs in, files, folders and stdout out, messages to stderr.
+
+mod console;
+mod range;
+mod source;
+mod target;
+
+pub use console::Console;
+pub use range::{Range, read_at};
+pub use source::{Input, Source, other_side};
+pub use target::Target;
+
+/// How much is read at once.
+pub const READ: usize = 256 << 10;

@@ -1,0 +1,265 @@
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentglot_adapters::codec::Format;
+use agentglot_adapters::detect::{Answer, Detector, Found};
+
+use super::{Console, READ};
+use crate::status::Failure;
+
+/// Where a log is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Standard input.
+    Stdin,
+    /// A file, or anything else that has a path.
+    File(PathBuf),
+}
+
+/// The endings of compressed files.
+const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
+
+impl Input {
+    /// What it is called in messages and in the ledger; `-` is standard input.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Stdin => "-".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The path without the endings that say how it is compressed.
+    pub fn plain_path(&self) -> PathBuf {
+        match self {
+            Self::Stdin => PathBuf::from("stdin"),
+            Self::File(path) if self.is_called(&COMPRESSED) => path.with_extension(""),
+            Self::File(path) => path.clone(),
+        }
+    }
+
+    /// How many bytes there are to read, as far as that can be known.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Stdin => 0,
+            Self::File(path) => path.metadata().ok().filter(|m| m.is_file()).map_or(0, |m| m.len()),
+        }
+    }
+
+    fn is_called(&self, endings: &[&str]) -> bool {
+        let Self::File(path) = self else { return false };
+        path.extension()
+            .is_some_and(|found| endings.iter().any(|ending| found.eq_ignore_ascii_case(ending)))
+    }
+}
+
+/// An open log, decompressed.
+pub struct Source {
+    name: String,
+    /// Whether the file's name says that it holds one JSON document.
+    json_name: bool,
+    /// What was read ahead to find out what it is.
+    head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    over: bool,
+    file: Option<(Arc<File>, u64)>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("head", &self.head.len())
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    /// Opens a log. gzip and zstd are known by their first bytes as well as by the file's name.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is a folder, or its first bytes cannot be read.
+    pub fn open(input: &Input, console: &Console) -> Result<Self, Failure> {
+        let name = input.name();
+        Self::begin(input, &name, console).map_err(|error| Failure::Read { name, error })
+    }
+
+    fn begin(input: &Input, name: &str, console: &Console) -> io::Result<Self> {
+        let (mut raw, file): (Box<dyn Read + Send>, _) = match input {
+            Input::Stdin => (Box::new(stdin()?), None),
+            Input::File(path) => {
+                let file = File::open(path)?;
+                let about = file.metadata()?;
+                if about.is_dir() {
+                    return Err(ErrorKind::IsADirectory.into());
+                }
+                let shared = Arc::new(file.try_clone()?);
+                let counted = Counted {
+                    inner: file,
+                    console: console.clone(),
+                };
+                (Box::new(counted), about.is_file().then(|| (shared, about.len())))
+            }
+        };
+        let head = first_bytes(&mut raw)?;
+        let gzip = head.starts_with(GZIP) || !head.is_empty() && input.is_called(&["gz"]);
+        let zstd = head.starts_with(ZSTD) || !head.is_empty() && input.is_called(&["zst", "zstd"]);
+        let json_name = Input::File(input.plain_path()).is_called(&["json"]);
+        let mut source = Self {
+            name: name.to_owned(),
+            json_name,
+            head,
+            rest: raw,
+            over: false,
+            file,
+        };
+        if gzip || zstd {
+            let rest = std::mem::replace(&mut source.rest, Box::new(io::empty()));
+            let whole = Cursor::new(std::mem::take(&mut source.head)).chain(rest);
+            source.file = None;
+            source.rest = match gzip {
+                // A file may be many members, or frames, one after the other.
+                true => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+                false => Box::new(zstd::stream::read::Decoder::new(whole)?),
+            };
+        }
+        Ok(source)
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file and its length, if it is a plain one that can be read anywhere.
+    pub const fn file(&self) -> Option<&(Arc<File>, u64)> {
+        self.file.as_ref()
+    }
+
+    /// Finds out the dialect, reading no further than needed. `None`: there is nothing in it.
+    ///
+    /// # Errors
+    /// When reading fails, or the dialect cannot be told.
+    pub fn detect(&mut self) -> Result<Option<Found>, Failure> {
+        let mut detector = Detector::new(self.json_name);
+        loop {
+            match detector.look(&self.head, self.over) {
+                Answer::Found(found) => return Ok(Some(found)),
+                Answer::Empty => return Ok(None),
+                Answer::Unclear(unclear) => {
+                    return Err(Failure::Unclear {
+                        name: self.name.clone(),
+                        unclear,
+                    });
+                }
+                Answer::More => self.read_ahead().map_err(|error| Failure::Read {
+                    name: self.name.clone(),
+                    error,
+                })?,
+            }
+        }
+    }
+
+    fn read_ahead(&mut self) -> io::Result<()> {
+        let len = self.head.len();
+        self.head.resize(len + READ, 0);
+        let read = self.rest.read(&mut self.head[len..]);
+        self.head.truncate(len + read.as_ref().map_or(0, |&n| n));
+        match read {
+            Ok(0) => self.over = true,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Everything from the beginning: what was read ahead first.
+    pub fn into_reader(self) -> impl Read + Send {
+        Cursor::new(self.head).chain(self.rest)
+    }
+
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn read_all(self) -> Result<Vec<u8>, Failure> {
+        let name = self.name.clone();
+        let mut bytes = Vec::new();
+        match self.into_reader().read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Failure::Read { name, error }),
+        }
+    }
+}
+
+/// The dialect of the agent's side of a log of the host's side: `NAME.out.jsonl` beside `NAME.in.jsonl`. Many lines that hosts
+/// write are the same in several dialects.
+pub fn other_side(input: &Input, candidates: &[Found]) -> Option<(Format, String)> {
+    let Input::File(path) = input else { return None };
+    let name = path.file_name()?.to_str()?;
+    let other = path.with_file_name(name.replacen(".in.jsonl", ".out.jsonl", 1));
+    if other == *path || !other.is_file() {
+        return None;
+    }
+    let found = Source::open(&Input::File(other.clone()), &Console::plain()).ok()?.detect().ok()??;
+    let fits = candidates.iter().any(|c| c.format.dialect == found.format.dialect);
+    fits.then(|| {
+        (
+            found.format,
+            format!("{}, {}", other.file_name().unwrap_or_default().display(), found.why),
+        )
+    })
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Reads once, and on only while it may still become the first bytes of a compressed stream.
+fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; READ];
+    let mut len = 0;
+    loop {
+        match reader.read(&mut head[len..]) {
+            Ok(0) => break,
+            Ok(read) => len += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        let begun = |magic: &[u8]| len < magic.len() && magic.starts_with(&head[..len]);
+        if !begun(GZIP) && !begun(ZSTD) {
+            break;
+        }
+    }
+    head.truncate(len);
+    Ok(head)
+}
+
+/// Standard input without the standard library's buffer: a read gives what is there.
+#[cfg(unix)]
+fn stdin() -> io::Result<impl Read + Send> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+fn stdin() -> io::Result<impl Read + Send> {
+    Ok(io::stdin())
+}
+
+/// Moves the progress bar.
+struct Counted {
+    inner: File,
+    console: Console,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.console.advance(read as u64);
+        Ok(read)
+    }
+}

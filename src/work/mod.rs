@@ -1,0 +1,77 @@
+//! Converting many logs, or the parts of a big one, at the same time, and writing in the order in which they were given.
+//!
+//! A [`plan::Plan`] hands out tasks one after the other: a log, or a part of one that begins where a session begins. Workers
+//! take a task each and convert it. What they make goes through an [`order::Order`]: the first task that is not done writes
+//! as it goes, the others wait with what they have. So any number of workers writes the same bytes as one.
+
+mod desk;
+mod order;
+mod plan;
+mod pump;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use agentglot_adapters::codec::Format;
+use agentglot_adapters::convert::Options;
+
+use crate::io::{Console, Input};
+use crate::status::Status;
+use desk::Desk;
+use order::Order;
+use plan::Plan;
+
+/// What is to be converted, and how.
+#[derive(Debug)]
+pub struct Work {
+    /// The logs, in order.
+    pub inputs: Vec<Input>,
+    /// What they are written in; without it each is looked at.
+    pub from: Option<Format>,
+    /// How they are converted. `from` and `ledger` are filled in for each log.
+    pub options: Options,
+    /// Where the output goes: a path for each log, or standard output.
+    pub outputs: Option<Vec<PathBuf>>,
+    /// Where the ledger goes, if one is kept.
+    pub ledger: Option<PathBuf>,
+    /// How many may be at work at the same time.
+    pub jobs: usize,
+}
+
+/// Does the work. Everything there is to say is said to `console`.
+pub fn run(work: Work, console: &Console) -> Status {
+    let desk = match Desk::open(&work, console) {
+        Ok(desk) => desk,
+        Err(failure) => {
+            console.say(&failure.to_string());
+            return failure.status();
+        }
+    };
+    let jobs = work.jobs;
+    let plan = Mutex::new(Plan::new(work, console.clone()));
+    let order = Order::new(desk, jobs);
+    if jobs == 1 {
+        worker(&plan, &order, console);
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(|| worker(&plan, &order, console));
+            }
+        });
+    }
+    let status = order.into_desk().close();
+    console.done();
+    status
+}
+
+fn worker(plan: &Mutex<Plan>, order: &Order, console: &Console) {
+    let mut buffer = vec![0; crate::io::READ];
+    loop {
+        // A lock is poisoned only by a panic, which ends the whole run.
+        let Some(task) = plan.lock().unwrap_or_else(|e| e.into_inner()).next() else {
+            return;
+        };
+        let Some(ticket) = order.admit(task.index, &task.log) else { return };
+        pump::convert(task, ticket, &mut buffer, console);
+    }
+}

@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use agentglot_adapters::convert::{Damage, LedgerEntry};
+
+use super::desk::Desk;
+use super::plan::Log;
+use crate::status::Failure;
+
+/// What has been made and not been written yet.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) out: Vec<u8>,
+    pub(super) damage: Vec<Damage>,
+    pub(super) entries: Vec<LedgerEntry>,
+}
+
+/// What there is to say when a task is done.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    /// Lines read.
+    pub(super) lines: u64,
+    /// Lines that the target has no place for.
+    pub(super) dropped: u64,
+    /// Why it could not be done, or not to its end.
+    pub(super) failure: Option<Failure>,
+    /// `strict` has ended the run.
+    pub(super) stopped: bool,
+    /// The log is done with it.
+    pub(super) last: bool,
+}
+
+/// Puts the output of tasks that are worked on at the same time into the order of the tasks.
+#[derive(Debug)]
+pub(super) struct Order {
+    state: Mutex<State>,
+    moved: Condvar,
+    /// The first task that is not done; as in the state, to be looked at without a lock.
+    next: AtomicUsize,
+    over: AtomicBool,
+    jobs: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    desk: Desk,
+    next: usize,
+    waiting: BTreeMap<usize, (Arc<Log>, Made, End)>,
+    /// Emptied buffers, to be used again.
+    spare: Vec<Vec<u8>>,
+}
+
+/// The right to work on a task.
+#[derive(Debug)]
+pub(super) struct Ticket<'o> {
+    order: &'o Order,
+    index: usize,
+    log: Arc<Log>,
+    /// What has been made since the last [`Ticket::offer`].
+    pub(super) made: Made,
+}
+
+/// Who is not at the head of the line waits when it has made this much.
+const MOST_WAITING: usize = 8 << 20;
+
+impl Order {
+    pub(super) const fn new(desk: Desk, jobs: usize) -> Self {
+        let state = State {
+            desk,
+            next: 0,
+            waiting: BTreeMap::new(),
+            spare: Vec::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            moved: Condvar::new(),
+            next: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            jobs,
+        }
+    }
+
+    /// Waits until a task is near enough to the head of the line. `None`: nothing more is to be done.
+    pub(super) fn admit(&self, index: usize, log: &Arc<Log>) -> Option<Ticket<'_>> {
+        let mut state = self.lock();
+        while !self.is_over() && index >= state.next + self.jobs + 2 {
+            state = self.wait(state);
+        }
+        let out = state.spare.pop().unwrap_or_default();
+        (!self.is_over()).then(|| Ticket {
+            order: self,
+            index,
+            log: Arc::clone(log),
+            made: Made { out, ..Made::default() },
+        })
+    }
+
+    pub(super) fn into_desk(self) -> Desk {
+        self.state.into_inner().unwrap_or_else(|e| e.into_inner()).desk
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    // A lock is poisoned only by a panic, which ends the whole run.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.moved.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Nothing more is to be done: everybody stops.
+    fn stop(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.moved.notify_all();
+    }
+}
+
+impl Ticket<'_> {
+    /// Writes what has been made, if it is this task's turn; else keeps it, and waits when it is much. Returns whether to go
+    /// on with the task.
+    pub(super) fn offer(&mut self) -> bool {
+        let order = self.order;
+        if order.next.load(Ordering::Acquire) != self.index {
+            let waiting = self.made.out.len() + 256 * self.made.entries.len();
+            if waiting < MOST_WAITING {
+                return !order.is_over() && !self.log.dead.load(Ordering::Relaxed);
+            }
+        }
+        let mut state = order.lock();
+        while !order.is_over() && state.next != self.index {
+            state = order.wait(state);
+        }
+        if order.is_over() || !state.desk.put(&self.log, &mut self.made) {
+            drop(state);
+            order.stop();
+            return false;
+        }
+        !self.log.dead.load(Ordering::Relaxed)
+    }
+
+    /// The task is done.
+    pub(super) fn finish(self, end: End) {
+        let Self { order, index, log, made } = self;
+        let mut state = order.lock();
+        state.waiting.insert(index, (log, made, end));
+        let mut go_on = !order.is_over();
+        while let Some((log, mut made, end)) = go_on.then(|| state.next).and_then(|next| state.waiting.remove(&next)) {
+            go_on = state.desk.put(&log, &mut made) && state.desk.end(&log, end);
+            made.out.clear();
+            if state.spare.len() <= order.jobs {
+                state.spare.push(made.out);
+            }
+            state.next += 1;
+            order.next.store(state.next, Ordering::Release);
+        }
+        drop(state);
+        if go_on { order.moved.notify_all() } else { order.stop() }
+    }
+}

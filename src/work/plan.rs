@@ -1,0 +1,224 @@
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use agentglot_adapters::codec::Format;
+use agentglot_adapters::convert::Options;
+use agentglot_adapters::cuts::Cuts;
+use agentglot_adapters::detect::Found;
+use agentglot_adapters::frame::{Line, Lines};
+
+use super::Work;
+use crate::io::{Console, Input, READ, Range, Source, other_side, read_at};
+use crate::status::Failure;
+
+/// One log that is converted.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// Which of the inputs.
+    pub(super) index: usize,
+    /// What it is called in messages.
+    pub(super) name: String,
+    /// How it is converted.
+    pub(super) options: Options,
+    /// What is to be said before anything else: how its dialect was told.
+    pub(super) note: Option<String>,
+    /// Where its output goes; standard output without it.
+    pub(super) output: Option<PathBuf>,
+    /// Its output cannot be written: there is no point in going on with it.
+    pub(super) dead: AtomicBool,
+}
+
+/// A piece of the work.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) index: usize,
+    pub(super) log: Arc<Log>,
+    pub(super) piece: Piece,
+    /// With it the log is done.
+    pub(super) last: bool,
+}
+
+/// What is to be read.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// A whole log.
+    Whole(Box<Source>),
+    /// A part of one.
+    Part(Range),
+    /// It could not be opened, or its dialect could not be told.
+    Nothing(Failure),
+}
+
+/// Hands out the work.
+#[derive(Debug)]
+pub(super) struct Plan {
+    inputs: std::vec::IntoIter<Input>,
+    from: Option<Format>,
+    options: Options,
+    outputs: Option<std::vec::IntoIter<PathBuf>>,
+    keeps_ledger: bool,
+    jobs: usize,
+    console: Console,
+    logs: usize,
+    tasks: usize,
+    splitting: Option<Split>,
+}
+
+/// A big log of which parts are still to be handed out.
+#[derive(Debug)]
+struct Split {
+    log: Arc<Log>,
+    file: Arc<File>,
+    len: u64,
+    at: u64,
+}
+
+/// A part is about this long: little enough that what waits for its turn fits into memory, enough that looking for the next
+/// place to cut costs little beside it.
+const PART: u64 = 2 << 20;
+/// A log with no place to cut within this many bytes is not searched on.
+const PATIENCE: u64 = 64 << 20;
+/// Lines longer than this are not looked into for a place to cut.
+const LONG: usize = 1 << 20;
+
+impl Plan {
+    pub(super) fn new(work: Work, console: Console) -> Self {
+        Self {
+            inputs: work.inputs.into_iter(),
+            from: work.from,
+            options: work.options,
+            outputs: work.outputs.map(Vec::into_iter),
+            keeps_ledger: work.ledger.is_some(),
+            jobs: work.jobs,
+            console,
+            logs: 0,
+            tasks: 0,
+            splitting: None,
+        }
+    }
+
+    /// The next task; `None` when all have been handed out.
+    pub(super) fn next(&mut self) -> Option<Task> {
+        let (log, piece, last) = match self.splitting.take() {
+            Some(split) => self.part(split),
+            None => {
+                let input = self.inputs.next()?;
+                let output = self.outputs.as_mut().and_then(Iterator::next);
+                self.begin(&input, output)
+            }
+        };
+        let index = self.tasks;
+        self.tasks += 1;
+        Some(Task { index, log, piece, last })
+    }
+
+    fn begin(&mut self, input: &Input, output: Option<PathBuf>) -> (Arc<Log>, Piece, bool) {
+        let mut options = self.options.clone();
+        let name = input.name();
+        options.ledger = self.keeps_ledger.then(|| name.clone());
+        let mut log = Log {
+            index: self.logs,
+            name,
+            options,
+            note: None,
+            output,
+            dead: AtomicBool::new(false),
+        };
+        self.logs += 1;
+        let mut source = match Source::open(input, &self.console) {
+            Ok(source) => source,
+            Err(failure) => return (Arc::new(log), Piece::Nothing(failure), true),
+        };
+        match self.from {
+            Some(from) => log.options.from = from,
+            None => match detect(input, &mut source) {
+                Ok(Some(found)) => {
+                    log.options.from = found.format;
+                    log.note = Some(format!("{}: {} ({})", log.name, found.format, found.why));
+                }
+                Ok(None) => log.note = Some(format!("{}: empty, there is nothing to convert", log.name)),
+                Err(failure) => return (Arc::new(log), Piece::Nothing(failure), true),
+            },
+        }
+        let log = Arc::new(log);
+        let options = &log.options;
+        let separable = self.jobs > 1 && options.from.is_streaming() && options.prompts.is_empty() && !options.strict;
+        match source.file() {
+            Some((file, len)) if separable && *len >= 2 * PART => {
+                let split = Split {
+                    log,
+                    file: Arc::clone(file),
+                    len: *len,
+                    at: 0,
+                };
+                self.part(split)
+            }
+            _ => (log, Piece::Whole(Box::new(source)), true),
+        }
+    }
+
+    fn part(&mut self, split: Split) -> (Arc<Log>, Piece, bool) {
+        let Split { log, file, len, at } = split;
+        let to = if len - at < 2 * PART {
+            None
+        } else {
+            cut(&file, at + PART, len, &log.options)
+        };
+        let part = Range::new(Arc::clone(&file), at, to);
+        if let Some(at) = to {
+            tracing::debug!(log = log.name, at, "cut");
+            self.splitting = Some(Split {
+                log: Arc::clone(&log),
+                file,
+                len,
+                at,
+            });
+        }
+        (log, Piece::Part(part), to.is_none())
+    }
+}
+
+fn detect(input: &Input, source: &mut Source) -> Result<Option<Found>, Failure> {
+    match source.detect() {
+        Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
+            Some((format, why)) => Ok(Some(Found { format, why })),
+            None => Err(Failure::Unclear { name, unclear }),
+        },
+        found => found,
+    }
+}
+
+/// The first place behind `from` where the log may be cut. An error of reading is left to those who read the part.
+fn cut(file: &File, from: u64, len: u64, options: &Options) -> Option<u64> {
+    let mut cuts = Cuts::new(options.from.dialect, options.max_line.min(LONG));
+    let mut lines = Lines::new(LONG);
+    let mut buffer = vec![0; READ];
+    let (mut at, mut line_at) = (from, from);
+    // The line in which `from` lies has begun before it.
+    let mut whole = false;
+    let mut found = None;
+    while found.is_none() && at < len && at - from < PATIENCE {
+        let read = read_at(file, &mut buffer, at).ok().filter(|&read| read > 0)?;
+        at += read as u64;
+        lines.feed(&buffer[..read], |line| {
+            let bytes = match line {
+                Line::Whole(bytes) => {
+                    if whole && cuts.line(bytes) {
+                        found = Some(line_at);
+                    }
+                    bytes.len() as u64
+                }
+                Line::Oversize { bytes, .. } => {
+                    cuts.forget();
+                    bytes
+                }
+            };
+            line_at += bytes;
+            whole = true;
+            found.is_none()
+        });
+    }
+    found.filter(|&at| at < len)
+}

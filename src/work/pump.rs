@@ -1,0 +1,57 @@
+use std::io::{ErrorKind, Read};
+use std::sync::atomic::Ordering;
+
+use agentglot_adapters::convert::Converter;
+
+use super::order::{End, Ticket};
+use super::plan::{Piece, Task};
+use crate::io::Console;
+use crate::status::Failure;
+
+/// Converts what a task reads. Whatever one read brings is offered for writing before the next read: a pipe may live.
+pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], console: &Console) {
+    let Task { log, piece, last, .. } = task;
+    let mut end = End { last, ..End::default() };
+    let (mut reader, counted): (Box<dyn Read>, bool) = match piece {
+        Piece::Whole(source) => (Box::new(source.into_reader()), true),
+        Piece::Part(range) => (Box::new(range), false),
+        Piece::Nothing(failure) => {
+            end.failure = Some(failure);
+            return ticket.finish(end);
+        }
+    };
+    let mut converter = Converter::new(log.options.clone());
+    while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {
+        let read = match reader.read(buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => {
+                end.failure = Some(Failure::Read {
+                    name: log.name.clone(),
+                    error,
+                });
+                break;
+            }
+        };
+        if !counted {
+            console.advance(read as u64);
+        }
+        converter.feed(&buffer[..read], &mut ticket.made.out);
+        collect(&mut converter, &mut ticket);
+        if !ticket.offer() {
+            return;
+        }
+    }
+    converter.finish(&mut ticket.made.out);
+    collect(&mut converter, &mut ticket);
+    end.lines = converter.lines();
+    end.dropped = converter.dropped();
+    end.stopped = converter.stopped();
+    ticket.finish(end);
+}
+
+fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>) {
+    ticket.made.damage.append(&mut converter.take_damage());
+    ticket.made.entries.append(&mut converter.take_entries());
+}
