@@ -1,36 +1,38 @@
-//! Placeholder.
+//! What the `qwen` program ships today: Claude-shaped lines of its own kind (docs/qwen-code.md).
+//!
+//! * `stream-json`: one object a line. Each assistant message holds one kind of block only; the last one of a reply has the
+//!   usage, the ones before it zeros. With partial messages, pieces come besides, with block indices that begin at 0 anew for
+//!   each message.
+//! * `json`: the same messages, without pieces and control lines, as one array.
+//! * `text`: the answer alone.
 
+mod decode;
+mod encode;
+mod fields;
 pub(crate) mod recognise;
 
-use crate::codec::{Cx, Decode, Encode, Style, Want};
-use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out};
+pub use decode::Decoder;
+pub use encode::Encoder;
 
-/// Reads it.
-#[derive(Debug, Default)]
-pub struct Decoder {}
+use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
+use crate::codec::Dialect;
 
-/// Writes it.
-#[derive(Debug)]
-pub struct Encoder {}
+static WORDS: Vocabulary = Vocabulary {
+    dialect: Dialect::QwenCode,
+    signature: Signature::Subject,
+    usage: UsageForm::Inclusive,
+    start: StartForm::Bare,
+    knows: fields::knows,
+};
 
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(_style: Style) -> Self {
-        Self {}
-    }
-}
+/// Where an `assistant` line has its usage.
+const USAGE: &str = "/message/usage";
+/// Where a `result` line has its error.
+const ERROR: &str = "/error";
+/// Where a `control_request` has its payload.
+const REQUEST: &str = "/request";
+/// Where a `control_response` has its payload.
+const RESPONSE: &str = "/response";
 
-impl Decode for Decoder {
-    fn line<'a>(&mut self, text: &'a str, _cx: &Cx<'a>, _sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        Ok(text.len())
-    }
-}
-
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
-    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
-}
+#[cfg(test)]
+mod tests;

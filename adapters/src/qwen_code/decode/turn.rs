@@ -1,0 +1,178 @@
+//! `assistant` and `user` lines.
+
+use super::super::USAGE;
+use super::{Decoder, Envelope, Line, name};
+use crate::blocks::{Part, Said};
+use crate::event::{At, Block, Content, Event, Input, InputKind, Kind, Prompt, PromptSource, Reply, ResultStatus, Side, ToolResult, Usage};
+use crate::json::{Error, Raw, Str, Why};
+
+impl Decoder {
+    pub(super) fn assistant<'a>(&mut self, mut line: Line<'_, 'a, '_>) -> Result<usize, Error> {
+        let mut envelope = Envelope::new(&line.reader);
+        let mut reply = None;
+        let mut object = line.at.object()?;
+        while let Some(key) = object.key(&mut line.at)? {
+            match name(line.cx, key) {
+                "message" if reply.is_none() => reply = Some(line.reader.reply(&mut line.at, &mut envelope.fields)?),
+                name => envelope.member(key, name, &line.reader, &mut line.at)?,
+            }
+        }
+        let mut reply: Reply<'a> = reply.ok_or(line.at.error(Why::Missing))?;
+        let used = line.at.position();
+        reply.usage = reply.usage.filter(|usage| !line.blank(usage, &mut envelope));
+        self.side = Side::Agent;
+        if envelope.origin.parent.is_none() {
+            self.unconfirmed = false;
+            // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
+            reply.last = reply.usage.is_some() && !self.in_message;
+        }
+        let reply = line.cx.keep(reply);
+        line.event(envelope, Kind::Reply(reply));
+        Ok(used)
+    }
+
+    /// What a `user` line is depends on who wrote it: the program's own lines have a `uuid`, the host's have none.
+    pub(super) fn user<'a>(&mut self, mut line: Line<'_, 'a, '_>) -> Result<usize, Error> {
+        let mut envelope = Envelope::new(&line.reader);
+        let mut said = None;
+        let mut object = line.at.object()?;
+        while let Some(key) = object.key(&mut line.at)? {
+            match name(line.cx, key) {
+                "message" if said.is_none() => said = Some(line.reader.user(&mut line.at, &mut envelope.fields)?),
+                name => envelope.member(key, name, &line.reader, &mut line.at)?,
+            }
+        }
+        let said = said.ok_or(line.at.error(Why::Missing))?;
+        let used = line.at.position();
+        let with_results = matches!(said, Said::Parts(_));
+        if envelope.origin.id.is_none() && !(with_results && self.side == Side::Agent) {
+            line.prompt_of_host(envelope, said)?;
+            self.side = Side::Host;
+            return Ok(used);
+        }
+        self.side = Side::Agent;
+        match said {
+            Said::Content(content) => {
+                let source = if envelope.origin.parent.is_some() {
+                    PromptSource::Parent
+                } else {
+                    PromptSource::Agent
+                };
+                let prompt = line.cx.keep(Prompt { content, source });
+                line.event(envelope, Kind::Prompt(prompt));
+            }
+            Said::Parts(parts) => line.results(envelope, parts),
+        }
+        Ok(used)
+    }
+}
+
+impl<'a> Line<'_, 'a, '_> {
+    /// Whether a usage holds nothing but zeros, which stand for "not known yet". What it holds besides the two zeros that every
+    /// such usage has is kept as fields.
+    fn blank(&self, usage: &Usage<'a>, envelope: &mut Envelope<'a>) -> bool {
+        if !usage.is_blank() {
+            return false;
+        }
+        let (mut input, mut output) = (false, false);
+        for (key, value) in usage.raw.into_iter().flat_map(Raw::members) {
+            match key.as_escaped() {
+                "input_tokens" if !input && value.as_str() == "0" => {
+                    input = true;
+                    self.cx.took(value.as_str());
+                }
+                "output_tokens" if !output && value.as_str() == "0" => {
+                    output = true;
+                    self.cx.took(value.as_str());
+                }
+                _ => envelope.fields.push(self.reader.field(At::Part(USAGE), key, value)),
+            }
+        }
+        true
+    }
+
+    /// Results, one event each, and whatever stands between them.
+    fn results(&mut self, envelope: Envelope<'a>, parts: &'a [Part<'a>]) {
+        let origin = envelope.origin;
+        let mut fields = envelope.fields.into_bump_slice();
+        for part in parts {
+            let kind = match part {
+                Part::Result(result) => {
+                    let status = status(result);
+                    Kind::ToolResult(self.cx.keep(ToolResult { status, ..*result }))
+                }
+                Part::Block(block) => {
+                    let content = Content::Blocks(std::slice::from_ref(self.cx.keep(*block)));
+                    let source = if origin.parent.is_some() {
+                        PromptSource::Parent
+                    } else {
+                        PromptSource::Agent
+                    };
+                    Kind::Prompt(self.cx.keep(Prompt { content, source }))
+                }
+            };
+            self.sink.event(&Event { origin, kind, fields });
+            fields = &[];
+        }
+    }
+
+    /// The host's prompt. A result in it has no meaning to the program, which passes its JSON text to the model.
+    fn prompt_of_host(&mut self, envelope: Envelope<'a>, said: Said<'a>) -> Result<(), Error> {
+        let content = match said {
+            Said::Content(content) => content,
+            Said::Parts(parts) => {
+                let raw = Raw::trusted(self.text)
+                    .get("message")
+                    .and_then(|message| message.get("content"))
+                    .unwrap_or(Raw::NULL);
+                raw.check()?;
+                let blocks = parts.iter().zip(raw.elements()).map(|(part, raw)| match part {
+                    Part::Block(block) => *block,
+                    Part::Result(_) => Block::Other {
+                        kind: Str::trusted("tool_result"),
+                        raw,
+                    },
+                });
+                let mut list = bumpalo::collections::Vec::with_capacity_in(parts.len(), self.cx.arena);
+                list.extend(blocks);
+                Content::Blocks(list.into_bump_slice())
+            }
+        };
+        let prompt = self.cx.keep(Prompt {
+            content,
+            source: PromptSource::Host,
+        });
+        self.sink.input(&Input {
+            origin: envelope.origin,
+            kind: InputKind::Prompt(prompt),
+            fields: envelope.fields.into_bump_slice(),
+        });
+        Ok(())
+    }
+}
+
+/// How a call went, told by the program's own sentences (recordings `ctl_perm_*`, `ctl_interrupt_perm`, `ctl_eof_pending_perm`,
+/// `ctl_subagent_perm_shell`, `permission_denied_*`, `ctl_set_permission_mode`).
+fn status(result: &ToolResult<'_>) -> ResultStatus {
+    if result.is_error != Some(true) {
+        return ResultStatus::Success;
+    }
+    let text = match result.content {
+        Content::Text(text) => text.as_escaped(),
+        Content::Blocks([Block::Text { text, .. }, ..]) => text.as_escaped(),
+        Content::Blocks(_) => "",
+    };
+    if let Some(reason) = text.strip_prefix("[Operation Cancelled] Reason: ") {
+        // The two ways in which an interrupt ends a call; every other reason is somebody's refusal, or the lack of an answer.
+        let interrupted = reason == "Error: Request aborted" || reason.contains("User intentionally cancelled");
+        return if interrupted { ResultStatus::Canceled } else { ResultStatus::Denied };
+    }
+    if text == "Tool call cancelled by user abort." {
+        return ResultStatus::Canceled;
+    }
+    let by_rule = text.starts_with("Qwen Code requires permission to use ") && text.contains("that permission was declined");
+    if by_rule || text.starts_with("Plan mode blocked ") {
+        return ResultStatus::Denied;
+    }
+    ResultStatus::Error
+}

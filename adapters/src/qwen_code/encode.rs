@@ -1,0 +1,323 @@
+//! Writes what the `qwen` program writes: docs/qwen-code.md.
+
+mod control;
+mod init;
+mod input;
+mod notice;
+mod outcome;
+mod pen;
+mod thread;
+
+use super::WORDS;
+use crate::blocks::{MESSAGE, Writer};
+use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult};
+use crate::json::{Out, Str};
+use init::Facts;
+use outcome::{Spent, Turn};
+use pen::Pen;
+use thread::Thread;
+
+/// Writes Qwen Code's lines.
+#[derive(Debug)]
+pub struct Encoder {
+    mode: Mode,
+    core: Core,
+    /// The main thread, and one for each subagent.
+    threads: Vec<Thread>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Core {
+    /// The events come from this dialect: their fields are written back, and replies as they come.
+    own: bool,
+    /// Pieces are written beside the messages.
+    partial: bool,
+    writer: Blocks,
+    pen: Pen,
+    facts: Facts,
+    turn: Turn,
+    spent: Spent,
+    /// The program said why it ends; the outcome is still to come.
+    fatal: Option<String>,
+    /// A buffer for what is put together before it is written.
+    scratch: Vec<u8>,
+}
+
+/// The shared writer of content blocks.
+#[derive(Clone, Copy)]
+struct Blocks(Writer);
+
+impl std::fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Blocks").field("own", &self.0.own).finish()
+    }
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        let own = style.source == Dialect::QwenCode;
+        let core = Core {
+            own,
+            partial: style.partial && style.mode == Mode::StreamJson,
+            writer: Blocks(Writer { words: &WORDS, own }),
+            pen: Pen::new(style.mode == Mode::Json, own),
+            facts: Facts::default(),
+            turn: Turn::default(),
+            spent: Spent::default(),
+            fatal: None,
+            scratch: Vec::new(),
+        };
+        Self {
+            mode: style.mode,
+            core,
+            threads: vec![Thread::default()],
+        }
+    }
+
+    fn thread(&mut self, parent: Option<Str<'_>>) -> usize {
+        let Some(parent) = parent.map(Str::as_escaped) else { return 0 };
+        match self.threads.iter().skip(1).position(|thread| thread.parent == parent) {
+            Some(at) => at + 1,
+            None => {
+                self.threads.push(Thread::of(parent));
+                self.threads.len() - 1
+            }
+        }
+    }
+
+    /// The thread that an event belongs to, and what the threads share.
+    #[inline]
+    fn at(&mut self, event: &Event<'_>) -> (&mut Thread, &mut Core) {
+        let at = if event.origin.parent.is_none() {
+            0
+        } else {
+            self.thread(event.origin.parent)
+        };
+        (&mut self.threads[at], &mut self.core)
+    }
+
+    /// Writes what is held, so that what follows stands behind it. A message whose pieces are still coming stays.
+    fn flush(&mut self, out: &mut Out) {
+        for thread in &mut self.threads {
+            thread.flush(&mut self.core, out);
+        }
+    }
+
+    /// `text`: nothing but the answer.
+    fn answer(&mut self, event: &Event<'_>, out: &mut Out) {
+        match event.kind {
+            Kind::RoundStart(_) => self.core.turn.hush(),
+            Kind::Reply(reply) if event.origin.parent.is_none() => {
+                for block in reply.blocks {
+                    match block {
+                        Block::Text { text, .. } => self.core.turn.say(*text, out),
+                        _ => self.core.turn.hush(),
+                    }
+                }
+            }
+            Kind::Outcome(outcome) => {
+                let turn = std::mem::take(&mut self.core.turn);
+                // The program writes errors to stderr.
+                if !outcome.is_error {
+                    let text = outcome.text.unwrap_or(Str::trusted(&turn.text));
+                    out.used(text.as_escaped());
+                    out.lit(&text.unescape());
+                    out.lit("\n");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        let (thread, core) = self.at(event);
+        core.begin_turn(event, out);
+        thread.flush(core, out);
+        core.pen.open("user", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":");
+        out.str(result.call);
+        let is_error = result.is_error.unwrap_or(result.status != ResultStatus::Success);
+        if result.is_error.is_some() || !core.own {
+            out.lit(if is_error { ",\"is_error\":true" } else { ",\"is_error\":false" });
+            if result.is_error.is_none() {
+                out.invented("/message/content/0/is_error", "told from how the call went");
+            }
+        }
+        out.lit(",\"content\":");
+        if core.own {
+            core.writer.0.content(out, result.content);
+            for field in result.fields {
+                pen::member(field, out);
+            }
+        } else {
+            // The program knows results as one text.
+            out.lit("\"");
+            result.content.texts().for_each(|text| out.body(text));
+            out.lit("\"");
+        }
+        out.lit("}]");
+        core.writer.0.fields(out, event.fields, At::Part(MESSAGE));
+        out.lit("}");
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+        if event.origin.parent.is_none() {
+            // The subagent that ran for this call is done.
+            if let Some(at) = self.threads.iter().skip(1).position(|thread| thread.parent == result.call.as_escaped()) {
+                self.threads.remove(at + 1).flush(&mut self.core, out);
+            }
+        }
+    }
+
+    fn prompt(&mut self, event: &Event<'_>, prompt: &Prompt<'_>, out: &mut Out) {
+        // The program does not say again what its host said.
+        if !self.core.own && matches!(prompt.source, PromptSource::Host | PromptSource::Echo) {
+            return;
+        }
+        let (thread, core) = self.at(event);
+        core.begin_turn(event, out);
+        thread.flush(core, out);
+        core.pen.open("user", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"message\":{\"role\":\"user\",\"content\":");
+        core.content(prompt.content, out);
+        core.writer.0.fields(out, event.fields, At::Part(MESSAGE));
+        out.lit("}");
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+    }
+
+    fn session(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        self.flush(out);
+        let core = &mut self.core;
+        let changed = core.facts.keep(session, event, &core.writer, out);
+        if core.own || (session.opens_turn && (changed || !core.turn.init)) {
+            core.init(out);
+        } else if session.opens_turn {
+            out.merged("the facts of the session were said already");
+        } else {
+            out.carried();
+        }
+    }
+}
+
+impl Core {
+    /// Foreign turns that begin without the session's facts get those that are known.
+    #[inline]
+    fn begin_turn(&mut self, event: &Event<'_>, out: &mut Out) {
+        if !self.turn.init && !self.own && event.origin.parent.is_none() {
+            self.missing_init(out);
+        }
+    }
+
+    /// Content of a message in the user's role: text, or blocks. Of a foreign one only text has a place.
+    fn content(&self, content: Content<'_>, out: &mut Out) {
+        match content {
+            Content::Blocks(blocks) if !self.own => {
+                out.lit("[");
+                let mut first = true;
+                for block in blocks.iter().filter(|block| matches!(block, Block::Text { .. })) {
+                    if !std::mem::take(&mut first) {
+                        out.lit(",");
+                    }
+                    self.writer.0.block(out, block);
+                }
+                out.lit("]");
+            }
+            content => self.writer.0.content(out, content),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        match self.mode {
+            Mode::Text => Want::SNAPSHOTS,
+            _ if self.core.partial => Want::BOTH.with_subagents(),
+            _ => Want::SNAPSHOTS.with_subagents(),
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.core.pen.session(event.origin.session);
+        if self.mode == Mode::Text {
+            return self.answer(event, out);
+        }
+        match event.kind {
+            Kind::Delta(delta) => {
+                let (thread, core) = self.at(event);
+                thread.delta(core, event, &delta, out);
+            }
+            Kind::BlockStart(start) => {
+                let (thread, core) = self.at(event);
+                core.begin_turn(event, out);
+                thread.block_start(core, event, &start, out);
+            }
+            Kind::BlockStop(_) => {
+                let (thread, core) = self.at(event);
+                thread.block_stop(core, event, out);
+            }
+            Kind::RoundStart(start) => {
+                let (thread, core) = self.at(event);
+                core.begin_turn(event, out);
+                thread.round_start(core, event, &start, out);
+            }
+            Kind::RoundStop(stop) => {
+                let (thread, core) = self.at(event);
+                thread.round_stop(core, event, &stop, out);
+            }
+            Kind::RoundEnd(end) => {
+                let (thread, core) = self.at(event);
+                thread.round_end(core, event, &end, out);
+            }
+            Kind::Reply(reply) => {
+                let (thread, core) = self.at(event);
+                core.begin_turn(event, out);
+                thread.reply(core, event, reply, out);
+            }
+            Kind::ToolResult(result) => self.tool_result(event, result, out),
+            Kind::Prompt(prompt) => self.prompt(event, prompt, out),
+            Kind::Session(session) => self.session(event, session, out),
+            Kind::Notice(notice) => self.notice(event, notice, out),
+            Kind::ToolProgress(progress) => self.progress(event, progress, out),
+            Kind::Request(request) => self.request(event, request, out),
+            Kind::Response(response) => self.core.response(response, event.fields, out),
+            Kind::Withdraw(withdraw) => self.core.withdraw(&withdraw, event.fields, out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
+            Kind::Fatal(fatal) => {
+                out.used(fatal.message.as_escaped());
+                out.carried();
+                self.core.fatal = Some(fatal.message.as_escaped().to_owned());
+            }
+            Kind::Noise(text) if self.core.own && self.mode == Mode::StreamJson => {
+                out.used(text);
+                out.lit(text);
+                out.lit("\n");
+            }
+            Kind::Unknown(raw) if self.core.own => self.core.pen.line(raw, out),
+            Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
+            }
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if self.mode == Mode::StreamJson {
+            self.core.input(input, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if self.mode == Mode::Text {
+            return;
+        }
+        for thread in &mut self.threads {
+            thread.stop(&mut self.core, out);
+        }
+        self.last_words(out);
+        self.core.pen.finish(out);
+    }
+}

@@ -1,0 +1,175 @@
+//! Control lines, which carry neither ids of lines nor the session's.
+
+use super::super::{REQUEST, RESPONSE};
+use super::{Core, Encoder};
+use crate::codec::Mode;
+use crate::event::{At, ControlKind, Event, Fate, Fields, Permission, Request, Response, Withdraw};
+use crate::json::{Out, Raw, Shape, Str};
+
+impl Encoder {
+    /// The agent asks. Of what other agents ask, this one has two: `can_use_tool` and `mcp_message`.
+    pub(super) fn request(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
+        if self.mode != Mode::StreamJson {
+            return;
+        }
+        let core = &self.core;
+        let has_place = match (request.kind, request.permission) {
+            _ if core.own => true,
+            (ControlKind::CanUseTool, permission) => permission.is_some(),
+            (ControlKind::Mcp, _) => member(event.fields, "server_name").is_some() && member(event.fields, "message").is_some(),
+            _ => false,
+        };
+        if has_place {
+            self.flush(out);
+            self.core.ask(request, event.fields, Side::Agent, out);
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Agent,
+    Host,
+}
+
+impl Core {
+    /// Writes a question, in either direction.
+    pub(super) fn ask(&mut self, request: &Request<'_>, fields: Fields<'_>, side: Side, out: &mut Out) {
+        let writer = self.writer.0;
+        self.pen.open("control_request", out);
+        self.request_id(request.id, out);
+        out.lit(",\"request\":{\"subtype\":");
+        out.str(request.subtype);
+        if let Some(permission) = request.permission {
+            self.permission(permission, fields, side, out);
+        }
+        if self.own {
+            writer.fields(out, fields, At::Part(REQUEST));
+        } else {
+            for field in fields
+                .iter()
+                .filter(|field| field.at == At::Part(REQUEST) && goes_over(request, side, field.key))
+            {
+                super::pen::member(field, out);
+            }
+        }
+        out.lit("}");
+        writer.fields(out, fields, At::Line);
+        self.pen.close(out);
+    }
+
+    fn permission(&self, permission: &Permission<'_>, fields: Fields<'_>, side: Side, out: &mut Out) {
+        out.lit(",\"tool_name\":");
+        out.str(permission.name);
+        if let Some(call) = permission.call {
+            out.lit(",\"tool_use_id\":");
+            out.str(call);
+        }
+        if let Some(input) = permission.input {
+            out.lit(",\"input\":");
+            out.unchecked(input);
+        }
+        match permission.suggestions.filter(|_| self.own) {
+            Some(suggestions) => {
+                out.lit(",\"permission_suggestions\":");
+                out.unchecked(suggestions);
+            }
+            None if side == Side::Agent => out.lit(",\"permission_suggestions\":null"),
+            None => {}
+        }
+        if side == Side::Agent && !self.writer.0.has(fields, At::Part(REQUEST), "blocked_path") {
+            out.lit(",\"blocked_path\":null");
+        }
+    }
+
+    /// Writes an answer, in either direction.
+    pub(super) fn response(&mut self, response: &Response<'_>, fields: Fields<'_>, out: &mut Out) {
+        if self.pen.is_array() {
+            return;
+        }
+        let writer = self.writer.0;
+        self.pen.open("control_response", out);
+        out.lit(if response.ok {
+            ",\"response\":{\"subtype\":\"success\""
+        } else {
+            ",\"response\":{\"subtype\":\"error\""
+        });
+        if let Some(id) = response.id {
+            out.lit(",\"request_id\":");
+            out.str(id);
+        }
+        if let Some(body) = response.body {
+            out.lit(",\"response\":");
+            out.unchecked(body);
+        }
+        if let Some(error) = response.error {
+            out.lit(",\"error\":");
+            // An error is a text here; the RFC has an object.
+            match error.get("message").filter(|message| !self.own && message.shape() == Some(Shape::String)) {
+                Some(message) => out.unchecked(message),
+                None => out.unchecked(error),
+            }
+        } else if !response.ok && !self.own {
+            out.lit(",\"error\":\"\"");
+            out.invented("/response/error", "the source does not say what went wrong");
+        }
+        writer.fields(out, fields, At::Part(RESPONSE));
+        out.lit("}");
+        writer.fields(out, fields, At::Line);
+        self.pen.close(out);
+    }
+
+    /// A question is taken back.
+    pub(super) fn withdraw(&mut self, withdraw: &Withdraw<'_>, fields: Fields<'_>, out: &mut Out) {
+        if self.pen.is_array() {
+            return;
+        }
+        self.pen.open("control_cancel_request", out);
+        if let Some(id) = withdraw.id {
+            out.lit(",\"request_id\":");
+            out.str(id);
+        }
+        out.carried();
+        self.writer.0.fields(out, fields, At::Line);
+        self.pen.close(out);
+    }
+
+    /// An id for a question; a foreign one without gets one.
+    pub(super) fn request_id(&mut self, id: Option<Str<'_>>, out: &mut Out) {
+        match id {
+            Some(id) => {
+                out.lit(",\"request_id\":");
+                out.str(id);
+            }
+            None if self.own => {}
+            None => {
+                out.lit(",\"request_id\":\"");
+                let made = self.pen.made_up();
+                out.bytes(&made);
+                out.lit("\"");
+                out.note(Fate::Invented, "/request_id", "a question without an id gets no answer");
+            }
+        }
+    }
+}
+
+/// Whether a member of a foreign question is one of this dialect's too.
+fn goes_over(request: &Request<'_>, side: Side, key: Str<'_>) -> bool {
+    let name = key.as_escaped();
+    match request.kind {
+        ControlKind::Mcp => matches!(name, "server_name" | "message"),
+        ControlKind::CanUseTool => side == Side::Host,
+        ControlKind::SetModel => name == "model",
+        ControlKind::SetMode => name == "mode",
+        ControlKind::Initialize => matches!(name, "hooks" | "timeout" | "mcpServers" | "effort"),
+        _ => super::super::fields::knows(name),
+    }
+}
+
+fn member<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
+    fields
+        .iter()
+        .find(|field| field.at == At::Part(REQUEST) && field.key.is(name))
+        .map(|field| field.value)
+}

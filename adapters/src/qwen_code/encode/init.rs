@@ -1,0 +1,145 @@
+//! The session's facts: `system/init`, at the beginning of each turn.
+
+use super::{Blocks, Core};
+use crate::event::{At, Event, Fate, Session};
+use crate::json::{Out, Raw, Shape, Str};
+
+/// What is known of the session, for sources that say it only once.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// An event has told them.
+    known: bool,
+    /// They begin each turn; without that the turns of the source begin without them.
+    pub(super) open_turns: bool,
+    /// The members of the line behind the ids, each behind a comma.
+    members: Vec<u8>,
+    id: String,
+    model: String,
+}
+
+/// The program's words for what other programs call the same mode.
+pub(super) const MODES: &[(&str, &str)] = &[("acceptEdits", "auto-edit"), ("bypassPermissions", "yolo"), ("force", "yolo")];
+
+impl Facts {
+    /// Remembers the facts; tells whether they differ from those that were known.
+    pub(super) fn keep(&mut self, session: &Session<'_>, event: &Event<'_>, writer: &Blocks, out: &mut Out) -> bool {
+        let own = writer.0.own;
+        let before = std::mem::take(&mut self.members);
+        out.swap(&mut self.members);
+        let mut text = |key: &str, value: Option<Str<'_>>| {
+            if let Some(value) = value {
+                out.lit(key);
+                out.str(value);
+            }
+        };
+        text(",\"cwd\":", session.cwd);
+        if let Some(tools) = session.tools {
+            out.lit(",\"tools\":");
+            names(tools, out);
+        }
+        list(",\"mcp_servers\":", session.mcp_servers, out);
+        if let Some(model) = session.model {
+            model.as_escaped().clone_into(&mut self.model);
+            out.lit(",\"model\":");
+            out.str(model);
+        }
+        if let Some(mode) = session.permission_mode {
+            out.lit(",\"permission_mode\":");
+            match MODES.iter().find(|(theirs, _)| !own && mode.is(theirs)) {
+                Some((_, ours)) => {
+                    out.renamed(mode.as_escaped(), "this dialect's word for the mode");
+                    out.text(ours);
+                }
+                None => out.str(mode),
+            }
+        }
+        list(",\"slash_commands\":", session.slash_commands, out);
+        if let Some(version) = session.version {
+            out.lit(",\"qwen_code_version\":");
+            out.str(version);
+        }
+        list(",\"agents\":", session.agents, out);
+        if own {
+            list(",\"capabilities\":", session.capabilities, out);
+            writer.0.fields(out, event.fields, At::Line);
+        }
+        out.swap(&mut self.members);
+        self.known = true;
+        self.open_turns = session.opens_turn;
+        self.id.clear();
+        self.id.push_str(event.origin.id.filter(|_| own).map_or("", Str::as_escaped));
+        before != self.members
+    }
+
+    /// The model of a reply that names `model`, or none.
+    pub(super) fn model_of<'m>(&'m self, model: &'m str, out: &Out) -> &'m str {
+        if !model.is_empty() {
+            return model;
+        }
+        if !self.model.is_empty() {
+            return &self.model;
+        }
+        out.invented("/message/model", "not known; the target's parsers need a name");
+        "unknown"
+    }
+}
+
+impl Core {
+    /// Writes the facts that are known.
+    pub(super) fn init(&mut self, out: &mut Out) {
+        self.turn.init = true;
+        self.pen.open("system", out);
+        out.lit(",\"subtype\":\"init\",\"uuid\":\"");
+        // The line's id is the session's.
+        let session = self.pen.session_id(out);
+        out.lit(if self.facts.id.is_empty() {
+            session.as_escaped()
+        } else {
+            &self.facts.id
+        });
+        out.lit("\",\"session_id\":\"");
+        out.lit(session.as_escaped());
+        out.lit("\"");
+        out.bytes(&self.facts.members);
+        self.pen.close(out);
+    }
+
+    /// A turn begins without its facts.
+    #[cold]
+    pub(super) fn missing_init(&mut self, out: &mut Out) {
+        let why = if self.facts.known {
+            "the facts of the session once more, for a turn begins with them"
+        } else {
+            "a turn begins with an init line"
+        };
+        out.note(Fate::Invented, "", why);
+        self.init(out);
+    }
+
+    /// Whether the turn that ends should have begun with facts, though nothing was said in it.
+    pub(super) const fn lacks_init(&self) -> bool {
+        !self.own && !self.turn.init && self.facts.known && !self.facts.open_turns
+    }
+}
+
+fn list(key: &str, value: Option<Raw<'_>>, out: &mut Out) {
+    if let Some(value) = value {
+        out.lit(key);
+        out.unchecked(value);
+    }
+}
+
+/// Names of tools: a list, or in the RFC one text with blanks between them.
+fn names(tools: Raw<'_>, out: &mut Out) {
+    let Some(text) = tools.string().filter(|_| tools.shape() == Some(Shape::String)) else {
+        return out.unchecked(tools);
+    };
+    out.lit("[");
+    for (n, name) in text.as_escaped().split(' ').filter(|name| !name.is_empty()).enumerate() {
+        if n > 0 {
+            out.lit(",");
+        }
+        out.str(Str::trusted(name));
+    }
+    out.lit("]");
+}

@@ -1,0 +1,538 @@
+//! One thread's replies: the main one's or a subagent's.
+//!
+//! A message holds blocks of one kind. It is held until another kind, a result or the end of the round comes: calls of one
+//! round stay together, and the last message of a round has the usage.
+
+use super::super::USAGE;
+use super::Core;
+use super::pen::member;
+use crate::blocks::{MESSAGE, Writer};
+use crate::event::{At, Block, BlockHead, BlockStart, Count, Delta, Event, Fate, Piece, Reply, RoundEnd, RoundStart, RoundStop, StopKind, Usage};
+use crate::json::{Out, Str};
+
+/// What is half said in a thread.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    /// The tool call whose subagent this is; empty for the main thread.
+    pub(super) parent: String,
+    message: Message,
+    round: Round,
+    /// The block whose pieces are coming.
+    open: Option<Run>,
+    /// What a delta line has between its id and its piece.
+    middle: Vec<u8>,
+    /// The source's id of the last round that had one, and of the last line that gave a message its id.
+    last_round: String,
+    last_line: String,
+}
+
+/// The message that is being put together.
+#[derive(Debug, Default)]
+struct Message {
+    run: Option<Run>,
+    id: String,
+    /// Its blocks as they will be written, with commas between them.
+    content: Vec<u8>,
+    /// How many blocks are in `content`.
+    held: u32,
+    /// The index of the next block that comes in pieces.
+    index: u32,
+    /// The open block's arguments have gone over in pieces.
+    input_said: bool,
+    /// Fields of the line and of the message, each behind a comma.
+    line_fields: Vec<u8>,
+    message_fields: Vec<u8>,
+}
+
+/// The reply that is being given.
+#[derive(Debug, Default)]
+struct Round {
+    /// The source's id, until a message has it.
+    id: String,
+    model: String,
+    usage: Option<Usage<'static>>,
+    /// A message of this round has the usage.
+    usage_told: bool,
+    /// `message_start` was written.
+    started: bool,
+}
+
+/// What a message's blocks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    Text,
+    Thinking,
+    Calls,
+    Other,
+}
+
+impl Run {
+    const fn of(block: &Block<'_>) -> Self {
+        match block {
+            Block::Text { .. } => Self::Text,
+            Block::Thinking(_) => Self::Thinking,
+            Block::Call(_) => Self::Calls,
+            Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => Self::Other,
+        }
+    }
+
+    const fn of_head(head: &BlockHead<'_>) -> Self {
+        match head {
+            BlockHead::Text => Self::Text,
+            BlockHead::Thinking => Self::Thinking,
+            BlockHead::Call { .. } => Self::Calls,
+            BlockHead::Redacted { .. } | BlockHead::Other { .. } => Self::Other,
+        }
+    }
+}
+
+impl Message {
+    /// The next message is another one.
+    fn reset(&mut self) {
+        self.held = 0;
+        self.run = None;
+        self.index = 0;
+        self.id.clear();
+        self.line_fields.clear();
+        self.message_fields.clear();
+        self.content.clear();
+        if self.content.capacity() > KEEP {
+            self.content = Vec::new();
+        }
+    }
+}
+
+/// Beyond this a buffer that held one huge message is given back.
+const KEEP: usize = 1 << 20;
+
+impl Thread {
+    pub(super) fn of(parent: &str) -> Self {
+        Self {
+            parent: parent.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn round_start(&mut self, core: &mut Core, event: &Event<'_>, start: &RoundStart<'_>, out: &mut Out) {
+        self.flush(core, out);
+        self.message.reset();
+        self.round = Round {
+            usage: start.usage.map(|usage| usage.detached()),
+            ..Round::default()
+        };
+        if let Some(id) = start.id.map(Str::as_escaped).filter(|id| *id != self.last_round) {
+            id.clone_into(&mut self.round.id);
+            id.clone_into(&mut self.last_round);
+        }
+        self.model(start.model, out);
+        if let Some(usage) = &start.usage {
+            usage.sources().for_each(|source| out.used(source));
+        }
+        if self.parent.is_empty() {
+            core.turn.rounds += 1;
+        }
+        // A subagent's pieces come without a frame.
+        if !core.partial || !self.parent.is_empty() {
+            start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
+            out.carried();
+            return;
+        }
+        self.name_message(core, None, out);
+        self.round.started = true;
+        let model = Str::trusted(core.facts.model_of(&self.round.model, out));
+        let id = Str::trusted(&self.message.id);
+        start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
+        core.pen.open("stream_event", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"event\":");
+        core.writer.0.message_start(out, id, model, start, event.fields);
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+    }
+
+    pub(super) fn block_start(&mut self, core: &mut Core, event: &Event<'_>, start: &BlockStart<'_>, out: &mut Out) {
+        let run = Run::of_head(&start.head);
+        if !core.partial {
+            return out.merged("deltas of a block that goes over whole");
+        }
+        if run == Run::Other && !core.own {
+            return;
+        }
+        self.enter(run, core, None, out);
+        self.open = Some(run);
+        self.message.input_said = false;
+        core.pen.open("stream_event", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"event\":");
+        core.writer.0.block_start(out, self.message.index, &start.head, event.fields);
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+        let piece = match run {
+            Run::Thinking => Piece::Thinking(Str::EMPTY),
+            Run::Calls => Piece::Input(Str::EMPTY),
+            Run::Text | Run::Other => Piece::Text(Str::EMPTY),
+        };
+        let mut line = Out::default();
+        self.middle.clear();
+        line.swap(&mut self.middle);
+        line.lit("\"");
+        core.pen.place((!self.parent.is_empty()).then(|| Str::trusted(&self.parent)), &mut line);
+        line.lit(",\"event\":{\"type\":\"content_block_delta\",\"index\":");
+        line.number(self.message.index);
+        line.lit(",\"delta\":");
+        line.lit(Writer::piece_head(&piece));
+        line.lit("\"");
+        line.swap(&mut self.middle);
+    }
+
+    #[inline]
+    pub(super) fn delta(&mut self, core: &mut Core, event: &Event<'_>, delta: &Delta<'_>, out: &mut Out) {
+        let text = match (delta.piece, self.open) {
+            (Piece::Text(text), Some(Run::Text)) | (Piece::Thinking(text), Some(Run::Thinking)) => text,
+            (Piece::Input(text), Some(Run::Calls)) if core.own => {
+                self.message.input_said = true;
+                text
+            }
+            _ => return self.odd_delta(core, event, delta, out),
+        };
+        if !event.fields.is_empty() && core.own {
+            return self.odd_delta(core, event, delta, out);
+        }
+        out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
+        core.pen.id(event.origin.id, out);
+        out.bytes(&self.middle);
+        out.used(event.origin.parent.map_or("", Str::as_escaped));
+        out.body(text);
+        out.lit("\"}}}\n");
+    }
+
+    /// A piece that does not belong to the block that is open, or carries more than its text.
+    #[cold]
+    fn odd_delta(&mut self, core: &mut Core, event: &Event<'_>, delta: &Delta<'_>, out: &mut Out) {
+        if !core.partial {
+            return out.merged("deltas of a block that goes over whole");
+        }
+        if let (Piece::Input(text), false) = (delta.piece, core.own) {
+            // The whole of the arguments goes over in one piece, which comes with the call.
+            out.used(text.as_escaped());
+            return out.carried();
+        }
+        if !core.own {
+            if let Piece::Subject(text) = delta.piece {
+                // It comes with the whole thought.
+                out.used(text.as_escaped());
+                out.carried();
+            }
+            return;
+        }
+        core.pen.open("stream_event", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"event\":");
+        core.writer.0.delta(out, delta.index, &delta.piece, event.fields);
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+    }
+
+    pub(super) fn block_stop(&mut self, core: &mut Core, event: &Event<'_>, out: &mut Out) {
+        if !core.partial {
+            return out.merged("the end of a block that goes over whole");
+        }
+        if self.open.take().is_none() && !core.own {
+            return;
+        }
+        core.pen.open("stream_event", out);
+        core.pen.envelope(event.origin.id, event.origin.parent, out);
+        out.lit(",\"event\":");
+        core.writer.0.block_stop(out, self.message.index, event.fields);
+        core.writer.0.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+        self.message.index += 1;
+    }
+
+    /// Only other writers of this dialect say it apart; the program never does.
+    pub(super) fn round_stop(&mut self, core: &mut Core, event: &Event<'_>, stop: &RoundStop<'_>, out: &mut Out) {
+        if !core.own {
+            self.usage(stop.usage.as_ref(), out);
+            return out.carried();
+        }
+        if core.partial {
+            core.pen.open("stream_event", out);
+            core.pen.envelope(event.origin.id, event.origin.parent, out);
+            out.lit(",\"event\":");
+            core.writer.0.message_delta(out, stop.stop.as_ref(), stop.usage.as_ref(), event.fields);
+            core.writer.0.fields(out, event.fields, At::Line);
+            core.pen.close(out);
+        }
+    }
+
+    pub(super) fn round_end(&mut self, core: &mut Core, event: &Event<'_>, end: &RoundEnd<'_>, out: &mut Out) {
+        self.usage(end.usage.as_ref(), out);
+        if let Some(stop) = end.stop {
+            match stop.kind {
+                StopKind::Tools | StopKind::Done => out.used(stop.word.as_escaped()),
+                _ => out.note(Fate::Dropped, "/stop_reason", "a reply's stop reason is tool_use or nothing"),
+            }
+        }
+        if let Some(usage) = self.round.usage.filter(|_| !core.own) {
+            core.turn.add_round(&usage);
+        }
+        self.flush_last(true, core, out);
+        let written_by_source = core.own && end.abandoned_from.is_none();
+        if core.partial && self.parent.is_empty() && (std::mem::take(&mut self.round.started) || written_by_source) {
+            core.pen.open("stream_event", out);
+            core.pen.envelope(event.origin.id, event.origin.parent, out);
+            out.lit(",\"event\":");
+            core.writer.0.message_stop(out, event.fields);
+            core.writer.0.fields(out, event.fields, At::Line);
+            core.pen.close(out);
+        } else {
+            out.carried();
+        }
+        self.open = None;
+        self.round = Round::default();
+        self.message.reset();
+    }
+
+    pub(super) fn reply(&mut self, core: &mut Core, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        if core.own && self.open.is_none() {
+            return self.whole(core, event, reply, out);
+        }
+        self.model(reply.model, out);
+        self.usage(reply.usage.as_ref(), out);
+        if self.round.id.is_empty() && self.message.run.is_none() {
+            if let Some(id) = reply.id.map(Str::as_escaped).filter(|id| *id != self.last_round) {
+                id.clone_into(&mut self.round.id);
+                id.clone_into(&mut self.last_round);
+            }
+        }
+        if let Some(id) = reply
+            .id
+            .filter(|id| id.as_escaped() == self.round.id || id.as_escaped() == self.message.id)
+        {
+            out.used(id.as_escaped());
+        }
+        for block in reply.blocks {
+            self.hold(core, event, block, out);
+        }
+        if core.own && self.message.held > 0 {
+            self.hold_fields(event, out);
+        }
+    }
+
+    /// A message of this dialect, as it is.
+    fn whole(&mut self, core: &mut Core, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        self.flush(core, out);
+        let writer = core.writer.0;
+        core.pen.open("assistant", out);
+        let id = event.origin.id.or(reply.id);
+        core.pen.envelope(id, event.origin.parent, out);
+        out.lit(",\"message\":{");
+        if let Some(id) = reply.id {
+            out.lit("\"id\":");
+            out.str(id);
+            out.lit(",");
+        }
+        if !writer.has(event.fields, At::Part(MESSAGE), "type") {
+            out.lit("\"type\":\"message\",");
+        }
+        out.lit("\"role\":\"assistant\"");
+        if let Some(model) = reply.model {
+            out.lit(",\"model\":");
+            out.str(model);
+        }
+        out.lit(",\"content\":");
+        writer.blocks(out, reply.blocks);
+        out.lit(",\"stop_reason\":");
+        out.str_or_null(reply.stop.map(|stop| stop.word));
+        out.lit(",\"usage\":");
+        match &reply.usage {
+            Some(usage) => writer.usage(out, Some(usage)),
+            None => {
+                out.lit("{\"input_tokens\":0,\"output_tokens\":0");
+                writer.fields(out, event.fields, At::Part(USAGE));
+                out.lit("}");
+            }
+        }
+        writer.fields(out, event.fields, At::Part(MESSAGE));
+        out.lit("}");
+        writer.fields(out, event.fields, At::Line);
+        core.pen.close(out);
+        self.message.reset();
+        self.round.usage_told |= reply.usage.is_some();
+    }
+
+    /// One more block of a message. What this dialect has no place for is left out.
+    fn hold(&mut self, core: &mut Core, event: &Event<'_>, block: &Block<'_>, out: &mut Out) {
+        let run = Run::of(block);
+        if run == Run::Other && !core.own {
+            return;
+        }
+        if self.open.is_none() {
+            self.enter(run, core, event.origin.id, out);
+        }
+        match block {
+            Block::Text { text, .. } if self.parent.is_empty() => core.turn.say(*text, out),
+            Block::Call(call) if self.open == Some(Run::Calls) && !self.message.input_said => {
+                out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
+                core.pen.id(event.origin.id, out);
+                out.bytes(&self.middle);
+                out.json_in_string(call.input.as_str());
+                out.lit("\"}}}\n");
+            }
+            _ => {}
+        }
+        let writer = core.writer.0;
+        let message = &mut self.message;
+        out.swap(&mut message.content);
+        if message.held > 0 {
+            out.lit(",");
+        }
+        writer.block(out, block);
+        out.swap(&mut message.content);
+        message.held += 1;
+        out.carried();
+    }
+
+    fn hold_fields(&mut self, event: &Event<'_>, out: &mut Out) {
+        let message = &mut self.message;
+        for (place, buffer) in [(At::Line, &mut message.line_fields), (At::Part(MESSAGE), &mut message.message_fields)] {
+            buffer.clear();
+            out.swap(buffer);
+            event.fields.iter().filter(|field| field.at == place).for_each(|field| member(field, out));
+            out.swap(buffer);
+        }
+    }
+
+    /// A block of this kind follows: in the message that is held, or in a new one.
+    fn enter(&mut self, run: Run, core: &mut Core, line: Option<Str<'_>>, out: &mut Out) {
+        if self.message.run == Some(run) {
+            return;
+        }
+        self.flush_last(false, core, out);
+        if self.message.run.is_some() {
+            self.message.id.clear();
+            self.message.index = 0;
+        }
+        self.message.run = Some(run);
+        if run == Run::Text && self.parent.is_empty() {
+            core.turn.hush();
+        }
+        self.name_message(core, line, out);
+    }
+
+    /// Gives the message its id, if it has none: the round's for the first one, else that of the source's line.
+    fn name_message(&mut self, core: &mut Core, line: Option<Str<'_>>, out: &mut Out) {
+        if !self.message.id.is_empty() {
+            return;
+        }
+        if !self.round.id.is_empty() {
+            std::mem::swap(&mut self.message.id, &mut self.round.id);
+            return;
+        }
+        if let Some(line) = line.filter(|line| line.as_escaped() != self.last_line) {
+            self.last_line.clear();
+            self.last_line.push_str(line.as_escaped());
+            self.message.id.push_str(line.as_escaped());
+            return out.used(line.as_escaped());
+        }
+        out.invented("/message/id", "each message has an id of its own");
+        let made = core.pen.made_up();
+        self.message.id.extend(made.iter().map(|&byte| char::from(byte)));
+    }
+
+    /// Writes what is held, unless its pieces are still coming. Something else follows, so that it may be the round's last.
+    pub(super) fn flush(&mut self, core: &mut Core, out: &mut Out) {
+        if self.open.is_none() {
+            self.flush_last(true, core, out);
+        }
+    }
+
+    fn flush_last(&mut self, last: bool, core: &mut Core, out: &mut Out) {
+        if self.message.held == 0 {
+            return;
+        }
+        let parent = (!self.parent.is_empty()).then(|| Str::trusted(&self.parent));
+        let message = &mut self.message;
+        let id = Str::trusted(&message.id);
+        core.pen.open("assistant", out);
+        out.lit(",\"uuid\":\"");
+        out.lit(&message.id);
+        out.lit("\"");
+        core.pen.place(parent, out);
+        out.lit(",\"message\":{\"id\":");
+        out.str(id);
+        out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"");
+        out.lit(core.facts.model_of(&self.round.model, out));
+        out.lit("\",\"content\":[");
+        out.bytes(&message.content);
+        out.lit(if message.run == Some(Run::Calls) {
+            "],\"stop_reason\":\"tool_use\",\"usage\":"
+        } else {
+            "],\"stop_reason\":null,\"usage\":"
+        });
+        match self.round.usage.filter(|_| last && !self.round.usage_told) {
+            Some(usage) => {
+                self.round.usage_told = true;
+                core.writer.0.usage(out, Some(&inclusive(usage)));
+            }
+            None => {
+                out.lit("{\"input_tokens\":0,\"output_tokens\":0}");
+                out.invented(
+                    "/message/usage",
+                    "zeros stand for what is not known, or is said with the reply's last message",
+                );
+            }
+        }
+        out.bytes(&message.message_fields);
+        out.lit("}");
+        out.bytes(&message.line_fields);
+        core.pen.close(out);
+        message.reset();
+    }
+
+    /// The session is over: a round that is open is closed.
+    pub(super) fn stop(&mut self, core: &mut Core, out: &mut Out) {
+        self.open = None;
+        self.flush(core, out);
+    }
+
+    fn model(&mut self, model: Option<Str<'_>>, out: &Out) {
+        if let Some(model) = model {
+            out.used(model.as_escaped());
+            if self.round.model != model.as_escaped() {
+                model.as_escaped().clone_into(&mut self.round.model);
+            }
+        }
+    }
+
+    fn usage(&mut self, usage: Option<&Usage<'_>>, out: &Out) {
+        let Some(usage) = usage else { return };
+        usage.sources().for_each(|source| out.used(source));
+        let new = usage.detached();
+        self.round.usage = Some(match self.round.usage {
+            None => new,
+            Some(old) => Usage {
+                input: new.input.or(old.input),
+                output: new.output.or(old.output),
+                cache_read: new.cache_read.or(old.cache_read),
+                cache_write: new.cache_write.or(old.cache_write),
+                total: new.total.or(old.total),
+                ..new
+            },
+        });
+    }
+}
+
+/// The numbers as this dialect counts: what the cache gave and took is input, and there is a total.
+pub(super) fn inclusive(usage: Usage<'static>) -> Usage<'static> {
+    let input = usage.prompt_tokens().map(Count::derived);
+    let total = usage
+        .total
+        .or_else(|| Some(Count::derived(input?.value.saturating_add(usage.output?.value))));
+    Usage {
+        input,
+        total,
+        inclusive: true,
+        ..usage
+    }
+}
