@@ -123,7 +123,9 @@ fn escape(bytes: &[u8], at: usize) -> (Piece<'static>, usize) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
         Some(b'u') => {
-            let Some(unit) = hex(bytes, at + 2) else { return (Piece::Char('u'), at + 2) };
+            let Some(unit) = hex(bytes, at + 2) else {
+                return (Piece::Char('u'), at + 2);
+            };
             if let Some(c) = char::from_u32(u32::from(unit)) {
                 return (Piece::Char(c), at + 6);
             }
@@ -141,7 +143,10 @@ fn escape(bytes: &[u8], at: usize) -> (Piece<'static>, usize) {
 
 fn hex(bytes: &[u8], at: usize) -> Option<u16> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    bytes.get(at..at + 4)?.iter().try_fold(0, |unit, byte| Some(unit << 4 | digit(byte)? as u16))
+    bytes
+        .get(at..at + 4)?
+        .iter()
+        .try_fold(0, |unit, byte| Some(unit << 4 | digit(byte)? as u16))
 }
 
 /// Copies runs that are spelled right, and re-spells what is between them.
@@ -155,7 +160,12 @@ struct Speller<'b, P> {
 
 impl<'b, P: Put> Speller<'b, P> {
     fn new(text: &'b str, to: &'b mut P) -> Self {
-        Self { bytes: text.as_bytes(), from: 0, plain: true, to }
+        Self {
+            bytes: text.as_bytes(),
+            from: 0,
+            plain: true,
+            to,
+        }
     }
 
     /// Copies the run up to `to`; the next one begins at `next`.
@@ -302,10 +312,16 @@ mod tests {
             ("[1,  2 ]", "[1, 2]"),
             ("{\"a\" :1,\t\"b\":\n[ true,false , null]}", "{\"a\": 1, \"b\": [true, false, null]}"),
             ("{\"a\":1,\"a\":2}", "{\"a\": 1, \"a\": 2}"),
-            ("[1.10,1e5,-0,-0.0,1E-7,123456789012345678901234567890]", "[1.1, 100000.0, 0, -0.0, 1e-07, 123456789012345678901234567890]"),
+            (
+                "[1.10,1e5,-0,-0.0,1E-7,123456789012345678901234567890]",
+                "[1.1, 100000.0, 0, -0.0, 1e-07, 123456789012345678901234567890]",
+            ),
             ("[1e400,-1e400]", "[1e400, -1e400]"),
             ("\"a,b:c\"", "\"a,b:c\""),
-            ("\"\\/\\u00e9\\u2028\\u007f\\u001B\\u000a\\u0008\\u005c\\u0022\"", "\"/é\u{2028}\u{7f}\\u001b\\n\\b\\\\\\\"\""),
+            (
+                "\"\\/\\u00e9\\u2028\\u007f\\u001B\\u000a\\u0008\\u005c\\u0022\"",
+                "\"/é\u{2028}\u{7f}\\u001b\\n\\b\\\\\\\"\"",
+            ),
             ("\"\\ud83d\\ude00\\ud83d\\ud83d\\ude00\\ude00x\"", "\"😀\\ud83d😀\\ude00x\""),
             ("\"\\\\u00e9\\\\/\\\"\"", "\"\\\\u00e9\\\\/\\\"\""),
             ("\"\\ud83d", "\"\\ud83d"),

@@ -1,36 +1,28 @@
-//! Placeholder.
+//! Tricode `--stdio`: JSON lines as Python's `json.dumps(…, ensure_ascii=False)` spells them, with plain text between them.
+//!
+//! A run is a turn: `system`, then for each model call a `round` and its calls, each with its result right behind it, then
+//! `final`, or a plain error line, or nothing. Calls and results have no ids, and nothing is said of text beside calls, of
+//! thinking or of usage. docs/tricode.md holds what real programs write.
 
 pub(crate) mod recognise;
 
-use crate::codec::{Cx, Decode, Encode, Style, Want};
-use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out};
+mod decode;
+mod encode;
+mod failure;
+mod fields;
+mod formatted_call;
+mod formatted_result;
+mod input;
+mod lines;
+mod own;
+mod plan;
+mod repr;
 
-/// Reads it.
-#[derive(Debug, Default)]
-pub struct Decoder {}
+pub use decode::Decoder;
+pub use encode::Encoder;
 
-/// Writes it.
-#[derive(Debug)]
-pub struct Encoder {}
+/// How the result of a call that was not allowed begins.
+const DENIED: &str = "Denied:";
 
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(_style: Style) -> Self {
-        Self {}
-    }
-}
-
-impl Decode for Decoder {
-    fn line<'a>(&mut self, text: &'a str, _cx: &Cx<'a>, _sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        Ok(text.len())
-    }
-}
-
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
-    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
-}
+#[cfg(test)]
+mod tests;

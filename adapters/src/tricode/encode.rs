@@ -1,0 +1,312 @@
+//! Events to Tricode's lines.
+
+use super::formatted_result::Shown;
+use super::own::{Own, join};
+use super::plan::{List, Plan};
+use super::{DENIED, failure, input, lines};
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{
+    Block, Event, Fatal, Fate, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, ResultStatus, RoundEnd, Session, ToolCall, ToolResult, Topic,
+};
+use crate::ids;
+use crate::json::{Out, Str};
+
+/// Writes it.
+///
+/// Calls are held until their result is known, so that each call stands right before its result, in the order in which
+/// results come. Text is held until it is known to be the last of its turn: only that has a place, in `final`.
+#[derive(Debug)]
+pub struct Encoder {
+    style: Style,
+    /// For events that were read from Tricode's own lines.
+    own: Own,
+    /// The session's id as the source has it.
+    session: String,
+    /// Turns that are over.
+    turns: u64,
+    turn: Turn,
+    held: Vec<Held>,
+    /// A call that was written, kept for its memory.
+    spare: Option<Held>,
+    plan: Plan,
+    scratch: String,
+    denied: String,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    /// Its `system` line was written.
+    begun: bool,
+    rounds: u64,
+    /// It was told that the turn failed.
+    failed: bool,
+    /// The text since the last call or result, as the body of a JSON string.
+    text: String,
+    /// How much of the text came before this round.
+    before_round: usize,
+}
+
+/// A call without a result.
+#[derive(Debug, Default)]
+struct Held {
+    id: String,
+    name: String,
+    line: Vec<u8>,
+    /// It writes a list of things to do, which becomes calls of `plan`.
+    list: Option<List>,
+}
+
+/// What the program says when the model said nothing.
+const NOTHING: Str<'static> = Str::trusted("No response generated");
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            own: Own::default(),
+            session: String::new(),
+            turns: 0,
+            turn: Turn::default(),
+            held: Vec::new(),
+            spare: None,
+            plan: Plan::default(),
+            scratch: String::new(),
+            denied: String::new(),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if self.style.source == Dialect::Tricode {
+            return self.own.event(event, out);
+        }
+        let origin = event.origin;
+        match event.kind {
+            Kind::Session(session) => self.session(origin, session, out),
+            Kind::RoundStart(start) => {
+                self.begin(origin, false, out);
+                self.turn.rounds += 1;
+                self.turn.before_round = self.turn.text.len();
+                if start.number.is_none() {
+                    out.invented("/number", "rounds are counted");
+                }
+                lines::round(Some(self.turn.rounds), &[], out);
+            }
+            Kind::Reply(reply) => self.reply(origin, reply, out),
+            Kind::RoundEnd(end) => self.round_end(&end),
+            Kind::ToolResult(result) => self.result(origin, result, out),
+            Kind::Notice(notice) if notice.topic == Topic::Reminder => {
+                self.begin(origin, false, out);
+                let message = notice.message.unwrap_or_default();
+                out.used(message.as_escaped());
+                lines::reminder(message, &[], out);
+            }
+            Kind::Outcome(outcome) => self.outcome(origin, outcome, out),
+            Kind::Fatal(fatal) => self.fatal(fatal, out),
+            Kind::Prompt(prompt) => input::prompt(prompt, out),
+            _ => {}
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        input::input(input, out);
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.release(out);
+    }
+}
+
+impl Encoder {
+    fn session(&mut self, origin: Origin<'_>, session: &Session<'_>, out: &mut Out) {
+        if let Some(id) = origin.session {
+            id.as_escaped().clone_into(&mut self.session);
+        }
+        if session.opens_turn {
+            self.begin(origin, session.resumed, out);
+        }
+    }
+
+    /// Writes the `system` line of the turn, if that has not been done. Later turns are runs that resume the session.
+    fn begin(&mut self, origin: Origin<'_>, resumed: bool, out: &mut Out) {
+        if std::mem::replace(&mut self.turn.begun, true) {
+            return;
+        }
+        let id = origin.session.map_or(self.session.as_str(), Str::as_escaped);
+        let short = ids::short(id);
+        match origin.session {
+            _ if id.is_empty() => out.invented("/message", "the source says no session id"),
+            Some(id) if id.as_escaped() != short => out.renamed(id.as_escaped(), "a session id in tricode has eight digits"),
+            _ => {}
+        }
+        let resumed = resumed || self.turns > 0;
+        lines::system(if resumed { lines::RESUMED } else { lines::NEW }, Str::trusted(&short), &[], out);
+        if let Some(id) = origin.session.filter(|_| self.session.is_empty()) {
+            id.as_escaped().clone_into(&mut self.session);
+        }
+    }
+
+    fn reply(&mut self, origin: Origin<'_>, reply: &Reply<'_>, out: &mut Out) {
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } => {
+                    self.begin(origin, false, out);
+                    self.turn.text.push_str(text.as_escaped());
+                    out.used(text.as_escaped());
+                }
+                Block::Call(call) => {
+                    self.begin(origin, false, out);
+                    self.call(call, out);
+                }
+                // Thinking and media have no place.
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
+        self.drop_text(out);
+        let mut held = self.spare.take().unwrap_or_default();
+        call.id.as_escaped().clone_into(&mut held.id);
+        call.name.as_escaped().clone_into(&mut held.name);
+        held.line.clear();
+        held.list = if self.style.native_tools { List::read(call) } else { None };
+        if held.list.is_some() {
+            out.renamed(call.name.as_escaped(), "a list of things to do becomes calls of plan");
+            out.renamed(call.input.as_str(), "a list of things to do becomes calls of plan");
+        } else {
+            let plain = lines::tool_call(call.name, call.input, &mut held.line);
+            out.used(call.name.as_escaped());
+            out.used(call.input.as_str());
+            out.invented("/formatted", "worked out from the name and the arguments");
+            if !plain {
+                out.note(Fate::Renamed, "", "a number beyond Python's floats keeps its digits");
+            }
+        }
+        out.carried();
+        self.held.push(held);
+    }
+
+    fn result(&mut self, origin: Origin<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        self.begin(origin, false, out);
+        self.drop_text(out);
+        let success = result.status == ResultStatus::Success;
+        let mut text = join(result, &mut self.scratch, out);
+        if self.style.native_tools && result.status == ResultStatus::Denied && !text.as_escaped().starts_with(DENIED) {
+            self.denied.clear();
+            self.denied.push_str("Denied: ");
+            self.denied.push_str(text.as_escaped());
+            text = Str::trusted(&self.denied);
+            out.invented("/result", "results of calls that were refused begin with Denied");
+        }
+        let held = self
+            .held
+            .iter()
+            .position(|held| held.id == result.call.as_escaped())
+            .map(|at| self.held.remove(at));
+        match held {
+            Some(Held { list: Some(list), .. }) if success => {
+                out.note(Fate::Renamed, "", "the result of a list of things to do becomes the plan in colours");
+                return self.plan.follow(list, out);
+            }
+            Some(Held { list: Some(list), .. }) => return self.plan.fail(list, text, out),
+            _ => {}
+        }
+        let name = match (result.of, result.name, &held) {
+            (Some(call), ..) => call.name,
+            (None, Some(name), _) => name,
+            (None, None, Some(held)) => Str::trusted(&held.name),
+            (None, None, None) => Str::trusted("unknown"),
+        };
+        if let Some(held) = &held {
+            out.bytes(&held.line);
+        }
+        if let Some(name) = result.name {
+            out.used(name.as_escaped());
+        }
+        out.invented("/formatted", "worked out from the name, the arguments and the result");
+        lines::tool_result(
+            Shown {
+                name,
+                arguments: result.of.map(|call| call.input),
+                success,
+                result: text,
+            },
+            out,
+        );
+        self.spare = held.or(self.spare.take());
+    }
+
+    /// A reply that was given up may come again under another id; its text must not stand twice.
+    fn round_end(&mut self, end: &RoundEnd<'_>) {
+        if end.abandoned_from == Some(0) {
+            self.turn.text.truncate(self.turn.before_round);
+        }
+    }
+
+    fn outcome(&mut self, origin: Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        // A program that cannot even begin says only why.
+        let still_born = outcome.is_error && !self.turn.begun && self.turns == 0 && outcome.kind == OutcomeKind::Failed(Place::Backend);
+        if !still_born && !self.turn.failed {
+            self.begin(origin, false, out);
+        }
+        self.release(out);
+        if !outcome.is_error {
+            let said = outcome.text.filter(|text| !text.is_empty());
+            if let Some(text) = said {
+                out.used(text.as_escaped());
+            }
+            let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
+            let text = said.or(held).unwrap_or_else(|| {
+                out.invented("/content", "there is no answer");
+                NOTHING
+            });
+            lines::last(Some(text), &[], out);
+        } else if self.turn.failed {
+            out.merged("the error was told already");
+        } else {
+            let error = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
+            let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
+            failure::write(outcome.kind, error.or(held), out);
+        }
+        self.turns += 1;
+        let mut text = std::mem::take(&mut self.turn.text);
+        text.clear();
+        self.turn = Turn { text, ..Turn::default() };
+    }
+
+    /// The program ends with an error; an outcome may follow, and then says nothing new.
+    fn fatal(&mut self, fatal: &Fatal<'_>, out: &mut Out) {
+        self.release(out);
+        failure::write(OutcomeKind::Failed(Place::Model), Some(fatal.message), out);
+        self.turn.failed = true;
+    }
+
+    fn drop_text(&mut self, out: &Out) {
+        if !self.turn.text.is_empty() {
+            out.note(
+                Fate::Dropped,
+                "",
+                "no place in tricode for the text before this: only the last answer has one",
+            );
+            self.turn.text.clear();
+            self.turn.before_round = 0;
+        }
+    }
+
+    /// Writes the calls that got no result.
+    fn release(&mut self, out: &mut Out) {
+        for held in self.held.drain(..) {
+            match held.list {
+                Some(list) => self.plan.begin(list, out),
+                None => out.bytes(&held.line),
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The plain lines with which a run ends badly.
+//!
+//! The program prints one of them instead of `final`: `OpenAI API error: …` when the model failed (whatever the provider),
+//! `Error: …` when it could not even begin (no key, no such session), `❌ Agent terminated: …` when the user stopped it.
+
+use crate::codec::Cx;
+use crate::event::{Limit, OutcomeKind, Place};
+use crate::json::{Out, Str};
+
+/// What a bare `Error:` means. Printed texts may hold such a line too.
+pub(super) const GENERAL: OutcomeKind = OutcomeKind::Failed(Place::Backend);
+
+const BEGINNINGS: [(&str, OutcomeKind); 3] = [
+    ("OpenAI API error:", OutcomeKind::Failed(Place::Model)),
+    ("❌ Agent terminated", OutcomeKind::Cancelled),
+    ("Error:", GENERAL),
+];
+
+/// What a plain line says about the end of the run, if it is such a line.
+pub(super) fn read(line: &str) -> Option<OutcomeKind> {
+    BEGINNINGS
+        .iter()
+        .find(|(beginning, _)| line.starts_with(beginning))
+        .map(|&(_, kind)| kind)
+}
+
+/// The line as the body of a JSON string.
+pub(super) fn text<'a>(line: &'a str, cx: &Cx<'a>) -> Str<'a> {
+    match line.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        true => cx.text(line),
+        false => Str::trusted(line),
+    }
+}
+
+/// Writes the line. Newlines become blanks: it has to stay one line.
+pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) {
+    let said = error.map_or(std::borrow::Cow::Borrowed(""), Str::unescape);
+    let said = match said.trim() {
+        "" => {
+            out.invented("", "the source does not say what went wrong");
+            words(kind)
+        }
+        said => said,
+    };
+    if read(said).is_none() {
+        out.lit(match kind {
+            OutcomeKind::Cancelled => "❌ Agent terminated: ",
+            GENERAL => "Error: ",
+            _ => "OpenAI API error: ",
+        });
+    }
+    let mut from = 0;
+    for (at, newline) in said.match_indices(['\n', '\r']) {
+        out.lit(&said[from..at]);
+        out.lit(" ");
+        from = at + newline.len();
+    }
+    out.lit(&said[from..]);
+    out.lit("\n");
+    if let Some(error) = error {
+        out.used(error.as_escaped());
+    }
+}
+
+const fn words(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Success => "no answer",
+        OutcomeKind::Refused => "the model refused",
+        OutcomeKind::Cancelled => "the user stopped the run",
+        OutcomeKind::Limit(Limit::Turns) => "the limit of rounds was reached",
+        OutcomeKind::Limit(Limit::Budget) => "the budget was used up",
+        OutcomeKind::Limit(Limit::Tokens) => "the limit of tokens was reached",
+        OutcomeKind::Limit(Limit::Retries) => "the limit of attempts was reached",
+        OutcomeKind::Limit(Limit::Time) => "the time was up",
+        OutcomeKind::Failed(Place::Model) => "the model failed",
+        OutcomeKind::Failed(Place::Tool) => "a tool failed",
+        OutcomeKind::Failed(Place::Protocol) => "the log ends before the run does",
+        OutcomeKind::Failed(Place::Backend) => "the program failed",
+    }
+}
