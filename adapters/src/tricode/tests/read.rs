@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use crate::codec::{Cx, Decode, Dialect, Encode, Mode, Style};
 use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out, Raw, Str};
+use crate::json::{Error, Out, Raw};
 use crate::tricode::formatted_result::Shown;
 use crate::tricode::{Decoder, Encoder, formatted_call, formatted_result};
 
