@@ -1,87 +1,110 @@
 //! What the model sees of a typed result.
 
 use crate::codec::Cx;
-use crate::event::Content;
-use crate::json::{Raw, Shape, Str};
+use crate::event::{Content, ResultStatus};
+use crate::json::{Cursor, Raw, Shape, Str};
 
-/// The text of `result`, the value of `result` in a `tool_call` object of the kind `tool`.
-pub(super) fn content_of<'a>(tool: &str, result: Raw<'a>, cx: &Cx<'a>) -> Content<'a> {
-    if let Some(text) = result.string() {
-        return Content::Text(text);
-    }
+/// How a call went and what the model sees of it: `result` is the value of `result` in a `tool_call` object of the kind `tool`.
+/// With `success` in it the call succeeded, whatever stands beside it; with `rejected` it was refused; all else failed.
+pub(super) fn content_of<'a>(tool: &str, result: Raw<'a>, cx: &Cx<'a>) -> (ResultStatus, Content<'a>) {
     let mut text = Text::default();
-    match result.get("success") {
-        Some(success) => said(tool, success, &mut text),
-        None => {
-            let first = result.members().find(|(_, value)| value.shape() == Some(Shape::Object));
-            if let Some((word, body)) = first {
-                failed(word, body, &mut text);
+    let status = match body_of(result) {
+        Some((word, body)) if word.is("success") => {
+            said(tool, body, &mut text);
+            ResultStatus::Success
+        }
+        Some((word, body)) => {
+            failed(word, body, &mut text);
+            if result.get("rejected").is_some() {
+                ResultStatus::Denied
             } else {
-                text.json(result);
+                ResultStatus::Error
             }
         }
+        None => {
+            match result.string() {
+                Some(whole) => text.push(whole),
+                None => text.json(result),
+            }
+            ResultStatus::Error
+        }
+    };
+    (status, Content::Text(text.into_str(cx)))
+}
+
+/// The member that says how it went. The value begins where it should and goes on to the end of `result`, which is all that
+/// looking for members takes and spares a walk over it.
+fn body_of(result: Raw<'_>) -> Option<(Str<'_>, Raw<'_>)> {
+    let mut at = Cursor::new(result.as_str());
+    let mut object = at.object().ok()?;
+    let mut first = None;
+    while let Some(word) = object.key(&mut at).ok()? {
+        let says_why = matches!(at.shape().ok()?, Shape::Object | Shape::String);
+        let body = (word, Raw::trusted(at.rest()));
+        if word.is("success") {
+            return Some(body);
+        }
+        first = first.or(says_why.then_some(body));
+        at.skip().ok()?;
     }
-    Content::Text(text.into_str(cx))
+    first
 }
 
 fn said<'a>(tool: &str, success: Raw<'a>, text: &mut Text<'a>) {
-    let member = |key: &str| success.get(key);
-    let string = |key: &str| member(key).and_then(Raw::string);
     match tool {
         "shellToolCall" => return output(success, text),
         "grepToolCall" => {
-            for (root, found) in member("workspaceResults").into_iter().flat_map(Raw::members) {
+            for (root, found) in success.get("workspaceResults").into_iter().flat_map(Raw::members) {
                 matches(root, found, text);
             }
             return;
         }
-        "globToolCall" => return text.lines(member("files").into_iter().flat_map(Raw::elements).filter_map(Raw::string)),
+        "globToolCall" => return text.lines(elements(success, "files").filter_map(Raw::string)),
         "lsToolCall" => {
-            if let Some(root) = member("directoryTreeRoot") {
+            if let Some(root) = success.get("directoryTreeRoot") {
                 return tree(root, text);
             }
         }
         "mcpToolCall" => {
-            let parts = member("content").into_iter().flat_map(Raw::elements);
-            let texts = parts
-                .filter_map(|part| part.get("text"))
-                .filter_map(|inner| inner.get("text").unwrap_or(inner).string());
-            return text.lines(texts);
+            let texts = elements(success, "content").filter_map(|part| part.get("text"));
+            return text.lines(texts.filter_map(|inner| inner.get("text").unwrap_or(inner).string()));
         }
         "webSearchToolCall" => {
-            for reference in member("references").into_iter().flat_map(Raw::elements) {
+            for reference in elements(success, "references") {
                 text.gap("\\n\\n");
-                let parts = ["title", "url", "chunk"]
-                    .into_iter()
-                    .filter_map(|key| reference.get(key).and_then(Raw::string));
-                text.lines(parts.filter(|part| !part.is_empty()));
+                let parts = strings(reference, ["title", "url", "chunk"]);
+                text.lines(parts.into_iter().flatten().filter(|part| !part.is_empty()));
             }
             return;
         }
         "taskToolCall" => {
-            let steps = member("conversationSteps").into_iter().flat_map(Raw::elements);
+            let steps = elements(success, "conversationSteps");
             return text.lines(steps.filter_map(|step| step.get("assistantMessage")?.get("text")?.string()));
         }
         _ => {}
     }
     // Read, edit, fetch, … each say it in one of these; `resultForModel` is `message` in 2025.
-    match ["content", "message", "resultForModel", "markdown", "results", "output"]
-        .into_iter()
-        .find_map(string)
-    {
-        Some(whole) => text.push(whole),
-        None if success.as_str() == "{}" => {}
-        None => text.json(success),
+    let whole = strings(success, ["content", "message", "resultForModel", "markdown", "results", "output"]);
+    if let Some(whole) = whole.into_iter().flatten().next() {
+        return text.push(whole);
+    }
+    let whole = Cursor::new(success.as_str()).skip().unwrap_or(Raw::NULL);
+    match whole.shape() {
+        Some(Shape::String) => text.push(whole.string().unwrap_or_default()),
+        Some(Shape::Object) if whole.members().next().is_none() => {}
+        _ => text.json(whole),
     }
 }
 
 fn failed<'a>(word: Str<'a>, body: Raw<'a>, text: &mut Text<'a>) {
-    let string = |key: &str| body.get(key).and_then(Raw::string).filter(|s| !s.is_empty());
     if let Some(code) = body.get("exitCode").filter(|code| code.shape() == Some(Shape::Number)) {
         text.push(Str::trusted("Exit code "));
         text.push(Str::trusted(code.as_str()));
         text.gap("\\n");
         return output(body, text);
+    }
+    if let Some(reason) = body.string() {
+        return text.push(reason);
     }
     let reason = [
         "reason",
@@ -91,55 +114,75 @@ fn failed<'a>(word: Str<'a>, body: Raw<'a>, text: &mut Text<'a>) {
         "modelVisibleErrorMessage",
         "clientVisibleErrorMessage",
     ];
-    if let Some(reason) = reason.into_iter().find_map(string) {
+    let mut said = strings(body, reason).into_iter().flatten().filter(|reason| !reason.is_empty());
+    if let Some(reason) = said.next() {
         return text.push(reason);
     }
     text.push(word);
-    if let Some(what) = ["path", "command", "url"].into_iter().find_map(string) {
+    let mut what = strings(body, ["path", "command", "url"])
+        .into_iter()
+        .flatten()
+        .filter(|what| !what.is_empty());
+    if let Some(what) = what.next() {
         text.push(Str::trusted(": "));
         text.push(what);
     }
-    if ["interleavedOutput", "stdout", "stderr"].into_iter().any(|key| string(key).is_some()) {
+    let mut written = Text::default();
+    output(body, &mut written);
+    if !written.is_empty() {
         text.gap("\\n");
-        output(body, text);
+        text.append(written);
     }
 }
 
 /// What a command wrote: as it came, or what is known of it.
 fn output<'a>(body: Raw<'a>, text: &mut Text<'a>) {
-    let string = |key: &str| body.get(key).and_then(Raw::string).filter(|s| !s.is_empty());
-    match string("interleavedOutput") {
+    let [whole, stdout, stderr] = strings(body, ["interleavedOutput", "stdout", "stderr"]);
+    match whole.filter(|whole| !whole.is_empty()) {
         Some(whole) => text.push(whole),
         None => {
-            for stream in ["stdout", "stderr"].into_iter().filter_map(string) {
-                text.push(stream);
-            }
+            text.push(stdout.unwrap_or_default());
+            text.push(stderr.unwrap_or_default());
         }
     }
 }
 
 /// The matches of one folder, as grep prints them, or its files.
 fn matches<'a>(root: Str<'a>, found: Raw<'a>, text: &mut Text<'a>) {
-    if let Some(files) = found.get("files").and_then(|files| files.get("files")) {
-        return text.lines(files.elements().filter_map(Raw::string));
-    }
-    let Some(content) = found.get("content") else {
-        text.gap("\\n");
-        text.push(root);
-        text.push(Str::trusted(": "));
-        return text.json(found);
-    };
-    for file in content.get("matches").into_iter().flat_map(Raw::elements) {
-        let name = file.get("file").and_then(Raw::string).unwrap_or_default();
-        for hit in file.get("matches").into_iter().flat_map(Raw::elements) {
-            text.gap("\\n");
-            text.push(name);
-            let number = hit.get("lineNumber").filter(|n| n.shape() == Some(Shape::Number));
-            text.push(Str::trusted(":"));
-            text.push(Str::trusted(number.map_or("", Raw::as_str)));
-            text.push(Str::trusted(":"));
-            text.push(hit.get("content").and_then(Raw::string).unwrap_or_default());
+    for (kind, found) in found.members() {
+        match kind.as_escaped() {
+            "files" => {
+                text.gap("\\n");
+                text.lines(elements(found, "files").filter_map(Raw::string));
+            }
+            "content" => elements(found, "matches").for_each(|file| file_matches(file, text)),
+            _ => {
+                text.gap("\\n");
+                text.push(root);
+                text.push(Str::trusted(": "));
+                text.json(found);
+            }
         }
+    }
+}
+
+fn file_matches<'a>(file: Raw<'a>, text: &mut Text<'a>) {
+    let [name] = strings(file, ["file"]);
+    for hit in elements(file, "matches") {
+        let (mut number, mut line) = ("", Str::EMPTY);
+        for (key, value) in hit.members() {
+            match key.as_escaped() {
+                "lineNumber" if value.shape() == Some(Shape::Number) => number = value.as_str(),
+                "content" => line = value.string().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        text.gap("\\n");
+        text.push(name.unwrap_or_default());
+        for part in [":", number, ":"] {
+            text.push(Str::trusted(part));
+        }
+        text.push(line);
     }
 }
 
@@ -153,7 +196,7 @@ fn tree<'a>(root: Raw<'a>, text: &mut Text<'a>) {
         text.gap("\\n");
         text.push(path);
         text.push(Str::trusted("/"));
-        for file in folder.get("childrenFiles").into_iter().flat_map(Raw::elements) {
+        for file in elements(folder, "childrenFiles") {
             text.gap("\\n");
             text.push(path);
             text.push(Str::trusted("/"));
@@ -161,16 +204,33 @@ fn tree<'a>(root: Raw<'a>, text: &mut Text<'a>) {
         }
         if level < LEVELS {
             let before = open.len();
-            open.extend(
-                folder
-                    .get("childrenDirs")
-                    .into_iter()
-                    .flat_map(Raw::elements)
-                    .map(|child| (child, level + 1)),
-            );
+            open.extend(elements(folder, "childrenDirs").map(|child| (child, level + 1)));
             open[before..].reverse();
         }
     }
+}
+
+/// The strings of some members, found in one walk. Values are looked at only where they are wanted.
+fn strings<'a, const N: usize>(object: Raw<'a>, keys: [&str; N]) -> [Option<Str<'a>>; N] {
+    let mut found = [None; N];
+    let mut at = Cursor::new(object.as_str());
+    let Ok(mut members) = at.object() else { return found };
+    while let Ok(Some(key)) = members.key(&mut at) {
+        let is_string = at.shape() == Ok(Shape::String);
+        let wanted = keys.iter().position(|wanted| key.is(wanted)).filter(|_| is_string);
+        let read = match wanted {
+            Some(n) => at.string().map(|string| found[n] = Some(string)),
+            None => at.skip().map(|_| ()),
+        };
+        if read.is_err() || found.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    found
+}
+
+fn elements<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>> {
+    object.get(key).into_iter().flat_map(Raw::elements)
 }
 
 /// A text that is put together from parts of the line; one that is a single part stays that part.
@@ -182,7 +242,7 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     fn push(&mut self, part: Str<'a>) {
-        if self.one.is_empty() && self.many.is_empty() {
+        if self.is_empty() {
             self.one = part;
             return;
         }
@@ -192,9 +252,21 @@ impl<'a> Text<'a> {
 
     /// Puts an (escaped) text between what is there and what follows.
     fn gap(&mut self, between: &'static str) {
-        if !(self.one.is_empty() && self.many.is_empty()) {
+        if !self.is_empty() {
             self.spill();
             self.many.push_str(between);
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.one.is_empty() && self.many.is_empty()
+    }
+
+    fn append(&mut self, other: Text<'a>) {
+        self.push(other.one);
+        if !other.many.is_empty() {
+            self.spill();
+            self.many.push_str(&other.many);
         }
     }
 
@@ -234,6 +306,7 @@ mod tests {
         let arena = bumpalo::Bump::new();
         let cx = Cx { arena: &arena, trace: None };
         content_of(tool, Raw::trusted(result), &cx)
+            .1
             .texts()
             .map(|s| s.unescape().into_owned())
             .collect()
@@ -246,6 +319,9 @@ mod tests {
             ("readToolCall", r#"{"error":{"errorMessage":"no such file"}}"#, "no such file"),
             ("readToolCall", r#"{"success":{"content":7}}"#, r#"{"content":7}"#),
             ("readToolCall", r#""done""#, "done"),
+            ("readToolCall", r#"{"x":false,"error":"gone"}"#, "gone"),
+            ("readToolCall", r#"{"success":"ok"}"#, "ok"),
+            ("readToolCall", r#"{"success":true}"#, "true"),
             ("readToolCall", "{}", "{}"),
             (
                 "editToolCall",

@@ -69,7 +69,7 @@ impl Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let mut members = Members::read(&mut at, cx)?;
+        let (mut members, tool) = Members::line(&mut at, cx)?;
         let used = at.position();
         let line = Line {
             text: &text[..used],
@@ -85,8 +85,8 @@ impl Decoder {
             ("thinking", "delta") => self.thinking(&line, members, sink)?,
             ("thinking", "completed") => self.thought(&line, members, sink)?,
             ("assistant", _) => self.assistant(&line, members, sink)?,
-            ("tool_call", "started") => self.call_started(&line, members, sink)?,
-            ("tool_call", "completed") => self.call_completed(&line, members, sink)?,
+            ("tool_call", "started") => self.call_started(&line, (members, tool), sink)?,
+            ("tool_call", "completed") => self.call_completed(&line, (members, tool), sink)?,
             ("tool_call", "progress") => self.call_progress(&line, members, sink)?,
             ("system", "init") => self.session(&line, members, sink)?,
             ("user", _) => self.prompt(&line, members, sink)?,

@@ -22,9 +22,39 @@ struct Member<'a> {
     taken: bool,
 }
 
+/// The key of a tool that has no kind of its own.
+pub(super) const FUNCTION: &str = "function";
+
+/// Whether a name is the key of a kind. Beside it stand `toolCallId` and others, in no fixed order.
+pub(super) fn is_kind(name: &str) -> bool {
+    name.ends_with("ToolCall")
+}
+
+/// A `tool_call` object, which is by far the largest part of its line and is walked only once.
+#[derive(Debug)]
+pub(super) struct ToolCallMembers<'a> {
+    /// What stands beside the kind.
+    pub(super) outer: Members<'a>,
+    /// The kind, or [`FUNCTION`], and what is in it; absent when no member is of that name.
+    pub(super) kind: Option<(Str<'a>, Members<'a>)>,
+}
+
 impl<'a> Members<'a> {
-    /// Reads the object at the cursor; the values are checked for structure only.
-    pub(super) fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
+    /// Reads the line's object at the cursor; the values are checked for structure only, except arguments of tools.
+    pub(super) fn line(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<(Self, Option<ToolCallMembers<'a>>), Error> {
+        let mut tool = None;
+        let members = Self::each(at, cx, |name, at| {
+            if name == "tool_call" && at.shape()? == Shape::Object {
+                tool = Some(ToolCallMembers::read(at, cx)?);
+                return Ok(true);
+            }
+            Ok(false)
+        })?;
+        Ok((members, tool))
+    }
+
+    /// Reads the object at the cursor. `descend` may walk over a value by itself, and says whether it did.
+    fn each(at: &mut Cursor<'a>, cx: &Cx<'a>, mut descend: impl FnMut(&'a str, &mut Cursor<'a>) -> Result<bool, Error>) -> Result<Self, Error> {
         let mut object = at.object()?;
         let mut items = ArenaVec::with_capacity_in(8, cx.arena);
         while let Some(key) = object.key(at)? {
@@ -32,14 +62,25 @@ impl<'a> Members<'a> {
                 true => cx.arena.alloc_str(&key.unescape()),
                 false => key.as_escaped(),
             };
+            at.peek();
+            let rest = at.rest();
+            let begin = at.position();
+            let value = match descend(name, at)? {
+                true => Raw::trusted(&rest[..at.position() - begin]),
+                false => at.skip()?,
+            };
             items.push(Member {
                 key,
                 name,
-                value: at.skip()?,
+                value,
                 taken: false,
             });
         }
         Ok(Self { items })
+    }
+
+    fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
+        Self::each(at, cx, |_, _| Ok(false))
     }
 
     /// The members of `value`, which is a part of `line`.
@@ -93,13 +134,6 @@ impl<'a> Members<'a> {
         }))
     }
 
-    /// Takes out the first member whose name fits.
-    pub(super) fn take_first(&mut self, fits: impl Fn(&str) -> bool) -> Option<(Str<'a>, Raw<'a>)> {
-        let member = self.items.iter_mut().find(|member| !member.taken && fits(member.name))?;
-        member.taken = true;
-        Some((member.key, member.value))
-    }
-
     /// What was not taken, as fields of the object at `at`.
     pub(super) fn rest(&self, at: At<'a>, fields: &mut ArenaVec<'a, Field<'a>>) {
         let left = self.items.iter().filter(|member| !member.taken);
@@ -118,6 +152,34 @@ impl<'a> Members<'a> {
         }
         member.taken = true;
         Some(member.value)
+    }
+}
+
+impl<'a> ToolCallMembers<'a> {
+    fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
+        let mut kind = None;
+        let mut outer = Members::each(at, cx, |name, at| {
+            let is_first = kind.is_none() && (is_kind(name) || name == FUNCTION);
+            if !is_first || at.shape()? != Shape::Object {
+                kind = kind.take().or(is_first.then(|| (name, Members::none(cx))));
+                return Ok(false);
+            }
+            let inner = Members::each(at, cx, |name, at| {
+                let checked = matches!(name, "args" | "arguments");
+                if checked {
+                    at.raw()?;
+                }
+                Ok(checked)
+            })?;
+            kind = Some((name, inner));
+            Ok(true)
+        })?;
+        let kind = kind.and_then(|(name, inner)| {
+            let member = outer.items.iter_mut().find(|member| member.name == name)?;
+            member.taken = true;
+            Some((member.key, inner))
+        });
+        Ok(Self { outer, kind })
     }
 }
 

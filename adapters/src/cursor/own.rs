@@ -2,7 +2,7 @@
 
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, fields, member, name, raw_member, tool};
-use super::tools::is_kind;
+use super::members::is_kind;
 use crate::event::{At, Block, BlockHead, Content, Event, Field, Kind, Notice, Outcome, Piece, Reply, Session, Time, ToolCall, ToolResult};
 use crate::json::{Out, Raw, Str};
 
@@ -23,11 +23,7 @@ impl Encoder {
                 Piece::Thinking(text) => thought(event, Some(text), out),
                 _ => {}
             },
-            Kind::BlockStop(_) => {
-                if std::mem::take(&mut self.turn.thinking) {
-                    thought(event, None, out);
-                }
-            }
+            Kind::BlockStop(_) => self.block_end(event, out),
             Kind::Reply(reply) => self::reply(event, reply, out),
             Kind::ToolResult(result) => completed(event, result, out),
             Kind::ToolProgress(progress) => {
@@ -54,6 +50,15 @@ impl Encoder {
                 out.lit("\n");
             }
             _ => {}
+        }
+    }
+}
+
+impl Encoder {
+    /// Only a thought's end has a line.
+    fn block_end(&mut self, event: &Event<'_>, out: &mut Out) {
+        if std::mem::take(&mut self.turn.thinking) {
+            thought(event, None, out);
         }
     }
 }

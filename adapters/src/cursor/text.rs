@@ -9,10 +9,10 @@ use crate::json::{Out, Str};
 impl Encoder {
     /// How a turn that succeeded ends.
     pub(super) fn result(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
-        if let Some(text) = outcome.text {
-            if out.traced() && (self.turn.said.is_empty() || self.turn.said.contains(text.as_escaped())) {
-                out.used(text.as_escaped());
-            }
+        if let Some(text) = outcome.text.filter(|_| out.traced())
+            && (self.turn.said.is_empty() || self.turn.said.contains(text.as_escaped()))
+        {
+            out.used(text.as_escaped());
         }
         match self.style.mode {
             Mode::Text => self.result_text(outcome, out),

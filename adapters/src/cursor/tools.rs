@@ -4,20 +4,12 @@ use std::collections::HashMap;
 
 use super::content::content_of;
 use super::decode::{Decoder, origin};
-use super::members::{Line, Members};
+use super::members::{FUNCTION, Line, Members, ToolCallMembers};
 use crate::codec::Dialect;
 use crate::event::{At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
-use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::tools::kind_of;
-
-/// The key of a tool that has no kind of its own.
-pub(super) const FUNCTION: &str = "function";
-
-/// Whether a name is the key of a kind. Beside it stand `toolCallId` and others, in no fixed order.
-pub(super) fn is_kind(name: &str) -> bool {
-    name.ends_with("ToolCall")
-}
 
 /// How the calls of a turn were said when they started: a completed line that repeats it says nothing new.
 #[derive(Debug, Default)]
@@ -55,10 +47,15 @@ struct Tool<'a> {
 }
 
 impl Decoder {
-    pub(super) fn call_started<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    pub(super) fn call_started<'a>(
+        &mut self,
+        line: &Line<'a>,
+        (mut members, tool): (Members<'a>, Option<ToolCallMembers<'a>>),
+        sink: &mut dyn Sink<'a>,
+    ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let id = members.take_string("model_call_id", line)?;
-        let tool = tool(line, members)?;
+        let tool = read(line, members, tool)?;
         if line.cx.trace.is_some() {
             self.started.add(tool.id, tool.arguments.unwrap_or(Raw::NULL), id);
         }
@@ -78,14 +75,19 @@ impl Decoder {
         Ok(())
     }
 
-    pub(super) fn call_completed<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    pub(super) fn call_completed<'a>(
+        &mut self,
+        line: &Line<'a>,
+        (mut members, tool): (Members<'a>, Option<ToolCallMembers<'a>>),
+        sink: &mut dyn Sink<'a>,
+    ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
-        let tool = tool(line, members)?;
+        let tool = read(line, members, tool)?;
         self.tell_repeated(line, &tool);
         self.before_call(origin, sink);
         self.after_result();
         let (status, content) = match tool.result {
-            Some(result) => (status_of(result), content_of(tool.name.as_escaped(), result, &line.cx)),
+            Some(result) => content_of(tool.name.as_escaped(), result, &line.cx),
             None => (ResultStatus::Error, Content::Text(Str::EMPTY)),
         };
         let result = line.cx.keep(ToolResult {
@@ -166,24 +168,19 @@ impl<'a> Tool<'a> {
     }
 }
 
-fn tool<'a>(line: &Line<'a>, mut members: Members<'a>) -> Result<Tool<'a>, Error> {
+fn read<'a>(line: &Line<'a>, mut members: Members<'a>, tool: Option<ToolCallMembers<'a>>) -> Result<Tool<'a>, Error> {
+    let missing = |why| Error { at: line.text.len(), why };
     let id = members.need_string("call_id", line)?;
-    let mut outer = Members::of(members.need("tool_call", line)?, line)?;
-    let (key, value) = outer.take_first(|name| is_kind(name) || name == FUNCTION).ok_or(Error {
-        at: line.text.len(),
-        why: Why::Missing,
-    })?;
+    let value = members.need("tool_call", line)?;
+    let ToolCallMembers { mut outer, kind } = tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
+    let (key, mut inner) = kind.ok_or(missing(Why::Missing))?;
     let mut fields = line.fields();
-    let mut inner = match value.shape() {
-        Some(Shape::Object) => Members::of(value, line)?,
-        _ => Members::none(&line.cx),
-    };
     let (name, arguments, input) = if key.is(FUNCTION) {
         let name = inner.need_string("name", line)?;
-        let arguments = inner.take("arguments").map(|raw| line.checked(raw)).transpose()?;
+        let arguments = inner.take("arguments");
         (name, arguments, arguments.map(|raw| function_input(line, raw)))
     } else {
-        let arguments = inner.take("args").map(|raw| line.checked(raw)).transpose()?;
+        let arguments = inner.take("args");
         (key, arguments, arguments)
     };
     let result = inner.take("result").or_else(|| outer.take("result"));
@@ -211,15 +208,4 @@ fn function_input<'a>(line: &Line<'a>, arguments: Raw<'a>) -> Raw<'a> {
     }
     line.cx.took(arguments.as_str());
     Raw::trusted(line.cx.arena.alloc_str(plain.trim_ascii()))
-}
-
-/// `success` is success, whatever stands beside it; `rejected` was refused; everything else failed.
-fn status_of(result: Raw<'_>) -> ResultStatus {
-    if result.get("success").is_some() {
-        ResultStatus::Success
-    } else if result.get("rejected").is_some() {
-        ResultStatus::Denied
-    } else {
-        ResultStatus::Error
-    }
 }

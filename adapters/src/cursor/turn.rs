@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
-use super::tools::is_kind;
+use super::members::is_kind;
 use crate::codec::Dialect;
 use crate::event::{
     Block, Content, DetailShape, Event, Fate, Kind, Notice, Outcome, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundStart, Session, Time,
