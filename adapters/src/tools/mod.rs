@@ -1,8 +1,12 @@
 //! What a tool call means, and what each dialect calls it.
 
 mod args;
+mod diff;
 mod json;
+mod lines;
 mod names;
+mod result;
+mod shown;
 
 use bumpalo::Bump;
 
@@ -12,6 +16,7 @@ use crate::json::Str;
 use args::Args;
 
 pub use names::{COLUMNS, kind_of, table};
+pub use shown::{FileChange, FileRead, ShellRun, Shown, TaskRun, shown};
 
 /// From one dialect's tools to another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +46,13 @@ impl Translate {
 
     /// The result in the target's own shape; `None` when it stays as it is. `call` is the call as the source made it.
     pub fn result<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolResult<'a>> {
-        let _ = (call, result, arena);
-        None
+        result::result(self, call, result, arena)
+    }
+
+    /// [`Self::call`] when the result is known too. Tricode has two names for writing a file, one for a new file and one for a file
+    /// that is there, and only the result tells which it was.
+    pub fn answered<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
+        result::answered(self, call, result, arena).or_else(|| self.call(call, arena))
     }
 
     /// Both ends, if they have tools of their own that differ.

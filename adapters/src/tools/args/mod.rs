@@ -16,7 +16,8 @@ use super::{Family, Todo};
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
 
-pub(super) use ask::{read_todos, status_word};
+pub(super) use ask::{read_todo, read_todos, status_word, write_todo};
+pub(super) use files::overwrite;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,232 @@
+//! Lines of texts that are still escaped, and the numbers that some dialects put before them.
+//!
+//! | dialect | a file `hello⏎world⏎` |
+//! |---|---|
+//! | Claude | `1⇥hello⏎2⇥world⏎3⇥`: every piece between line ends, the empty last one too (older: `     1→hello`) |
+//! | Tricode | `1: hello⏎2: world⏎`: every line with its end (its earlier version: no numbers) |
+//! | Qwen, Cursor | the text itself |
+
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+
+use crate::json::Str;
+
+/// A piece of a text between two line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// Where it begins in the escaped text.
+    pub(super) at: usize,
+    /// Without its line end.
+    pub(super) text: &'a str,
+    /// The line end as it is escaped; empty for the last piece.
+    pub(super) end: &'a str,
+}
+
+/// The pieces of a text, at least one; behind a line end at the end of the text comes an empty one.
+pub(super) fn pieces<'a>(text: Str<'a>) -> impl Iterator<Item = Piece<'a>> {
+    let body = text.as_escaped();
+    let mut from = Some(0);
+    std::iter::from_fn(move || {
+        let at = from?;
+        let (stop, end) = line_end(body, at);
+        from = (end > 0).then_some(stop + end);
+        Some(Piece {
+            at,
+            text: &body[at..stop],
+            end: &body[stop..stop + end],
+        })
+    })
+}
+
+/// Where the line that begins at `from` ends, and how long its end is (0 at the end of the text).
+fn line_end(body: &str, from: usize) -> (usize, usize) {
+    let bytes = body.as_bytes();
+    let mut at = from;
+    while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
+        at += found;
+        match bytes.get(at + 1) {
+            Some(b'n') => return (at, 2),
+            Some(b'u') if bytes.get(at + 2..at + 6).is_some_and(|hex| hex.eq_ignore_ascii_case(b"000a")) => return (at, 6),
+            Some(_) => at += 2,
+            None => break,
+        }
+    }
+    (body.len(), 0)
+}
+
+/// How many pieces a text has: its lines, and one more if it ends with a line end.
+pub(super) fn count(text: Str<'_>) -> u64 {
+    pieces(text).count() as u64
+}
+
+/// Whether a text ends with a line end.
+pub(super) fn ends_line(text: Str<'_>) -> bool {
+    pieces(text).last().is_some_and(|last| last.text.is_empty() && last.at > 0)
+}
+
+/// A text whose lines were numbered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbered<'a> {
+    /// The text without the numbers.
+    pub(super) content: Str<'a>,
+    /// The number of the first line.
+    pub(super) start: u64,
+    /// Whether Tricode says that no more lines follow.
+    pub(super) note: bool,
+}
+
+/// How lines are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// Claude.
+    Tab,
+    /// Claude, older.
+    Arrow,
+    /// Tricode.
+    Colon,
+}
+
+/// What Tricode appends when more lines were asked for than there are.
+const NOTE: &str = "NOTE: Requested end_line exceeds file length; this is all available content.";
+
+/// Takes the numbers off; `None` unless every line has one and they count up by one.
+pub(super) fn strip<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Numbered<'a>> {
+    let (start, how, _) = prefix(pieces(text).next()?.text)?;
+    let mut content = BumpString::with_capacity_in(text.as_escaped().len(), arena);
+    let mut next = start;
+    let mut note = false;
+    for piece in pieces(text) {
+        if how == Numbering::Colon && (piece.text.is_empty() && piece.end.is_empty() || piece.text == NOTE) {
+            note |= piece.text == NOTE;
+            continue;
+        }
+        let (number, found, rest) = prefix(piece.text)?;
+        if number != next || found != how || note {
+            return None;
+        }
+        next = next.checked_add(1)?;
+        content.push_str(rest);
+        content.push_str(piece.end);
+    }
+    Some(Numbered {
+        content: Str::trusted(content.into_bump_str()),
+        start,
+        note,
+    })
+}
+
+fn prefix(line: &str) -> Option<(u64, Numbering, &str)> {
+    let trimmed = line.trim_start_matches(' ');
+    let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = (trimmed[..digits].parse().ok()?, &trimmed[digits..]);
+    let seps = [
+        (Numbering::Tab, "\\t"),
+        (Numbering::Tab, "\\u0009"),
+        (Numbering::Arrow, "→"),
+        (Numbering::Arrow, "\\u2192"),
+        (Numbering::Colon, ": "),
+    ];
+    let (how, rest) = seps.into_iter().find_map(|(how, sep)| Some((how, rest.strip_prefix(sep)?)))?;
+    // Only the older numbers of Claude are indented.
+    (how == Numbering::Arrow || trimmed.len() == line.len()).then_some((number, how, rest))
+}
+
+/// Puts numbers before the lines.
+pub(super) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'a Bump) -> Str<'a> {
+    use std::fmt::Write;
+    let body = content.as_escaped();
+    let mut text = BumpString::with_capacity_in(body.len() + body.len() / 4 + 8, arena);
+    for (piece, number) in pieces(content).zip(start..) {
+        if how == Numbering::Colon && piece.text.is_empty() && piece.end.is_empty() {
+            break;
+        }
+        // Writing to a string in memory cannot fail.
+        let _ = match how {
+            Numbering::Tab => write!(text, "{number}\\t"),
+            Numbering::Arrow => write!(text, "{number:>6}→"),
+            Numbering::Colon => write!(text, "{number}: "),
+        };
+        text.push_str(piece.text);
+        text.push_str(piece.end);
+    }
+    Str::trusted(text.into_bump_str())
+}
+
+/// The exit code that a text begins with (`Exit code 3`, as Claude and Tricode write), and what follows it.
+pub(super) fn exit_code(text: Str<'_>) -> Option<(i64, Str<'_>)> {
+    let first = pieces(text).next()?;
+    let code = first.text.strip_prefix("Exit code ")?.parse().ok()?;
+    Some((code, Str::trusted(&text.as_escaped()[first.text.len() + first.end.len()..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stripped(text: &str) -> Option<(String, u64)> {
+        let arena = Bump::new();
+        strip(Str::trusted(text), &arena).map(|n| (n.content.as_escaped().to_owned(), n.start))
+    }
+
+    #[test]
+    fn recorded_numbers_come_off() {
+        assert_eq!(stripped(r"1\thello\n2\tworld\n3\t"), Some((r"hello\nworld\n".into(), 1)));
+        assert_eq!(stripped(r"     9→a\n    10→b"), Some((r"a\nb".into(), 9)));
+        assert_eq!(stripped(r"     9\u2192a\u000A    10\u2192\\n"), Some((r"a\u000A\\n".into(), 9)));
+        assert_eq!(stripped(r"8: \n9: if x:\n10:     y()\n"), Some((r"\nif x:\n    y()\n".into(), 8)));
+        assert_eq!(stripped(r"1: alpha\n2: gamma"), Some((r"alpha\ngamma".into(), 1)));
+        assert_eq!(stripped(&format!(r"8: a\n9: b\n{NOTE}\n")), Some((r"a\nb\n".into(), 8)));
+        for text in [
+            "",
+            "a",
+            r"1\ta\n3\tb",
+            r"1\ta\nb",
+            r"1\ta\n2: b",
+            r"1: a\nx",
+            r"  1\ta",
+            "1",
+            r"1\\ta",
+            r"99999999999999999999999\ta",
+        ] {
+            assert_eq!(stripped(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn pieces_see_line_ends_through_escapes() {
+        let found: Vec<_> = pieces(Str::trusted(r"a\\nb\u000ac\n\u00e9\")).map(|p| (p.at, p.text, p.end)).collect();
+        assert_eq!(found, [(0, r"a\\nb", r"\u000a"), (11, "c", r"\n"), (14, r"\u00e9\", "")]);
+        assert_eq!(count(Str::trusted("")), 1);
+        assert!(ends_line(Str::trusted(r"a\n")) && !ends_line(Str::trusted("a")) && !ends_line(Str::EMPTY));
+        assert_eq!(exit_code(Str::trusted(r"Exit code 3\nout")), Some((3, Str::trusted("out"))));
+        assert_eq!(exit_code(Str::trusted("Exit code -1")), Some((-1, Str::EMPTY)));
+        assert_eq!(exit_code(Str::trusted("Exit code x")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_put_on_come_off_again(text in "[a-z:→ \t\n\\\\\"0-9]{0,40}", start in 1u64..1000) {
+            let arena = Bump::new();
+            let mut body = String::new();
+            Str::escape(&text, &mut body);
+            for how in [Numbering::Tab, Numbering::Arrow, Numbering::Colon] {
+                if how == Numbering::Colon && text.is_empty() {
+                    continue;
+                }
+                let numbered = number(Str::trusted(&body), start, how, &arena);
+                let back = strip(numbered, &arena).unwrap();
+                prop_assert_eq!((back.content.as_escaped(), back.start), (body.as_str(), start));
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[1-3\\\\nu0a:\t ]{0,20}") {
+            let arena = Bump::new();
+            let text = Str::trusted(&text);
+            strip(text, &arena);
+            exit_code(text);
+            prop_assert_eq!(pieces(text).map(|p| p.text.len() + p.end.len()).sum::<usize>(), text.as_escaped().len());
+        }
+    }
+}

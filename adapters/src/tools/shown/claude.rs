@@ -1,0 +1,154 @@
+//! Claude's `tool_use_result`: an object by tool (docs/claude.md, "tool_use_result shapes recorded").
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+
+use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
+use crate::event::{ResultStatus, ToolKind};
+use crate::json::{Raw, Str};
+use crate::tools::args::{Args, read_todo};
+use crate::tools::json::{array, escaped, members, optional, plain, whole};
+use crate::tools::lines;
+
+pub(super) fn read<'a>(
+    kind: ToolKind,
+    args: Option<&Args<'a>>,
+    detail: Raw<'a>,
+    text: Str<'a>,
+    status: ResultStatus,
+    arena: &'a Bump,
+) -> Option<Shown<'a>> {
+    match kind {
+        ToolKind::Read => file(detail),
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => change(detail, arena),
+        ToolKind::Shell => shell(args, detail, text, status),
+        ToolKind::Todo => todos(detail, arena),
+        ToolKind::Subagent => task(detail, text),
+        ToolKind::Glob => files(detail, arena),
+        ToolKind::ExitPlan => plan(args, detail, text),
+        _ => None,
+    }
+}
+
+fn file(detail: Raw<'_>) -> Option<Shown<'_>> {
+    let [kind, file] = members(detail, ["type", "file"])?;
+    // Images, notebooks and documents have other types.
+    if !kind?.string()?.is("text") {
+        return None;
+    }
+    let [path, content, start, total] = members(file?, ["filePath", "content", "startLine", "totalLines"])?;
+    Some(Shown::Read(FileRead {
+        path: optional(path, Raw::string)?,
+        content: content?.string()?,
+        start: optional(start, whole)?.unwrap_or(1),
+        total: optional(total, whole)?,
+    }))
+}
+
+fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [path, kind, content, old, new, patch] = members(detail, ["filePath", "type", "content", "oldString", "newString", "structuredPatch"])?;
+    let [original, all, modified] = members(detail, ["originalFile", "replaceAll", "userModified"])?;
+    let mut change = FileChange::of(path?.string()?);
+    change.before = optional(original, Raw::string)?;
+    change.hunks = patch.and_then(array).map_or(Hunks::Unknown, Hunks::Structured);
+    if let (Some(old), Some(new)) = (optional(old, Raw::string)?, optional(new, Raw::string)?) {
+        change.replaced = Some((old, new));
+        // What the user made of it is in the patch only.
+        if modified.and_then(Raw::bool) != Some(true) {
+            change.after = change
+                .before
+                .and_then(|before| replaced(before, old, new, all.and_then(Raw::bool) == Some(true), arena));
+        }
+        if old.is_empty() && change.before.is_none() {
+            (change.created, change.after) = (Some(true), Some(new));
+        } else {
+            change.created = change.before.map(|_| false);
+        }
+        return Some(Shown::Edited(change));
+    }
+    change.after = Some(content?.string()?);
+    change.created = optional(kind, Raw::string)?.map(|kind| kind.is("create"));
+    Some(Shown::Wrote(change))
+}
+
+/// A text with a part of it replaced; `None` when the part is not in it.
+fn replaced<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &'a Bump) -> Option<Str<'a>> {
+    let (before, old, new) = (plain(before)?, plain(old)?, plain(new)?);
+    if !before.contains(&*old) {
+        return None;
+    }
+    let after = if all {
+        before.replace(&*old, &new)
+    } else {
+        before.replacen(&*old, &new, 1)
+    };
+    Some(escaped(&after, arena))
+}
+
+/// The object has no exit code: it is 0 unless the result is an error, whose text then begins with it.
+fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: ResultStatus) -> Option<Shown<'a>> {
+    let [stdout, stderr, interrupted, background] = members(detail, ["stdout", "stderr", "interrupted", "backgroundTaskId"])?;
+    let command = match args {
+        Some(Args::Shell(shell)) => Some(shell.command),
+        _ => None,
+    };
+    let interrupted = interrupted.and_then(Raw::bool) == Some(true);
+    let (exit, output) = match lines::exit_code(text) {
+        Some((code, rest)) if status != ResultStatus::Success => (Some(code), rest),
+        _ => (
+            (status == ResultStatus::Success && !interrupted && background.is_none()).then_some(0),
+            text,
+        ),
+    };
+    Some(Shown::Shell(ShellRun {
+        command,
+        stdout: stdout?.string()?,
+        stderr: optional(stderr, Raw::string)?.unwrap_or_default(),
+        output,
+        exit,
+        interrupted,
+    }))
+}
+
+fn todos<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [todos] = members(detail, ["newTodos"])?;
+    let mut list = BumpVec::new_in(arena);
+    for todo in array(todos?)?.elements() {
+        list.push(read_todo(todo)?);
+    }
+    Some(Shown::Todos(list.into_bump_slice()))
+}
+
+fn task<'a>(detail: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+    let [id, name, prompt, duration, content] = members(detail, ["agentId", "agentType", "prompt", "totalDurationMs", "content"])?;
+    // The last block is what the agent said; those before it name the tools that it used.
+    let said = content.and_then(|content| content.elements().last()?.get("text")?.string());
+    Some(Shown::Task(TaskRun {
+        id: optional(id, Raw::string)?,
+        name: optional(name, Raw::string)?,
+        prompt: optional(prompt, Raw::string)?,
+        text: said.unwrap_or(text),
+        milliseconds: optional(duration, whole)?,
+    }))
+}
+
+fn files<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [names] = members(detail, ["filenames"])?;
+    let mut files = BumpVec::new_in(arena);
+    for name in array(names?)?.elements() {
+        files.push(name.string()?);
+    }
+    Some(Shown::Files(files.into_bump_slice()))
+}
+
+fn plan<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+    let [plan] = members(detail, ["plan"])?;
+    let asked = match args {
+        Some(Args::Plan { plan }) => *plan,
+        _ => None,
+    };
+    Some(Shown::Plan {
+        message: text,
+        plan: optional(plan, Raw::string)?.or(asked),
+    })
+}

@@ -1,0 +1,150 @@
+//! Cursor's `result`: `{"success":{…typed…}}`, `{"failure":{…}}`, `{"rejected":{…}}` … (docs/cursor.md, "Tool kinds").
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+
+use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
+use crate::event::ToolKind;
+use crate::json::{Raw, Shape, Str};
+use crate::tools::args::{Args, read_todo};
+use crate::tools::diff::Reader;
+use crate::tools::json::{array, escaped, members, optional, plain, whole};
+use crate::tools::lines;
+
+/// The variant of a result and what it holds. Siblings (`isBackground`) may stand beside it.
+fn outcome(result: Raw<'_>) -> Option<(Str<'_>, Raw<'_>)> {
+    let objects = || result.members().filter(|(_, value)| value.shape() == Some(Shape::Object));
+    objects().find(|(key, _)| key.is("success")).or_else(|| objects().next())
+}
+
+pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, result: Raw<'a>, text: Str<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let (key, inner) = outcome(result)?;
+    let command = match args {
+        Some(Args::Shell(shell)) => Some(shell.command),
+        _ => None,
+    };
+    if kind == ToolKind::Shell && (key.is("success") || key.is("failure")) {
+        return shell(command, inner, text);
+    }
+    if !key.is("success") {
+        return None;
+    }
+    match kind {
+        ToolKind::Read => file(args, inner),
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => change(args, inner, arena),
+        ToolKind::Todo => todos(inner, arena),
+        ToolKind::Subagent => task(args, inner, text),
+        ToolKind::Glob => files(inner, arena),
+        ToolKind::ExitPlan => match args {
+            Some(Args::Plan { plan }) => Some(Shown::Plan { message: text, plan: *plan }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn shell<'a>(command: Option<Str<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+    let [ran, code, stdout, stderr, both, aborted] = members(inner, ["command", "exitCode", "stdout", "stderr", "interleavedOutput", "aborted"])?;
+    Some(Shown::Shell(ShellRun {
+        command: command.or(optional(ran, Raw::string)?),
+        stdout: optional(stdout, Raw::string)?.unwrap_or_default(),
+        stderr: optional(stderr, Raw::string)?.unwrap_or_default(),
+        output: optional(both, Raw::string)?
+            .filter(|both| !both.is_empty())
+            .unwrap_or_else(|| lines::exit_code(text).map_or(text, |(_, output)| output)),
+        exit: optional(code, Raw::i64)?,
+        interrupted: aborted.and_then(Raw::bool) == Some(true),
+    }))
+}
+
+fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<Shown<'a>> {
+    let [content, path, range, total] = members(inner, ["content", "path", "readRange", "totalLines"])?;
+    let asked = match args {
+        Some(Args::Read(read)) => Some(read),
+        _ => None,
+    };
+    let start = range.and_then(|range| range.get("startLine")).and_then(whole);
+    Some(Shown::Read(FileRead {
+        path: optional(path, Raw::string)?.or(asked.map(|read| read.path)),
+        content: content?.string()?,
+        start: start.or(asked.and_then(|read| read.start)).unwrap_or(1).max(1),
+        total: optional(total, whole)?,
+    }))
+}
+
+/// A file that is new has no `beforeFullFileContent`; that of an older version has `linesCreated`.
+fn change<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [path, before, after, diff, made] = members(
+        inner,
+        ["path", "beforeFullFileContent", "afterFullFileContent", "diffString", "linesCreated"],
+    )?;
+    let mut change = FileChange::of(path?.string()?);
+    change.before = optional(before, Raw::string)?;
+    change.after = optional(after, Raw::string)?;
+    if let Some(diff) = optional(diff, Raw::string)? {
+        change.hunks = Hunks::Unified(diff, Reader::Cursor);
+        change.created = if change.before.is_some() {
+            Some(false)
+        } else {
+            diff.as_escaped().starts_with("--- /dev/null").then_some(true)
+        };
+    }
+    match args {
+        Some(Args::Write { content, .. }) => change.after = change.after.or(Some(*content)),
+        Some(Args::Edit { change: asked, .. }) => {
+            let old = asked.old.or_else(|| gone(change.before?, change.after?, asked.new, arena));
+            change.replaced = old.map(|old| (old, asked.new));
+        }
+        _ => {}
+    }
+    Some(if made.is_some() || change.created == Some(true) {
+        Shown::Wrote(change)
+    } else {
+        Shown::Edited(change)
+    })
+}
+
+/// What stood where the new text stands now: what is left of the text before when all around the new text is taken away.
+fn gone<'a>(before: Str<'a>, after: Str<'a>, new: Str<'a>, arena: &'a Bump) -> Option<Str<'a>> {
+    let (before, after, new) = (plain(before)?, plain(after)?, plain(new)?);
+    let at = after.match_indices(&*new).map(|(at, _)| at).find(|at| {
+        let rest = after.len() - at - new.len();
+        at + rest <= before.len() && before.starts_with(&after[..*at]) && before.ends_with(&after[at + new.len()..])
+    })?;
+    let end = before.len() - (after.len() - at - new.len());
+    Some(escaped(&before[at..end], arena))
+}
+
+fn todos<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [todos] = members(inner, ["todos"])?;
+    let mut list = BumpVec::new_in(arena);
+    for todo in array(todos?)?.elements() {
+        list.push(read_todo(todo)?);
+    }
+    Some(Shown::Todos(list.into_bump_slice()))
+}
+
+fn task<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+    let [id, duration] = members(inner, ["agentId", "durationMs"])?;
+    let asked = match args {
+        Some(Args::Subagent(asked)) => Some(asked),
+        _ => None,
+    };
+    Some(Shown::Task(TaskRun {
+        id: optional(id, Raw::string)?,
+        name: asked.and_then(|asked| asked.agent),
+        prompt: asked.map(|asked| asked.prompt),
+        text,
+        // Written as a string.
+        milliseconds: optional(duration, Raw::u64)?,
+    }))
+}
+
+fn files<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let [names] = members(inner, ["files"])?;
+    let mut files = BumpVec::new_in(arena);
+    for name in array(names?)?.elements() {
+        files.push(name.string()?);
+    }
+    Some(Shown::Files(files.into_bump_slice()))
+}

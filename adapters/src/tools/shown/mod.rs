@@ -1,0 +1,210 @@
+//! What a result shows, whatever its dialect: read from the structured form where there is one, else from the text and the call.
+
+mod claude;
+mod cursor;
+mod plain;
+mod qwen;
+
+use bumpalo::Bump;
+
+use super::args::Args;
+use super::diff::{self, Patch, Reader};
+use super::json::{escaped, plain as plain_text};
+use super::names::{any_kind, family_kind};
+use super::{Family, Todo};
+use crate::event::{DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::json::{Raw, Str};
+
+pub(super) use plain::joined;
+
+/// What a tool result shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Shown<'a> {
+    /// A file or a part of it.
+    Read(FileRead<'a>),
+    /// A whole file was written.
+    Wrote(FileChange<'a>),
+    /// A file was changed in places.
+    Edited(FileChange<'a>),
+    /// A command ran.
+    Shell(ShellRun<'a>),
+    /// The list of things to do, as it is now.
+    Todos(&'a [Todo<'a>]),
+    /// A plan was shown to the user.
+    Plan {
+        /// What came of it.
+        message: Str<'a>,
+        /// The plan, in Markdown.
+        plan: Option<Str<'a>>,
+    },
+    /// A subagent worked.
+    Task(TaskRun<'a>),
+    /// Files were found.
+    Files(&'a [Str<'a>]),
+    /// Nothing but what the model sees.
+    Text(Str<'a>),
+}
+
+/// A file, or some lines of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRead<'a> {
+    /// Which file.
+    pub path: Option<Str<'a>>,
+    /// The text itself, without line numbers. Of a part that ends before the file does, the last line has no line end.
+    pub content: Str<'a>,
+    /// The number of the first line, from 1.
+    pub start: u64,
+    /// How many lines the file has, counted as the pieces between line ends (Claude, Cursor).
+    pub total: Option<u64>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileChange<'a> {
+    /// Which file.
+    pub path: Str<'a>,
+    /// Whether it is new.
+    pub created: Option<bool>,
+    /// The whole text before.
+    pub before: Option<Str<'a>>,
+    /// The whole text after.
+    pub after: Option<Str<'a>>,
+    /// What was replaced, and by what, where that is all that is known.
+    pub replaced: Option<(Str<'a>, Str<'a>)>,
+    hunks: Hunks<'a>,
+}
+
+/// The changes as the source spells them.
+#[derive(Clone, Copy, Debug, Default)]
+enum Hunks<'a> {
+    Structured(Raw<'a>),
+    Unified(Str<'a>, Reader),
+    #[default]
+    Unknown,
+}
+
+/// A command that ran.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellRun<'a> {
+    /// What ran.
+    pub command: Option<Str<'a>>,
+    /// What it printed to stdout; what it printed to both where the dialect does not keep them apart.
+    pub stdout: Str<'a>,
+    /// What it printed to stderr.
+    pub stderr: Str<'a>,
+    /// What the model sees of its output, without the exit code.
+    pub output: Str<'a>,
+    /// Its exit code, where it is known.
+    pub exit: Option<i64>,
+    /// Whether it was stopped.
+    pub interrupted: bool,
+}
+
+/// A subagent that worked.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskRun<'a> {
+    /// Its id.
+    pub id: Option<Str<'a>>,
+    /// What kind of agent it is: Claude's `agentType`, the RFC's `subagentName`.
+    pub name: Option<Str<'a>>,
+    /// What it was told to do.
+    pub prompt: Option<Str<'a>>,
+    /// What it said at the end.
+    pub text: Str<'a>,
+    /// How long it took.
+    pub milliseconds: Option<u64>,
+}
+
+impl<'a> FileChange<'a> {
+    const fn of(path: Str<'a>) -> Self {
+        Self {
+            path,
+            created: None,
+            before: None,
+            after: None,
+            replaced: None,
+            hunks: Hunks::Unknown,
+        }
+    }
+
+    /// The change as the text of a unified diff with `a/` and `b/` before the path (the source's own text where it has one);
+    /// `None` when the place of the change is not known.
+    pub fn diff(&self, arena: &'a Bump) -> Option<Str<'a>> {
+        if let Hunks::Unified(text, _) = self.hunks {
+            return Some(text);
+        }
+        let path = self.path.unescape();
+        let from = if self.created == Some(true) {
+            "/dev/null".to_owned()
+        } else {
+            format!("a/{path}")
+        };
+        Some(escaped(&self.patch()?.unified(&from, &format!("b/{path}"), Reader::Everyone), arena))
+    }
+
+    /// Lines added and removed.
+    pub fn stat(&self) -> Option<(u64, u64)> {
+        match self.patch() {
+            Some(patch) => Some(patch.stat()),
+            None => self.replaced.map(|(old, new)| Patch::between(&old.unescape(), &new.unescape()).stat()),
+        }
+    }
+
+    pub(super) fn patch(&self) -> Option<Patch> {
+        match self.hunks {
+            // A new file has no hunks in Claude.
+            Hunks::Structured(patch) => {
+                let patch = Patch::structured(patch)?;
+                if patch.is_empty() { self.whole().or(Some(patch)) } else { Some(patch) }
+            }
+            Hunks::Unified(text, reader) => Patch::parse(&plain_text(text)?, reader),
+            Hunks::Unknown => self.whole(),
+        }
+    }
+
+    fn whole(&self) -> Option<Patch> {
+        let before = if self.created == Some(true) { Str::EMPTY } else { self.before? };
+        Some(Patch::between(&plain_text(before)?, &plain_text(self.after?)?))
+    }
+
+    /// The replaced lines without their place in the file.
+    pub(super) fn bare(&self) -> Option<String> {
+        self.replaced.map(|(old, new)| diff::bare(old, new))
+    }
+}
+
+/// What a result shows. `call` is the call that it answers, in its own dialect's words or already in another's.
+pub fn shown<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &'a Bump) -> Shown<'a> {
+    let name = call.map(|call| call.name).or(result.name);
+    let kind = match call.map(|call| call.kind) {
+        Some(kind) if kind != ToolKind::Other => kind,
+        _ => name.map_or(ToolKind::Other, |name| any_kind(&name.unescape())),
+    };
+    let args = call.and_then(|call| {
+        Family::ALL
+            .into_iter()
+            .filter(|family| family_kind(*family, &call.name.unescape()) == kind)
+            .find_map(|family| Args::read(family, call.name, call.input, arena))
+    });
+    read(kind, args.as_ref(), None, result, arena)
+}
+
+/// What a result shows, with what is known of its call. `from` is whose result it is.
+pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, from: Option<Family>, result: &ToolResult<'a>, arena: &'a Bump) -> Shown<'a> {
+    let text = joined(result.content, arena);
+    let typed = result.detail.and_then(|detail| match detail.shape {
+        DetailShape::Claude => claude::read(kind, args, detail.raw, text, result.status, arena),
+        DetailShape::Cursor => cursor::read(kind, args, detail.raw, text, arena),
+        DetailShape::Qwen => qwen::read(detail.raw, text, arena),
+    });
+    if let Some(typed) = typed {
+        return typed;
+    }
+    if result.content.has_other_than_text() || matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled) {
+        return Shown::Text(text);
+    }
+    plain::read(kind, args, from, text, result.status == ResultStatus::Success, arena).unwrap_or(Shown::Text(text))
+}
+
+#[cfg(test)]
+mod tests;
