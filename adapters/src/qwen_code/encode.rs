@@ -135,7 +135,7 @@ impl Encoder {
     fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         let (thread, core) = self.at(event);
         core.begin_turn(event, out);
-        thread.flush(core, out);
+        thread.result(core, event, out);
         core.pen.open("user", out);
         core.pen.envelope(event.origin.id, event.origin.parent, out);
         out.lit(",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":");

@@ -123,14 +123,12 @@ impl Pen {
         out.str_or_null(parent);
     }
 
-    /// Writes the id of the source's line, if it has one that the line before had not; else a made-up one.
+    /// Writes the id of the source's line; a made-up one if it has none, or if a foreign one was that of the line before.
     #[inline]
     pub(super) fn id(&mut self, id: Option<Str<'_>>, out: &mut Out) {
         match id {
-            Some(id) if self.own => out.body(id),
-            Some(id) if id.as_escaped() != self.last => {
-                self.last.clear();
-                self.last.push_str(id.as_escaped());
+            Some(id) if self.own || id.as_escaped() != self.last => {
+                self.has_id(id.as_escaped());
                 out.body(id);
             }
             _ => {
@@ -139,6 +137,13 @@ impl Pen {
                 out.bytes(&made);
             }
         }
+    }
+
+    /// A line was written with this id.
+    #[inline]
+    pub(super) fn has_id(&mut self, id: &str) {
+        self.last.clear();
+        self.last.push_str(id);
     }
 
     #[inline]

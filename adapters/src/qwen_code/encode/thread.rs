@@ -3,11 +3,13 @@
 //! A message holds blocks of one kind. It is held until another kind, a result or the end of the round comes: calls of one
 //! round stay together, and the last message of a round has the usage.
 
+mod pieces;
+
 use super::super::USAGE;
 use super::Core;
 use super::pen::member;
-use crate::blocks::{MESSAGE, Writer};
-use crate::event::{At, Block, BlockHead, BlockStart, Count, Delta, Event, Fate, Piece, Reply, RoundEnd, RoundStart, RoundStop, StopKind, Usage};
+use crate::blocks::MESSAGE;
+use crate::event::{At, Block, Count, Event, Fate, Reply, RoundEnd, RoundStart, StopKind, Usage};
 use crate::json::{Out, Str};
 
 /// What is half said in a thread.
@@ -53,8 +55,21 @@ struct Round {
     usage: Option<Usage<'static>>,
     /// A message of this round has the usage.
     usage_told: bool,
+    frame: Frame,
+    /// The pieces are made of messages of this dialect, of which each line has the message's id.
+    assembled: bool,
+}
+
+/// How far the lines around a reply's pieces have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Frame {
+    /// No `message_start` was written.
+    #[default]
+    None,
     /// `message_start` was written.
-    started: bool,
+    Open,
+    /// `message_stop` was written too, before a result.
+    Interrupted,
 }
 
 /// What a message's blocks are.
@@ -73,15 +88,6 @@ impl Run {
             Block::Thinking(_) => Self::Thinking,
             Block::Call(_) => Self::Calls,
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => Self::Other,
-        }
-    }
-
-    const fn of_head(head: &BlockHead<'_>) -> Self {
-        match head {
-            BlockHead::Text => Self::Text,
-            BlockHead::Thinking => Self::Thinking,
-            BlockHead::Call { .. } => Self::Calls,
-            BlockHead::Redacted { .. } | BlockHead::Other { .. } => Self::Other,
         }
     }
 }
@@ -118,6 +124,7 @@ impl Thread {
         self.message.reset();
         self.round = Round {
             usage: start.usage.map(|usage| usage.detached()),
+            assembled: core.own && start.id.is_some() && start.id == event.origin.id,
             ..Round::default()
         };
         if let Some(id) = start.id.map(Str::as_escaped).filter(|id| *id != self.last_round) {
@@ -137,131 +144,17 @@ impl Thread {
             out.carried();
             return;
         }
-        self.name_message(core, None, out);
-        self.round.started = true;
-        let model = Str::trusted(core.facts.model_of(&self.round.model, out));
-        let id = Str::trusted(&self.message.id);
         start.id.into_iter().for_each(|id| out.used(id.as_escaped()));
-        core.pen.open("stream_event", out);
-        core.pen.envelope(event.origin.id, event.origin.parent, out);
-        out.lit(",\"event\":");
-        core.writer.0.message_start(out, id, model, start, event.fields);
-        core.writer.0.fields(out, event.fields, At::Line);
-        core.pen.close(out);
+        self.start_message(core, event, start, out);
     }
 
-    pub(super) fn block_start(&mut self, core: &mut Core, event: &Event<'_>, start: &BlockStart<'_>, out: &mut Out) {
-        let run = Run::of_head(&start.head);
-        if !core.partial {
-            return out.merged("deltas of a block that goes over whole");
-        }
-        if run == Run::Other && !core.own {
-            return;
-        }
-        self.enter(run, core, None, out);
-        self.open = Some(run);
-        self.message.input_said = false;
-        core.pen.open("stream_event", out);
-        core.pen.envelope(event.origin.id, event.origin.parent, out);
-        out.lit(",\"event\":");
-        core.writer.0.block_start(out, self.message.index, &start.head, event.fields);
-        core.writer.0.fields(out, event.fields, At::Line);
-        core.pen.close(out);
-        let piece = match run {
-            Run::Thinking => Piece::Thinking(Str::EMPTY),
-            Run::Calls => Piece::Input(Str::EMPTY),
-            Run::Text | Run::Other => Piece::Text(Str::EMPTY),
-        };
-        let mut line = Out::default();
-        self.middle.clear();
-        line.swap(&mut self.middle);
-        line.lit("\"");
-        core.pen.place((!self.parent.is_empty()).then(|| Str::trusted(&self.parent)), &mut line);
-        line.lit(",\"event\":{\"type\":\"content_block_delta\",\"index\":");
-        line.number(self.message.index);
-        line.lit(",\"delta\":");
-        line.lit(Writer::piece_head(&piece));
-        line.lit("\"");
-        line.swap(&mut self.middle);
-    }
-
-    #[inline]
-    pub(super) fn delta(&mut self, core: &mut Core, event: &Event<'_>, delta: &Delta<'_>, out: &mut Out) {
-        let text = match (delta.piece, self.open) {
-            (Piece::Text(text), Some(Run::Text)) | (Piece::Thinking(text), Some(Run::Thinking)) => text,
-            (Piece::Input(text), Some(Run::Calls)) if core.own => {
-                self.message.input_said = true;
-                text
-            }
-            _ => return self.odd_delta(core, event, delta, out),
-        };
-        if !event.fields.is_empty() && core.own {
-            return self.odd_delta(core, event, delta, out);
-        }
-        out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
-        core.pen.id(event.origin.id, out);
-        out.bytes(&self.middle);
-        out.used(event.origin.parent.map_or("", Str::as_escaped));
-        out.body(text);
-        out.lit("\"}}}\n");
-    }
-
-    /// A piece that does not belong to the block that is open, or carries more than its text.
-    #[cold]
-    fn odd_delta(&mut self, core: &mut Core, event: &Event<'_>, delta: &Delta<'_>, out: &mut Out) {
-        if !core.partial {
-            return out.merged("deltas of a block that goes over whole");
-        }
-        if let (Piece::Input(text), false) = (delta.piece, core.own) {
-            // The whole of the arguments goes over in one piece, which comes with the call.
-            out.used(text.as_escaped());
-            return out.carried();
-        }
-        if !core.own {
-            if let Piece::Subject(text) = delta.piece {
-                // It comes with the whole thought.
-                out.used(text.as_escaped());
-                out.carried();
-            }
-            return;
-        }
-        core.pen.open("stream_event", out);
-        core.pen.envelope(event.origin.id, event.origin.parent, out);
-        out.lit(",\"event\":");
-        core.writer.0.delta(out, delta.index, &delta.piece, event.fields);
-        core.writer.0.fields(out, event.fields, At::Line);
-        core.pen.close(out);
-    }
-
-    pub(super) fn block_stop(&mut self, core: &mut Core, event: &Event<'_>, out: &mut Out) {
-        if !core.partial {
-            return out.merged("the end of a block that goes over whole");
-        }
-        if self.open.take().is_none() && !core.own {
-            return;
-        }
-        core.pen.open("stream_event", out);
-        core.pen.envelope(event.origin.id, event.origin.parent, out);
-        out.lit(",\"event\":");
-        core.writer.0.block_stop(out, self.message.index, event.fields);
-        core.writer.0.fields(out, event.fields, At::Line);
-        core.pen.close(out);
-        self.message.index += 1;
-    }
-
-    /// Only other writers of this dialect say it apart; the program never does.
-    pub(super) fn round_stop(&mut self, core: &mut Core, event: &Event<'_>, stop: &RoundStop<'_>, out: &mut Out) {
-        if !core.own {
-            self.usage(stop.usage.as_ref(), out);
-            return out.carried();
-        }
-        if core.partial {
-            core.pen.open("stream_event", out);
-            core.pen.envelope(event.origin.id, event.origin.parent, out);
-            out.lit(",\"event\":");
-            core.writer.0.message_delta(out, stop.stop.as_ref(), stop.usage.as_ref(), event.fields);
-            core.writer.0.fields(out, event.fields, At::Line);
-            core.pen.close(out);
+    /// A result comes: what is held stands before it, and so does the end of its frame. More of the same reply begins another one.
+    pub(super) fn result(&mut self, core: &mut Core, event: &Event<'_>, out: &mut Out) {
+        self.flush(core, out);
+        if self.open.is_none() && self.round.frame == Frame::Open && !core.own {
+            self.round.frame = Frame::Interrupted;
+            let plain = Event { fields: &[], ..*event };
+            self.stop_message(core, &plain, out);
         }
     }
 
@@ -278,13 +171,8 @@ impl Thread {
         }
         self.flush_last(true, core, out);
         let written_by_source = core.own && end.abandoned_from.is_none();
-        if core.partial && self.parent.is_empty() && (std::mem::take(&mut self.round.started) || written_by_source) {
-            core.pen.open("stream_event", out);
-            core.pen.envelope(event.origin.id, event.origin.parent, out);
-            out.lit(",\"event\":");
-            core.writer.0.message_stop(out, event.fields);
-            core.writer.0.fields(out, event.fields, At::Line);
-            core.pen.close(out);
+        if core.partial && self.parent.is_empty() && (self.round.frame == Frame::Open || written_by_source) {
+            self.stop_message(core, event, out);
         } else {
             out.carried();
         }
@@ -374,7 +262,8 @@ impl Thread {
             Block::Text { text, .. } if self.parent.is_empty() => core.turn.say(*text, out),
             Block::Call(call) if self.open == Some(Run::Calls) && !self.message.input_said => {
                 out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
-                core.pen.id(event.origin.id, out);
+                let id = self.line_id(core, event);
+                core.pen.id(id, out);
                 out.bytes(&self.middle);
                 out.json_in_string(call.input.as_str());
                 out.lit("\"}}}\n");
@@ -454,6 +343,7 @@ impl Thread {
         let parent = (!self.parent.is_empty()).then(|| Str::trusted(&self.parent));
         let message = &mut self.message;
         let id = Str::trusted(&message.id);
+        core.pen.has_id(&message.id);
         core.pen.open("assistant", out);
         out.lit(",\"uuid\":\"");
         out.lit(&message.id);
