@@ -168,4 +168,6 @@ impl<'a> Args<'a> {
 }
 
 #[cfg(test)]
+mod props;
+#[cfg(test)]
 mod tests;

@@ -1,10 +1,9 @@
 use super::*;
-use crate::codec::Dialect;
+use crate::codec::Dialect::{self, Claude, Cursor, QwenCode, Tricode};
 use crate::event::ToolCall;
 use crate::tools::{Translate, kind_of, todos};
-use proptest::prelude::*;
 
-const ALL: [Dialect; 4] = [Dialect::Claude, Dialect::QwenCode, Dialect::Cursor, Dialect::Tricode];
+pub(super) const ALL: [Dialect; 4] = [Claude, QwenCode, Cursor, Tricode];
 
 fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
     ToolCall {
@@ -17,7 +16,7 @@ fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
 }
 
 /// What becomes of a call, as `NAME INPUT`.
-fn translated(from: Dialect, to: Dialect, name: &str, input: &str) -> Option<String> {
+pub(super) fn translated(from: Dialect, to: Dialect, name: &str, input: &str) -> Option<String> {
     let arena = Bump::new();
     let made = Translate { from, to }.call(&call(name, input), &arena)?;
     serde_json::from_str::<&serde_json::value::RawValue>(made.input.as_str()).expect("valid JSON");
@@ -39,8 +38,6 @@ fn check(rows: &[(Dialect, &str)]) {
         }
     }
 }
-
-use Dialect::{Claude, Cursor, QwenCode, Tricode};
 
 #[test]
 fn lines_are_counted_from_one_or_zero_and_ranges_by_their_end() {
@@ -439,135 +436,4 @@ fn todo_lists_of_every_dialect_are_read() {
     assert_eq!(words("plan", r#"{"action":"check"}"#), None);
     assert_eq!(words("plan", r#"{"action":"create","tasks":[1]}"#), None);
     assert_eq!(words("plan", "7"), None);
-}
-
-/// A random value, often with the members that tools look for.
-fn value() -> impl Strategy<Value = serde_json::Value> {
-    let names = prop::sample::select(vec![
-        "file_path",
-        "path",
-        "content",
-        "old_string",
-        "new_string",
-        "replace_all",
-        "offset",
-        "limit",
-        "start_line",
-        "end_line",
-        "command",
-        "timeout",
-        "description",
-        "hunks",
-        "op",
-        "anchor",
-        "type",
-        "pattern",
-        "mode",
-        "edits",
-        "todos",
-        "status",
-        "id",
-        "action",
-        "tasks",
-        "questions",
-        "question",
-        "prompt",
-        "options",
-        "label",
-        "args",
-        "providerIdentifier",
-        "toolName",
-        "streamContent",
-        "strReplace",
-        "multiStrReplace",
-        "oldText",
-        "newText",
-        "globPattern",
-        "searchTerm",
-        "query",
-        "url",
-        "plan",
-        "merge",
-        "subagentType",
-        "ignore",
-        "header",
-    ]);
-    let words = prop::sample::select(vec![
-        "replace",
-        "exact",
-        "create",
-        "overwrite",
-        "patch",
-        "pending",
-        "TODO_STATUS_PENDING",
-        "",
-        "\"{",
-        "é\n\t😀",
-    ]);
-    let leaf = prop_oneof![
-        Just(serde_json::Value::Null),
-        any::<bool>().prop_map(Into::into),
-        any::<i64>().prop_map(Into::into),
-        (-10.0..1e6f64).prop_map(Into::into),
-        words.prop_map(Into::into),
-        any::<String>().prop_map(Into::into),
-    ];
-    leaf.prop_recursive(4, 32, 6, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
-            prop::collection::vec((names.clone().prop_map(str::to_owned), inner), 0..6)
-                .prop_map(|m| serde_json::Value::Object(m.into_iter().collect())),
-        ]
-    })
-}
-
-/// The names of every dialect that are not its own families'.
-fn names(dialect: Dialect) -> Vec<&'static str> {
-    let column = crate::tools::COLUMNS.iter().position(|c| *c == dialect).unwrap();
-    crate::tools::table()
-        .flat_map(|(_, names)| names[column].iter().copied())
-        .chain(["mcp__s__t", "mcp__s", "x"])
-        .collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_arguments_make_it_panic_or_write_bad_json(value in value()) {
-        let input = value.to_string();
-        for from in ALL {
-            for name in names(from) {
-                for to in ALL {
-                    translated(from, to, name, &input);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn there_and_back_is_the_same(
-        path in "[a-zé/\"\\\\\n]{0,8}", text in any::<String>(), old in any::<String>(), start in 1u64..1_000_000, count in 1u64..10_000,
-        timeout in 1u64..10_000_000, windowed in any::<bool>(), timed in any::<bool>(),
-    ) {
-        let quoted = |s: &str| serde_json::to_string(s).unwrap();
-        let window = if windowed { format!(",\"offset\":{start},\"limit\":{count}") } else { String::new() };
-        let limit = if timed { format!(",\"timeout\":{timeout}") } else { String::new() };
-        let calls = [
-            ("Read", format!("{{\"file_path\":{}{window}}}", quoted(&path)), &ALL[1..]),
-            ("Write", format!("{{\"file_path\":{},\"content\":{}}}", quoted(&path), quoted(&text)), &[QwenCode, Tricode]),
-            ("Edit", format!("{{\"file_path\":{},\"old_string\":{},\"new_string\":{}}}", quoted(&path), quoted(&format!("x{old}")), quoted(&text)), &[QwenCode, Tricode]),
-            ("Bash", format!("{{\"command\":{}{limit}}}", quoted(&text)), &ALL[1..]),
-            ("Grep", format!("{{\"pattern\":{},\"path\":{}}}", quoted(&text), quoted(&path)), &ALL[1..]),
-            ("Glob", format!("{{\"pattern\":{},\"path\":{}}}", quoted(&text), quoted(&path)), &[QwenCode, Cursor]),
-            ("WebSearch", format!("{{\"query\":{}}}", quoted(&text)), &ALL[1..]),
-            ("mcp__a__b", format!("{{\"x\":{}}}", quoted(&text)), &[Cursor]),
-        ];
-        for (name, input, through) in calls {
-            for &to in through {
-                let there = translated(Claude, to, name, &input).unwrap();
-                let (other, args) = there.split_once(' ').unwrap();
-                prop_assert_eq!(translated(to, Claude, other, args), Some(format!("{name} {input}")), "through {:?}", to);
-            }
-        }
-    }
 }

@@ -110,4 +110,6 @@ fn bytes(text: Str<'_>) -> Option<u64> {
 }
 
 #[cfg(test)]
+mod props;
+#[cfg(test)]
 mod tests;

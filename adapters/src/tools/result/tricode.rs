@@ -106,9 +106,8 @@ pub(super) fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, shown: Shown<'a
     let (Shown::Wrote(change) | Shown::Edited(change)) = shown else {
         return None;
     };
-    let path = match *args {
-        Args::Write { path, .. } | Args::Edit { path, .. } => path,
-        _ => return None,
+    let (Args::Write { path, .. } | Args::Edit { path, .. }) = *args else {
+        return None;
     };
     let (kind, (name, input)) = match deed(args, &change)? {
         Deed::Create(content) => (ToolKind::Write, Args::Write { path, content }.write(Family::Tricode, call.id, arena)?),
