@@ -23,14 +23,14 @@ mod write_stream;
 mod tests;
 
 pub(crate) use message::{Part, Said};
-pub(crate) use read::{FieldList, Reader, plain_key, since};
+pub(crate) use read::{FieldList, Members, Reader, plain_key};
 pub(crate) use stream::StreamEvent;
-pub(crate) use write::Writer;
+pub(crate) use write::{Writer, member};
 
 use crate::codec::Dialect;
 
 /// What the dialects that use this vocabulary do differently.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Vocabulary {
     /// Whose tools a call names ([`crate::tools::kind_of`]).
     pub(crate) dialect: Dialect,

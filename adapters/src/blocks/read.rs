@@ -16,7 +16,7 @@ pub(crate) struct Reader<'c, 'a> {
 }
 
 /// What an object's members are while its type is not known yet: gathered, then taken out by name.
-pub(super) struct Members<'c, 'a> {
+pub(crate) struct Members<'c, 'a> {
     list: FieldList<'a>,
     reader: Reader<'c, 'a>,
     place: At<'a>,
@@ -233,7 +233,7 @@ impl<'c, 'a> Reader<'c, 'a> {
 }
 
 impl<'c, 'a> Members<'c, 'a> {
-    pub(super) fn new(reader: Reader<'c, 'a>, place: At<'a>) -> Self {
+    pub(crate) fn new(reader: Reader<'c, 'a>, place: At<'a>) -> Self {
         Self {
             list: reader.fields(),
             reader,
@@ -243,7 +243,7 @@ impl<'c, 'a> Members<'c, 'a> {
 
     /// Reads the value of `key` and keeps it. Strings are checked in full, other values for structure.
     #[inline]
-    pub(super) fn push(&mut self, key: Str<'a>, at: &mut Cursor<'a>) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, key: Str<'a>, at: &mut Cursor<'a>) -> Result<(), Error> {
         let value = if at.peek() == Some(b'"') {
             let before = at.rest();
             at.string()?;
@@ -261,7 +261,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// Takes the first member of this name out.
-    pub(super) fn take(&mut self, name: &str) -> Option<Raw<'a>> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Raw<'a>> {
         let found = self.list.iter().position(|f| f.key.is(name))?;
         Some(self.list.remove(found).value)
     }
@@ -283,19 +283,24 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// Takes a string out.
-    pub(super) fn text(&mut self, name: &str) -> Option<Str<'a>> {
+    pub(crate) fn text(&mut self, name: &str) -> Option<Str<'a>> {
         self.optional(name, body)
     }
 
+    /// Takes any value out that passes the full check.
+    pub(crate) fn value(&mut self, name: &str) -> Option<Raw<'a>> {
+        self.optional(name, |value| (!value.is_null() && value.check().is_ok()).then_some(value))
+    }
+
     /// Takes a truth value out, which counts as structure.
-    pub(super) fn bool(&mut self, name: &str) -> Option<bool> {
+    pub(crate) fn bool(&mut self, name: &str) -> Option<bool> {
         let cx = self.reader.cx;
         self.optional(name, |value| value.bool().inspect(|_| cx.took(value.as_str())))
     }
 
     /// Takes a string out that has to be there.
     /// Otherwise the object, which ends at byte `end`, is damaged.
-    pub(super) fn need(&mut self, name: &str, end: usize) -> Result<Str<'a>, Error> {
+    pub(crate) fn need(&mut self, name: &str, end: usize) -> Result<Str<'a>, Error> {
         match self.take(name) {
             Some(value) => body(value).ok_or(Error { at: end, why: Why::Type }),
             None => Err(Error { at: end, why: Why::Missing }),
@@ -303,7 +308,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// Takes a text that a block begins with out; it is empty as a rule, and then structure.
-    pub(super) fn opening(&mut self, name: &str) -> Option<Str<'a>> {
+    pub(crate) fn opening(&mut self, name: &str) -> Option<Str<'a>> {
         let text = self.text(name)?;
         if text.is_empty() {
             self.reader.cx.took(text.as_escaped());
@@ -318,7 +323,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// Takes `null` out as structure; any other value stays.
-    pub(super) fn drop_null(&mut self, name: &str) {
+    pub(crate) fn drop_null(&mut self, name: &str) {
         self.drop_if(name, Raw::is_null);
     }
 
@@ -329,7 +334,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// What is left, as fields.
-    pub(super) fn finish(mut self) -> Fields<'a> {
+    pub(crate) fn finish(mut self) -> Fields<'a> {
         for field in &mut self.list {
             field.known = field.known && self.reader.field(field.at, field.key, field.value).known;
         }
@@ -350,7 +355,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     /// What is left, appended to the fields of the line.
-    pub(super) fn pour(self, into: &mut FieldList<'a>) {
+    pub(crate) fn pour(self, into: &mut FieldList<'a>) {
         into.extend_from_slice(self.finish());
     }
 }

@@ -3,7 +3,7 @@ use crate::event::{At, Block, Content, Field, Fields, Media, ToolResult};
 use crate::json::Out;
 
 /// Writes the objects of a dialect.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
     pub(crate) words: &'static Vocabulary,
     /// Whether the events come from the same dialect.
@@ -118,7 +118,7 @@ impl Writer {
 
 /// Writes one member behind a comma.
 #[inline]
-pub(super) fn member(out: &mut Out, field: &Field<'_>) {
+pub(crate) fn member(out: &mut Out, field: &Field<'_>) {
     out.lit(",\"");
     out.bytes(field.key.as_escaped().as_bytes());
     out.lit("\":");

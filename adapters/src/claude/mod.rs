@@ -1,36 +1,39 @@
-//! Placeholder.
+//! Claude Code: `stream-json`, `json` and `text`, as CLI 2.1.329 writes them (docs/claude.md).
 
+mod control;
+mod decode;
+mod decode_result;
+mod decode_system;
+mod encode;
+mod encode_control;
+mod encode_result;
+mod encode_system;
+mod encode_turn;
+pub(crate) mod fields;
+mod input;
+mod learned;
+mod line;
 pub(crate) mod recognise;
 
-use crate::codec::{Cx, Decode, Encode, Style, Want};
-use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out};
+#[cfg(test)]
+mod tests;
 
-/// Reads it.
-#[derive(Debug, Default)]
-pub struct Decoder {}
+pub use decode::Decoder;
+pub use encode::Encoder;
 
-/// Writes it.
-#[derive(Debug)]
-pub struct Encoder {}
+use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
+use crate::codec::Dialect;
 
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(_style: Style) -> Self {
-        Self {}
-    }
-}
+/// How Claude Code uses Anthropic's vocabulary: as the API does.
+static WORDS: Vocabulary = Vocabulary {
+    dialect: Dialect::Claude,
+    signature: Signature::Seal,
+    usage: UsageForm::Split,
+    start: StartForm::Full,
+    knows: fields::knows,
+};
 
-impl Decode for Decoder {
-    fn line<'a>(&mut self, text: &'a str, _cx: &Cx<'a>, _sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        Ok(text.len())
-    }
-}
-
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
-    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
-}
+/// Where a control request has its body.
+const REQUEST: &str = "/request";
+/// Where a control response has its body.
+const RESPONSE: &str = "/response";

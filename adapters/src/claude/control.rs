@@ -1,0 +1,250 @@
+//! The control channel: requests, answers, and who said them.
+
+use crate::blocks::{Members, Reader};
+use crate::event::{At, ControlKind, Event, Input, InputKind, Kind, Notice, Permission, Request, Response, Side, Sink, Topic, Withdraw};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+
+use super::decode::Decoder;
+use super::line::Head;
+use super::{REQUEST, RESPONSE};
+
+/// Requests that wait for their answer.
+#[derive(Debug, Default)]
+pub(super) struct Ids(Vec<String>);
+
+impl Ids {
+    /// More than anybody has open; the oldest are forgotten.
+    const MOST: usize = 256;
+
+    pub(super) fn add(&mut self, id: Option<Str<'_>>) {
+        let Some(id) = id else { return };
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push(id.as_escaped().to_owned());
+    }
+
+    fn has(&self, id: Option<Str<'_>>) -> bool {
+        id.is_some_and(|id| self.0.iter().any(|known| known == id.as_escaped()))
+    }
+
+    /// Whether it was there.
+    fn take(&mut self, id: Option<Str<'_>>) -> bool {
+        let found = id.and_then(|id| self.0.iter().position(|known| known == id.as_escaped()));
+        if let Some(at) = found {
+            self.0.remove(at);
+        }
+        found.is_some()
+    }
+}
+
+/// What a control request is about.
+fn kind_of(subtype: &str) -> ControlKind {
+    match subtype {
+        "can_use_tool" => ControlKind::CanUseTool,
+        "hook_callback" => ControlKind::Hook,
+        "mcp_message" => ControlKind::Mcp,
+        "elicitation" | "request_user_dialog" => ControlKind::Confirm,
+        "initialize" => ControlKind::Initialize,
+        "interrupt" => ControlKind::Interrupt,
+        "set_model" => ControlKind::SetModel,
+        "set_permission_mode" => ControlKind::SetMode,
+        _ => ControlKind::Other,
+    }
+}
+
+impl Decoder {
+    pub(super) fn control_request<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut id = None;
+        let mut body = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "request_id" if id.is_none() => id = head.text(key, at)?,
+                "request" if body.is_none() => {
+                    let mut members = Members::new(reader, At::Part(REQUEST));
+                    let mut object = at.object()?;
+                    while let Some(key) = object.key(at)? {
+                        members.push(key, at)?;
+                    }
+                    body = Some((members, at.position()));
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let (mut members, end) = body.ok_or(Error { at: used, why: Why::Missing })?;
+        let subtype = members.need("subtype", end)?;
+        let kind = kind_of(&subtype.unescape());
+        let mut permission = None;
+        if kind == ControlKind::CanUseTool {
+            permission = Some(Permission {
+                name: members.need("tool_name", end)?,
+                call: members.text("tool_use_id"),
+                input: members.value("input"),
+                suggestions: members.value("permission_suggestions"),
+            });
+        }
+        reader.cx.took(subtype.as_escaped());
+        members.pour(&mut head.fields);
+        let permission = permission.map(|p| reader.cx.keep(p));
+        let request = reader.cx.keep(Request {
+            id,
+            subtype,
+            kind,
+            permission,
+        });
+        let by_agent = match kind {
+            ControlKind::CanUseTool | ControlKind::Hook | ControlKind::Confirm => true,
+            ControlKind::Mcp => self.side != Side::Host,
+            ControlKind::Initialize | ControlKind::Interrupt | ControlKind::SetModel | ControlKind::SetMode => false,
+            ControlKind::Other => self.side == Side::Agent && !super::input::HOST_REQUESTS.contains(&&*subtype.unescape()),
+        };
+        let (origin, fields) = (head.origin(), head.fields.into_bump_slice());
+        if by_agent {
+            self.agent_asked.add(id);
+            sink.event(&Event {
+                origin,
+                kind: Kind::Request(request),
+                fields,
+            });
+        } else {
+            if kind != ControlKind::Mcp {
+                self.side = Side::Host;
+            }
+            self.host_asked.add(id);
+            sink.input(&Input {
+                origin,
+                kind: InputKind::Request(request),
+                fields,
+            });
+        }
+        Ok(used)
+    }
+
+    pub(super) fn control_response<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut response: Option<Response<'a>> = None;
+        let used = head.walk(text, |head, name, _, at| {
+            if name != "response" || response.is_some() {
+                return Ok(false);
+            }
+            let mut members = Members::new(reader, At::Part(RESPONSE));
+            let mut body = None;
+            let mut object = at.object()?;
+            while let Some(key) = object.key(at)? {
+                if body.is_none() && key.is("response") {
+                    body = Some(at.raw()?);
+                } else {
+                    members.push(key, at)?;
+                }
+            }
+            let end = at.position();
+            let subtype = members.need("subtype", end)?;
+            let ok = match &*subtype.unescape() {
+                "success" => true,
+                "error" => false,
+                _ => return Err(Error { at: end, why: Why::Type }),
+            };
+            reader.cx.took(subtype.as_escaped());
+            let id = members.text("request_id");
+            let error = members.value("error");
+            members.pour(&mut head.fields);
+            response = Some(Response { id, ok, body, error });
+            Ok(true)
+        })?;
+        let response = reader.cx.keep(response.ok_or(Error { at: used, why: Why::Missing })?);
+        let (origin, fields) = (head.origin(), head.fields.into_bump_slice());
+        let by_host = self.agent_asked.take(response.id) || (!self.host_asked.take(response.id) && self.side == Side::Host);
+        if by_host {
+            sink.input(&Input {
+                origin,
+                kind: InputKind::Response(response),
+                fields,
+            });
+        } else {
+            sink.event(&Event {
+                origin,
+                kind: Kind::Response(response),
+                fields,
+            });
+        }
+        Ok(used)
+    }
+
+    pub(super) fn control_cancel<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut id = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "request_id" if id.is_none() => id = head.text(key, at)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let withdraw = Withdraw { id };
+        let (origin, fields) = (head.origin(), head.fields.into_bump_slice());
+        // Only who asked can take it back.
+        let by_host = self.host_asked.has(id) || (!self.agent_asked.has(id) && self.side == Side::Host);
+        if by_host {
+            sink.input(&Input {
+                origin,
+                kind: InputKind::Withdraw(withdraw),
+                fields,
+            });
+        } else {
+            sink.event(&Event {
+                origin,
+                kind: Kind::Withdraw(withdraw),
+                fields,
+            });
+        }
+        Ok(used)
+    }
+
+    pub(super) fn keep_alive<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let used = head.walk(text, |_, _, _, _| Ok(false))?;
+        let (origin, fields) = (head.origin(), head.fields.into_bump_slice());
+        if self.side == Side::Agent {
+            let notice = Notice {
+                name: Str::trusted("keep_alive"),
+                topic: Topic::Other,
+                message: None,
+                data: None,
+            };
+            sink.event(&Event {
+                origin,
+                kind: Kind::Notice(reader.cx.keep(notice)),
+                fields,
+            });
+        } else {
+            sink.input(&Input {
+                origin,
+                kind: InputKind::KeepAlive,
+                fields,
+            });
+        }
+        Ok(used)
+    }
+
+    pub(super) fn environment<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut variables: Option<Raw<'a>> = None;
+        let used = head.walk(text, |_, name, _, at: &mut Cursor<'a>| {
+            if name != "variables" || variables.is_some() || at.shape()? != Shape::Object {
+                return Ok(false);
+            }
+            variables = Some(at.raw()?);
+            Ok(true)
+        })?;
+        let variables = variables.ok_or(Error { at: used, why: Why::Missing })?;
+        self.side = Side::Host;
+        sink.input(&Input {
+            origin: head.origin(),
+            kind: InputKind::Environment(variables),
+            fields: head.fields.into_bump_slice(),
+        });
+        Ok(used)
+    }
+}

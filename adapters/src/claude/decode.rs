@@ -1,0 +1,435 @@
+use crate::blocks::{Part, Reader, Said, StreamEvent};
+use crate::codec::{Cx, Decode};
+use crate::event::{
+    At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
+    ToolResult,
+};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+
+use super::WORDS;
+use super::control::Ids;
+use super::learned::Learned;
+use super::line::Head;
+
+/// Reads Claude Code's lines, those of the agent and those of the host.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Whose lines the log holds, as far as lines that only one side writes have told.
+    pub(super) side: Side,
+    /// Control requests of the agent that have no answer yet.
+    pub(super) agent_asked: Ids,
+    /// Control requests of the host that have no answer yet.
+    pub(super) host_asked: Ids,
+    learned: Learned,
+}
+
+/// What a line can be, by its `type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    StreamEvent,
+    Assistant,
+    User,
+    System,
+    Result,
+    ToolProgress,
+    ControlRequest,
+    ControlResponse,
+    ControlCancel,
+    KeepAlive,
+    Environment,
+    /// A type that is a notice by itself: its number in [`super::decode_system::TOP`].
+    Notice(usize),
+    Unknown,
+}
+
+impl Type {
+    fn of(word: &str) -> Self {
+        match word {
+            "stream_event" => Self::StreamEvent,
+            "assistant" => Self::Assistant,
+            "user" => Self::User,
+            "system" => Self::System,
+            "result" => Self::Result,
+            "tool_progress" => Self::ToolProgress,
+            "control_request" => Self::ControlRequest,
+            "control_response" => Self::ControlResponse,
+            "control_cancel_request" => Self::ControlCancel,
+            "keep_alive" => Self::KeepAlive,
+            "update_environment_variables" => Self::Environment,
+            _ => super::decode_system::TOP
+                .iter()
+                .position(|w| w.name == word)
+                .map_or(Self::Unknown, Self::Notice),
+        }
+    }
+
+    /// The type of the line that `text` begins with; it may stand anywhere in it.
+    fn find(text: &str) -> Result<Self, Error> {
+        if let Some((word, _)) = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split_once('"')) {
+            if !word.contains('\\') {
+                return Ok(Self::of(word));
+            }
+        }
+        let mut at = Cursor::new(text);
+        let mut object = at.object()?;
+        while let Some(key) = object.key(&mut at)? {
+            let value = at.skip()?;
+            if key.is("type") {
+                return Ok(value.string().map_or(Self::Unknown, |word| Self::of(&word.unescape())));
+            }
+        }
+        Ok(Self::Unknown)
+    }
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if cx.trace.is_none() {
+            if let Some(used) = self.learned.read(text, cx, sink) {
+                return Ok(used);
+            }
+        }
+        self.any(text, cx, sink)
+    }
+}
+
+impl Decoder {
+    /// Reads a line of any type, spelled in any way.
+    fn any<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if !text.starts_with('{') {
+            return Ok(self.other(text, sink));
+        }
+        let reader = Reader { cx, words: &WORDS };
+        let kind = Type::find(text)?;
+        match kind {
+            Type::StreamEvent => self.stream_event(text, reader, sink),
+            Type::Assistant => self.assistant(text, reader, sink),
+            Type::User => self.user(text, reader, sink),
+            Type::System => self.system(text, reader, sink),
+            Type::Result => self.result(text, reader, sink),
+            Type::ToolProgress => self.tool_progress(text, reader, sink),
+            Type::ControlRequest => self.control_request(text, reader, sink),
+            Type::ControlResponse => self.control_response(text, reader, sink),
+            Type::ControlCancel => self.control_cancel(text, reader, sink),
+            Type::KeepAlive => self.keep_alive(text, reader, sink),
+            Type::Environment => self.environment(text, reader, sink),
+            Type::Notice(n) => self.notice(text, reader, n, sink),
+            Type::Unknown => self.unknown(text, reader, sink),
+        }
+    }
+
+    /// What is no object: another JSON value, or no JSON at all.
+    fn other<'a>(&self, text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
+        let mut at = Cursor::new(text);
+        let value = match at.raw() {
+            // A scalar that something follows is the beginning of a text, not a value.
+            Ok(raw) if raw.shape() == Some(Shape::Array) || at.at_end() => Some(raw),
+            _ => None,
+        };
+        let used = value.map_or(text.len(), |_| at.position());
+        let origin = Origin::default();
+        match (self.side, value) {
+            (Side::Host, Some(raw)) => sink.input(&Input {
+                origin,
+                kind: InputKind::Unknown(raw),
+                fields: &[],
+            }),
+            (Side::Host, None) => sink.input(&Input {
+                origin,
+                kind: InputKind::Noise(text),
+                fields: &[],
+            }),
+            (_, Some(raw)) => sink.event(&Event::new(origin, Kind::Unknown(raw))),
+            (_, None) => sink.event(&Event::new(origin, Kind::Noise(text))),
+        }
+        used
+    }
+
+    /// An object of no type that is known. It goes on whole.
+    pub(super) fn unknown<'a>(&self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut at = Cursor::new(text);
+        let raw = at.raw()?;
+        let session = raw.get("session_id").and_then(Raw::string);
+        if let Some(kind) = raw.get("type") {
+            reader.cx.took(kind.as_str());
+        }
+        match self.side {
+            Side::Host => sink.input(&Input {
+                origin: Origin::default(),
+                kind: InputKind::Unknown(raw),
+                fields: &[],
+            }),
+            _ => sink.event(&Event::new(
+                Origin {
+                    session,
+                    ..Origin::default()
+                },
+                Kind::Unknown(raw),
+            )),
+        }
+        Ok(at.position())
+    }
+
+    fn stream_event<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut found = None;
+        let mut abandoned = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "event" if found.is_none() => found = Some(reader.event(at, &mut head.fields)?),
+                "abandoned_blocks" if abandoned.is_none() => {
+                    let value = at.skip()?;
+                    abandoned = value.get("from_block_index").and_then(Raw::u64).and_then(|n| u32::try_from(n).ok());
+                    head.fields.push(reader.field(At::Line, key, value));
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let found = found.ok_or(Error { at: used, why: Why::Missing })?;
+        self.side = Side::Agent;
+        let origin = head.origin();
+        let mut piece = None;
+        let kind = match found {
+            StreamEvent::MessageStart(start) => Kind::RoundStart(start),
+            StreamEvent::BlockStart(start, opening) => {
+                piece = opening.map(|piece| Delta { index: start.index, piece });
+                Kind::BlockStart(start)
+            }
+            StreamEvent::Delta(delta) => Kind::Delta(delta),
+            StreamEvent::BlockStop(stop) => Kind::BlockStop(stop),
+            StreamEvent::MessageDelta(stop) => Kind::RoundStop(stop),
+            StreamEvent::MessageStop => Kind::RoundEnd(RoundEnd {
+                abandoned_from: abandoned,
+                ..RoundEnd::default()
+            }),
+            StreamEvent::Other { .. } => return self.unknown(text, reader, sink),
+        };
+        let event = Event {
+            origin,
+            kind,
+            fields: head.fields.into_bump_slice(),
+        };
+        if let (Kind::Delta(delta), None) = (kind, reader.cx.trace) {
+            self.learned.learn(&text[..used], &event, delta);
+        }
+        sink.event(&event);
+        if let Some(delta) = piece {
+            sink.event(&Event::new(origin, Kind::Delta(delta)));
+        }
+        Ok(used)
+    }
+
+    fn assistant<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, true);
+        let mut reply = None;
+        let mut error = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "message" if reply.is_none() => reply = Some(reader.reply(at, &mut head.fields)?),
+                "error" if error.is_none() => error = head.text(key, at)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let mut reply = reply.ok_or(Error { at: used, why: Why::Missing })?;
+        reply.error = error;
+        self.side = Side::Agent;
+        sink.event(&Event {
+            origin: head.origin(),
+            kind: Kind::Reply(reader.cx.keep(reply)),
+            fields: head.fields.into_bump_slice(),
+        });
+        Ok(used)
+    }
+
+    fn tool_progress<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut call = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "tool_use_id" if call.is_none() => call = head.text(key, at)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let call = call.ok_or(Error { at: used, why: Why::Missing })?;
+        self.side = Side::Agent;
+        let progress = crate::event::ToolProgress {
+            call,
+            status: None,
+            content: None,
+            confirmation: None,
+        };
+        sink.event(&Event {
+            origin: head.origin(),
+            kind: Kind::ToolProgress(reader.cx.keep(progress)),
+            fields: head.fields.into_bump_slice(),
+        });
+        Ok(used)
+    }
+
+    fn user<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, true);
+        let mut said = None;
+        let mut detail: Option<(Str<'a>, Raw<'a>)> = None;
+        let mut meta: Option<Raw<'a>> = None;
+        let (mut replay, mut synthetic) = (false, false);
+        let mut no_parent = None;
+        let used = head.walk(text, |head, name, key, at| {
+            match name {
+                "message" if said.is_none() => said = Some(reader.user(at, &mut head.fields)?),
+                "tool_use_result" if detail.is_none() => detail = Some((key, at.raw()?)),
+                "tool_result_meta" | "isReplay" | "isSynthetic" => {
+                    let value = at.skip()?;
+                    match name {
+                        "tool_result_meta" => meta = meta.or(Some(value)),
+                        "isReplay" => replay |= value.bool() == Some(true),
+                        _ => synthetic |= value.bool() == Some(true),
+                    }
+                    head.fields.push(reader.field(At::Line, key, value));
+                }
+                "parent_tool_use_id" if no_parent.is_none() && at.peek() == Some(b'n') => {
+                    let value = at.skip()?;
+                    reader.cx.took(value.as_str());
+                    no_parent = Some((key, value));
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let said = said.ok_or(Error { at: used, why: Why::Missing })?;
+        let origin = head.origin();
+        let mut fields = head.fields;
+        let parts = match said {
+            Said::Parts(parts) => parts,
+            Said::Content(content) => {
+                if let Some((key, value)) = detail {
+                    fields.push(reader.field(At::Line, key, value));
+                }
+                let marked = replay || synthetic || detail.is_some() || meta.is_some();
+                if self.by_host(&origin, marked) {
+                    self.side = Side::Host;
+                    // The host may leave it out; the agent never does.
+                    fields.extend(no_parent.map(|(key, value)| reader.field(At::Line, key, value)));
+                    let prompt = Prompt {
+                        content,
+                        source: PromptSource::Host,
+                    };
+                    sink.input(&Input {
+                        origin,
+                        kind: InputKind::Prompt(reader.cx.keep(prompt)),
+                        fields: fields.into_bump_slice(),
+                    });
+                    return Ok(used);
+                }
+                self.side = Side::Agent;
+                let prompt = Prompt {
+                    content,
+                    source: source(content, &origin, replay),
+                };
+                sink.event(&Event {
+                    origin,
+                    kind: Kind::Prompt(reader.cx.keep(prompt)),
+                    fields: fields.into_bump_slice(),
+                });
+                return Ok(used);
+            }
+        };
+        self.side = Side::Agent;
+        // The line's own members go to its first event. Other blocks between results are prompts of their own.
+        let mut fields: Fields<'a> = fields.into_bump_slice();
+        let mut rest = parts;
+        while let Some(part) = rest.first() {
+            match part {
+                Part::Result(result) => {
+                    rest = &rest[1..];
+                    let mut result = *result;
+                    result.detail = detail.take().map(|(_, raw)| Detail {
+                        shape: DetailShape::Claude,
+                        raw,
+                    });
+                    result.status = status(&result, meta);
+                    sink.event(&Event {
+                        origin,
+                        kind: Kind::ToolResult(reader.cx.keep(result)),
+                        fields: std::mem::take(&mut fields),
+                    });
+                }
+                Part::Block(_) => {
+                    let count = rest.iter().take_while(|part| matches!(part, Part::Block(_))).count();
+                    let blocks = rest[..count].iter().filter_map(|part| match part {
+                        Part::Block(block) => Some(*block),
+                        Part::Result(_) => None,
+                    });
+                    let content = Content::Blocks(bumpalo::collections::Vec::from_iter_in(blocks, reader.cx.arena).into_bump_slice());
+                    rest = &rest[count..];
+                    let prompt = Prompt {
+                        content,
+                        source: source(content, &origin, replay),
+                    };
+                    sink.event(&Event {
+                        origin,
+                        kind: Kind::Prompt(reader.cx.keep(prompt)),
+                        fields: std::mem::take(&mut fields),
+                    });
+                }
+            }
+        }
+        Ok(used)
+    }
+
+    /// Whether the host wrote a `user` line without results. The agent gives each of its lines an id and a time, and names the
+    /// session as it is; hosts write `default`, nothing, or what they were told.
+    const fn by_host(&self, origin: &Origin<'_>, marked: bool) -> bool {
+        if marked || origin.parent.is_some() || origin.agent.is_some() || origin.time.is_some() {
+            return false;
+        }
+        match (origin.session, self.side) {
+            (None, _) => true,
+            (Some(session), _) if matches!(session.as_escaped().as_bytes(), b"" | b"default") => true,
+            (_, Side::Host) => true,
+            (_, Side::Agent) => false,
+            (_, Side::Unknown) => origin.id.is_none(),
+        }
+    }
+}
+
+/// Who wrote a message in the user's role that the agent shows.
+fn source(content: Content<'_>, origin: &Origin<'_>, replay: bool) -> PromptSource {
+    if origin.parent.is_some() {
+        return PromptSource::Parent;
+    }
+    let local = |text: Str<'_>| text.as_escaped().starts_with("<local-command-std");
+    if replay && !content.texts().next().is_some_and(local) {
+        return PromptSource::Echo;
+    }
+    PromptSource::Agent
+}
+
+/// How a call went: refused where the line says so, interrupted where the tool says so, else by `is_error`.
+fn status(result: &ToolResult<'_>, meta: Option<Raw<'_>>) -> ResultStatus {
+    if result.is_error != Some(true) {
+        return ResultStatus::Success;
+    }
+    let refused = |entry: Raw<'_>| {
+        let decision = entry.get("permission_decision").and_then(|d| d.get("decision")).and_then(Raw::string);
+        entry.get("non_execution_kind").is_some_and(|kind| !kind.is_null()) || decision.is_some_and(|word| word.is("reject"))
+    };
+    let mine = |entry: &Raw<'_>| entry.get("id").and_then(Raw::string).is_none_or(|id| id.same_text(result.call));
+    if meta.is_some_and(|meta| meta.elements().filter(mine).any(refused)) {
+        return ResultStatus::Denied;
+    }
+    let interrupted = result.detail.and_then(|d| d.raw.get("interrupted")).and_then(Raw::bool) == Some(true);
+    let notice = |text: Str<'_>| text.as_escaped().starts_with("[Request interrupted by user");
+    let told = match result.content {
+        Content::Text(text) => notice(text),
+        content => content.texts().next().is_some_and(notice),
+    };
+    if interrupted || told {
+        ResultStatus::Canceled
+    } else {
+        ResultStatus::Error
+    }
+}

@@ -1,0 +1,308 @@
+use std::borrow::Cow;
+
+use crate::blocks::Writer;
+use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::event::{At, Event, Input, Kind, Origin, Time, Usage};
+use crate::ids::Uuids;
+use crate::json::{Out, Str};
+
+use super::WORDS;
+use super::encode_system::Facts;
+use super::encode_turn::{DeltaLine, Round, Turn};
+
+/// Writes Claude Code's lines.
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) style: Style,
+    pub(super) writer: Writer,
+    /// The session's id, as the body of a JSON string; empty until it is known.
+    pub(super) session: String,
+    ids: Option<Uuids>,
+    /// The id of the source's line that was written last: of several lines that come of one, only the first has its id.
+    last_id: String,
+    /// Whether the array of `json` with all messages is open.
+    array: bool,
+    pub(super) facts: Facts,
+    pub(super) turn: Turn,
+    /// The reply that each thread is at: the main one, and one for each subagent of the turn.
+    pub(super) rounds: Vec<Round>,
+    pub(super) delta: DeltaLine,
+    /// The tokens of all turns so far, where the source counts by session.
+    pub(super) spent: Option<Usage<'static>>,
+}
+
+/// What kind of line is to be written, for the modes that leave some out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Part of the conversation.
+    Message,
+    /// A piece of a reply.
+    Stream,
+    /// A control line, or text that is no message: of a stream only.
+    Side,
+    /// A turn's end.
+    Result,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            writer: Writer {
+                words: &WORDS,
+                own: style.source == Dialect::Claude,
+            },
+            style,
+            session: String::new(),
+            ids: None,
+            last_id: String::new(),
+            array: false,
+            facts: Facts::default(),
+            turn: Turn::default(),
+            rounds: Vec::new(),
+            delta: DeltaLine::default(),
+            spent: None,
+        }
+    }
+
+    /// Whether the events are Claude Code's own.
+    #[inline]
+    pub(super) const fn own(&self) -> bool {
+        self.writer.own
+    }
+
+    /// Whether a line of this kind has a place in the mode that is written.
+    #[inline]
+    pub(super) const fn shows(&self, line: Line) -> bool {
+        match self.style.mode {
+            Mode::Json if self.style.verbose => matches!(line, Line::Message | Line::Result),
+            Mode::Json => matches!(line, Line::Result),
+            Mode::Text => false,
+            _ => self.style.partial || !matches!(line, Line::Stream),
+        }
+    }
+
+    /// Begins a line.
+    #[inline]
+    pub(super) fn begin(&mut self, out: &mut Out, head: &str) {
+        if self.style.mode == Mode::Json && self.style.verbose {
+            out.lit(if self.array { "," } else { "[" });
+            self.array = true;
+        }
+        out.lit(head);
+    }
+
+    /// Ends a line.
+    #[inline]
+    pub(super) fn end(&self, out: &mut Out) {
+        out.lit(if self.array { "}" } else { "}\n" });
+    }
+
+    /// Takes the session's id over.
+    #[inline]
+    fn meet(&mut self, origin: &Origin<'_>) {
+        if let Some(id) = origin.session.filter(|id| id.as_escaped() != self.session) {
+            id.as_escaped().clone_into(&mut self.session);
+            self.ids = None;
+            self.delta.forget();
+        }
+    }
+
+    /// A made-up id.
+    pub(super) fn fresh_id(&mut self) -> [u8; 36] {
+        let session = &self.session;
+        self.ids.get_or_insert_with(|| Uuids::new(session, 1)).next_ascii()
+    }
+
+    /// Writes `"session_id":…`, making one up if the source has none.
+    pub(super) fn session_id(&mut self, out: &mut Out) {
+        if self.session.is_empty() {
+            self.session = crate::ids::uuid("", 0);
+            out.invented("/session_id", "the source names no session");
+        }
+        out.lit(",\"session_id\":\"");
+        out.bytes(self.session.as_bytes());
+        out.lit("\"");
+    }
+
+    /// Writes `"uuid":…`: the line's own id, for one line, else a made-up one.
+    pub(super) fn uuid(&mut self, out: &mut Out, id: Option<Str<'_>>) {
+        out.lit(",\"uuid\":");
+        match id.filter(|id| self.own() || id.as_escaped() != self.last_id) {
+            Some(id) => {
+                if !self.own() {
+                    id.as_escaped().clone_into(&mut self.last_id);
+                }
+                out.str(id);
+            }
+            None => {
+                let fresh = self.fresh_id();
+                out.lit("\"");
+                out.bytes(&fresh);
+                out.lit("\"");
+                out.invented("/uuid", "each line needs an id of its own");
+            }
+        }
+    }
+
+    /// Writes what stands behind the message of an `assistant` or `user` line: the thread, the session, the line's id, the time.
+    pub(super) fn tail(&mut self, out: &mut Out, origin: &Origin<'_>) {
+        out.lit(",\"parent_tool_use_id\":");
+        out.str_or_null(origin.parent);
+        if let Some(agent) = origin.agent {
+            for (key, value) in [
+                (",\"agent_id\":", agent.id),
+                (",\"subagent_type\":", agent.name),
+                (",\"task_description\":", agent.task),
+            ] {
+                if let Some(value) = value {
+                    out.lit(key);
+                    out.str(value);
+                }
+            }
+        }
+        self.session_id(out);
+        self.uuid(out, origin.id);
+        time(out, origin.time);
+    }
+
+    /// Writes the session's and the line's id as the source has them: for lines that only Claude Code itself writes.
+    pub(super) fn own_tail(&self, out: &mut Out, origin: &Origin<'_>) {
+        if let Some(parent) = origin.parent {
+            out.lit(",\"parent_tool_use_id\":");
+            out.str(parent);
+        }
+        if let Some(session) = origin.session {
+            out.lit(",\"session_id\":");
+            out.str(session);
+        }
+        if let Some(id) = origin.id {
+            out.lit(",\"uuid\":");
+            out.str(id);
+        }
+        time(out, origin.time);
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        match self.style.mode {
+            Mode::StreamJson if self.style.partial => Want::BOTH.with_subagents(),
+            Mode::StreamJson => Want::SNAPSHOTS.with_subagents(),
+            Mode::Json if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
+            _ => Want::SNAPSHOTS,
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.meet(&event.origin);
+        match event.kind {
+            Kind::Delta(delta) => self.delta(event, &delta, out),
+            Kind::BlockStart(start) => self.block_start(event, &start, out),
+            Kind::BlockStop(stop) => self.block_stop(event, stop.index, out),
+            Kind::Reply(reply) => self.reply(event, reply, out),
+            Kind::ToolResult(result) => self.tool_result(event, result, out),
+            Kind::RoundStart(start) => self.round_start(event, &start, out),
+            Kind::RoundStop(stop) => self.round_stop(event, &stop, out),
+            Kind::RoundEnd(end) => self.round_end(event, &end, out),
+            Kind::Prompt(prompt) => self.prompt(event, prompt, out),
+            Kind::Session(session) => self.init(event, session, out),
+            Kind::Notice(notice) => self.notice(event, notice, out),
+            Kind::ToolProgress(progress) => self.tool_progress(event, progress, out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
+            Kind::Fatal(fatal) => self.fatal(event, fatal, out),
+            Kind::Request(request) => self.request(event, request, out),
+            Kind::Response(response) => self.response(&event.origin, event.fields, response, out),
+            Kind::Withdraw(withdraw) => self.withdraw(&event.origin, event.fields, withdraw, out),
+            Kind::Noise(text) if self.own() && self.shows(Line::Side) => {
+                out.used(text);
+                out.lit(text);
+                out.lit("\n");
+            }
+            Kind::Unknown(raw) if self.own() && self.shows(Line::Side) => {
+                out.raw(raw);
+                out.lit("\n");
+            }
+            // What only other dialects say.
+            Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
+            }
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if self.shows(Line::Side) {
+            self.say(input, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if self.array {
+            self.array = false;
+            out.lit("]\n");
+        }
+    }
+}
+
+/// Writes `"timestamp":…` in ISO 8601, if the time is known.
+pub(super) fn time(out: &mut Out, time: Option<Time<'_>>) {
+    match time {
+        None => {}
+        Some(Time::Iso(text)) => {
+            out.lit(",\"timestamp\":");
+            out.str(text);
+        }
+        Some(other) => {
+            let Some(millis) = other.millis() else { return };
+            out.used(other.source());
+            out.lit(",\"timestamp\":\"");
+            out.lit(&iso(millis));
+            out.lit("\"");
+        }
+    }
+}
+
+/// Milliseconds since 1970 as `2026-11-21T06:00:19.149Z`.
+fn iso(millis: i64) -> Cow<'static, str> {
+    let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    // The proleptic Gregorian calendar in eras of 400 years; years begin in March so that the leap day comes last.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    if !(0..=9999).contains(&year) {
+        return Cow::Borrowed("1970-01-01T00:00:00.000Z");
+    }
+    let (hour, minute, second, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
+    Cow::Owned(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+}
+
+/// The fields of the line itself.
+pub(super) const LINE: At<'static> = At::Line;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Raw;
+
+    #[test]
+    fn times_are_spelled_as_they_read() {
+        for millis in [0, 951_782_399_999, 951_868_800_000, 1_795_240_819_149, 1_709_164_800_000] {
+            let text = iso(millis).into_owned();
+            assert_eq!(Time::Iso(Str::trusted(&text)).millis(), Some(millis), "{text}");
+        }
+        let mut out = Out::default();
+        time(&mut out, Some(Time::Seconds(Raw::trusted("1739430000"))));
+        time(&mut out, Some(Time::Seconds(Raw::trusted("0"))));
+        time(&mut out, None);
+        assert_eq!(out.written(), b",\"timestamp\":\"2025-02-13T07:00:00.000Z\"");
+    }
+}

@@ -1,0 +1,249 @@
+//! How a turn ended.
+
+use crate::event::{Count, Event, Fatal, Limit, Outcome, OutcomeKind, Scope, StopKind, Usage};
+use crate::json::{Out, Raw, Str};
+
+use super::encode::{Encoder, LINE, Line};
+use super::encode_turn::{Turn, word};
+use crate::codec::Mode;
+
+impl Encoder {
+    pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        // The program's end was told already; what the lack of an outcome made up says nothing new.
+        if outcome.synthetic && self.turn.fatal {
+            out.merged("the program's own end is the turn's");
+        } else if self.style.mode == Mode::Text {
+            self.answer(outcome, out);
+        } else if self.own() && outcome.word.is_some() {
+            self.own_result(event, outcome, out);
+        } else {
+            self.result(event, outcome, out);
+        }
+        self.turn = Turn::default();
+        self.rounds.clear();
+    }
+
+    pub(super) fn fatal(&mut self, event: &Event<'_>, fatal: &Fatal<'_>, out: &mut Out) {
+        let outcome = Outcome {
+            error: Some(fatal.message),
+            ..Outcome::new(OutcomeKind::Failed(crate::event::Place::Backend))
+        };
+        self.outcome(event, &outcome, out);
+        self.turn.fatal = true;
+    }
+
+    /// Text for people: the answer, or what went wrong.
+    fn answer(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        let said = if outcome.is_error {
+            outcome.error.or(outcome.text)
+        } else {
+            outcome.text
+        };
+        match said {
+            Some(text) => {
+                out.used(text.as_escaped());
+                out.bytes(text.unescape().as_bytes());
+            }
+            None => out.bytes(Str::trusted(&self.turn.text).unescape().as_bytes()),
+        }
+        out.lit("\n");
+    }
+
+    fn own_result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        self.begin(out, "{\"type\":\"result\"");
+        if let Some(word) = outcome.word {
+            out.lit(",\"subtype\":");
+            out.str(word);
+        }
+        out.lit(if outcome.is_error { ",\"is_error\":true" } else { ",\"is_error\":false" });
+        let numbers = [
+            (",\"duration_ms\":", outcome.duration_ms),
+            (",\"duration_api_ms\":", outcome.duration_api_ms),
+            (",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source))),
+            (",\"total_cost_usd\":", outcome.cost_usd),
+            (",\"permission_denials\":", outcome.denials),
+            (",\"structured_output\":", outcome.structured),
+        ];
+        for (key, value) in numbers {
+            if let Some(value) = value {
+                out.lit(key);
+                out.raw(value);
+            }
+        }
+        if let Some(text) = outcome.text {
+            out.lit(",\"result\":");
+            out.str(text);
+        }
+        out.lit(",\"stop_reason\":");
+        out.str_or_null(outcome.stop.map(|stop| stop.word));
+        if outcome.usage.is_some() {
+            out.lit(",\"usage\":");
+            self.writer.usage(out, outcome.usage.as_ref());
+        }
+        if outcome.synthetic {
+            out.lit(",\"synthetic\":true");
+        }
+        self.own_tail(out, &event.origin);
+        self.writer.fields(out, event.fields, LINE);
+        self.end(out);
+    }
+
+    /// The result of a turn that another dialect told, or that nobody told.
+    fn result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        if !self.shows(Line::Result) {
+            return;
+        }
+        let begun = self.turn.begun || !outcome.synthetic && outcome.word.is_some();
+        if begun && !self.own() && !self.turn.opened {
+            self.init_again(event, out);
+        }
+        let (subtype, reason) = words(outcome);
+        self.begin(out, "{\"type\":\"result\",\"subtype\":\"");
+        out.lit(subtype);
+        out.lit(if outcome.is_error {
+            "\",\"is_error\":true"
+        } else {
+            "\",\"is_error\":false"
+        });
+        out.used(outcome.word.map_or("", Str::as_escaped));
+        number(out, ",\"duration_ms\":", outcome.duration_ms, "/duration_ms");
+        number(out, ",\"duration_api_ms\":", outcome.duration_api_ms, "/duration_api_ms");
+        out.lit(",\"num_turns\":");
+        match outcome.num_turns {
+            Some(turns) => {
+                out.used(turns.source);
+                out.number(turns.value);
+            }
+            None => {
+                out.number(if self.turn.begun { 1 + self.turn.user_lines } else { 0 });
+                out.invented("/num_turns", "counted as Claude Code counts: 1 + the user lines of the turn");
+            }
+        }
+        if subtype == "success" {
+            out.lit(",\"result\":");
+            match if outcome.is_error {
+                outcome.error.or(outcome.text)
+            } else {
+                outcome.text
+            } {
+                Some(text) => out.str(text),
+                None => {
+                    out.str(Str::trusted(&self.turn.text));
+                    out.invented("/result", "the turn's last text");
+                }
+            }
+        }
+        out.lit(",\"stop_reason\":");
+        self.stop_reason(outcome, out);
+        self.session_id(out);
+        number(out, ",\"total_cost_usd\":", outcome.cost_usd, "/total_cost_usd");
+        out.lit(",\"usage\":");
+        let usage = self.turn_usage(outcome, out);
+        self.writer.usage(out, usage.as_ref());
+        out.lit(",\"modelUsage\":{},\"permission_denials\":");
+        out.invented("/modelUsage", "not known; the target's parsers need it");
+        match outcome.denials {
+            Some(denials) => out.unchecked(denials),
+            None => {
+                out.lit("[]");
+                out.invented("/permission_denials", "not known; the target's parsers need it");
+            }
+        }
+        if let Some(structured) = outcome.structured {
+            out.lit(",\"structured_output\":");
+            out.unchecked(structured);
+        }
+        if subtype != "success" {
+            out.lit(",\"errors\":[");
+            if let Some(error) = outcome.error.or(outcome.text) {
+                out.str(error);
+            }
+            out.lit("]");
+        }
+        if let Some(reason) = reason {
+            out.lit(",\"terminal_reason\":\"");
+            out.lit(reason);
+            out.lit("\"");
+        }
+        if outcome.synthetic {
+            out.lit(",\"synthetic\":true");
+        }
+        self.uuid(out, event.origin.id);
+        self.end(out);
+    }
+
+    fn stop_reason(&self, outcome: &Outcome<'_>, out: &mut Out) {
+        let refused = (outcome.kind == OutcomeKind::Refused).then_some("refusal");
+        match outcome.stop {
+            Some(stop) => {
+                out.used(stop.word.as_escaped());
+                match refused.filter(|_| stop.kind != StopKind::Refusal).or(word(&stop)) {
+                    Some(word) => out.str(Str::trusted(word)),
+                    None => out.lit("null"),
+                }
+            }
+            None => match refused.or(self.turn.stop.as_deref()) {
+                Some(word) => out.str(Str::trusted(word)),
+                None => out.lit("null"),
+            },
+        }
+    }
+
+    /// The turn's own tokens: some dialects count the whole session, or single rounds.
+    fn turn_usage(&mut self, outcome: &Outcome<'_>, out: &Out) -> Option<Usage<'static>> {
+        let Some(told) = &outcome.usage else { return self.turn.usage };
+        told.sources().for_each(|source| out.used(source));
+        let now = told.detached();
+        if told.scope != Scope::Session {
+            return Some(now);
+        }
+        let before = self.spent.replace(now).unwrap_or_default();
+        let less = |now: Option<Count<'static>>, before: Option<Count<'static>>| {
+            now.map(|now| Count::derived(now.value.checked_sub(before.map_or(0, |b| b.value)).unwrap_or(now.value)))
+        };
+        Some(Usage {
+            input: less(now.input, before.input),
+            output: less(now.output, before.output),
+            cache_read: less(now.cache_read, before.cache_read),
+            cache_write: less(now.cache_write, before.cache_write),
+            total: less(now.total, before.total),
+            ..now
+        })
+    }
+}
+
+/// Claude's subtype and terminal reason for an outcome. A failure of the model is a `success` that is an error.
+const fn words(outcome: &Outcome<'_>) -> (&'static str, Option<&'static str>) {
+    if outcome.synthetic {
+        return ("error_during_execution", None);
+    }
+    match outcome.kind {
+        OutcomeKind::Success if outcome.is_error => ("success", Some("api_error")),
+        OutcomeKind::Success | OutcomeKind::Refused => ("success", None),
+        OutcomeKind::Limit(Limit::Turns) => ("error_max_turns", Some("max_turns")),
+        OutcomeKind::Limit(Limit::Budget) => ("error_max_budget_usd", Some("budget_exhausted")),
+        OutcomeKind::Limit(Limit::Retries) => ("error_max_structured_output_retries", None),
+        OutcomeKind::Limit(Limit::Tokens) => ("success", Some("prompt_too_long")),
+        OutcomeKind::Cancelled => ("error_during_execution", Some("aborted_streaming")),
+        OutcomeKind::Failed(crate::event::Place::Model) => ("success", Some("api_error")),
+        OutcomeKind::Limit(Limit::Time) | OutcomeKind::Failed(_) => ("error_during_execution", None),
+    }
+}
+
+fn number(out: &mut Out, key: &str, value: Option<Raw<'_>>, pointer: &'static str) {
+    out.lit(key);
+    match value.filter(|value| value.f64().is_some()) {
+        Some(value) => out.raw(value),
+        None => match value
+            .and_then(|value| value.string())
+            .filter(|text| text.unescape().parse::<f64>().is_ok_and(f64::is_finite) && Raw::trusted(text.as_escaped()).check().is_ok())
+        {
+            // The RFC's metadata holds numbers as texts.
+            Some(text) => out.body(text),
+            None => {
+                out.lit("0");
+                out.invented(pointer, "not known; the target's parsers need a number");
+            }
+        },
+    }
+}

@@ -1,0 +1,265 @@
+//! `system` lines, and the types that are notices by themselves.
+
+use crate::event::{Event, Notice, Session, Topic};
+use crate::json::{Out, Raw, Shape, Str};
+
+use super::decode_system::{SYSTEM, TOP};
+use super::encode::{Encoder, LINE, Line};
+
+/// The version that an init of another dialect's session names: parsers compare it.
+const VERSION: &str = "2.1.329";
+
+/// What is known of the session, to be said again at the beginning of each turn.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    known: bool,
+    cwd: Option<String>,
+    model: Option<String>,
+    tools: Option<String>,
+    mode: Option<String>,
+    key_source: Option<String>,
+    mcp_servers: Option<String>,
+    slash_commands: Option<String>,
+    agents: Option<String>,
+}
+
+impl Facts {
+    fn of(session: &Session<'_>) -> Self {
+        let text = |s: Option<Str<'_>>| s.map(|s| s.as_escaped().to_owned());
+        let list = |raw: Option<Raw<'_>>| raw.filter(|raw| raw.check().is_ok()).map(|raw| raw.as_str().to_owned());
+        Self {
+            known: true,
+            cwd: text(session.cwd),
+            model: text(session.model),
+            tools: list(session.tools).map(names),
+            mode: session.permission_mode.map(|mode| self::mode(mode.as_escaped()).to_owned()),
+            key_source: text(session.api_key_source),
+            mcp_servers: list(session.mcp_servers),
+            slash_commands: list(session.slash_commands),
+            agents: list(session.agents),
+        }
+    }
+
+    /// The model, as the body of a JSON string.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref().filter(|model| !model.is_empty())
+    }
+}
+
+impl Encoder {
+    pub(super) fn init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        if self.own() {
+            self.turn.opened = true;
+            if self.shows(Line::Message) {
+                self.own_init(event, session, out);
+            }
+            return;
+        }
+        self.facts = Facts::of(session);
+        for text in [session.cwd, session.model, session.permission_mode, session.api_key_source]
+            .into_iter()
+            .flatten()
+        {
+            out.used(text.as_escaped());
+        }
+        for list in [session.tools, session.mcp_servers, session.slash_commands, session.agents] {
+            out.used_raw(list);
+        }
+        out.carried();
+        // A session's facts that open no turn are said when the first one begins.
+        if session.opens_turn {
+            self.init_again(event, out);
+        }
+    }
+
+    fn own_init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
+        let texts = [
+            (",\"cwd\":", session.cwd),
+            (",\"model\":", session.model),
+            (",\"permissionMode\":", session.permission_mode),
+            (",\"apiKeySource\":", session.api_key_source),
+            (",\"claude_code_version\":", session.version),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                out.lit(key);
+                out.str(text);
+            }
+        }
+        let lists = [
+            (",\"tools\":", session.tools),
+            (",\"mcp_servers\":", session.mcp_servers),
+            (",\"slash_commands\":", session.slash_commands),
+            (",\"agents\":", session.agents),
+        ];
+        for (key, list) in lists {
+            if let Some(list) = list {
+                out.lit(key);
+                out.raw(list);
+            }
+        }
+        self.own_tail(out, &event.origin);
+        self.writer.fields(out, event.fields, LINE);
+        self.end(out);
+    }
+
+    /// Writes an init of what is known, in the order in which Claude Code writes it.
+    pub(super) fn init_again(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.turn.opened = true;
+        if !self.shows(Line::Message) {
+            return;
+        }
+        let facts = std::mem::take(&mut self.facts);
+        self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
+        text(out, ",\"cwd\":", facts.cwd.as_deref(), "", "/cwd");
+        self.session_id(out);
+        list(out, ",\"tools\":", facts.tools.as_deref(), "/tools");
+        list(out, ",\"mcp_servers\":", facts.mcp_servers.as_deref(), "/mcp_servers");
+        text(out, ",\"model\":", facts.model(), "unknown", "/model");
+        text(out, ",\"permissionMode\":", facts.mode.as_deref(), "default", "/permissionMode");
+        list(out, ",\"slash_commands\":", facts.slash_commands.as_deref(), "/slash_commands");
+        text(out, ",\"apiKeySource\":", facts.key_source.as_deref(), "none", "/apiKeySource");
+        text(out, ",\"claude_code_version\":", None, VERSION, "/claude_code_version");
+        text(out, ",\"output_style\":", None, "default", "/output_style");
+        if let Some(agents) = &facts.agents {
+            list(out, ",\"agents\":", Some(agents), "/agents");
+        }
+        list(out, ",\"skills\":", None, "/skills");
+        list(out, ",\"plugins\":", None, "/plugins");
+        self.uuid(out, event.origin.id.filter(|_| facts.known));
+        self.end(out);
+        self.facts = facts;
+    }
+
+    pub(super) fn notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        if !self.shows(Line::Message) {
+            return;
+        }
+        if !self.own() {
+            return self.foreign_notice(event, notice, out);
+        }
+        let system = SYSTEM.iter().find(|word| notice.name.is(word.name));
+        let Some(word) = system.or_else(|| TOP.iter().find(|word| notice.name.is(word.name))) else {
+            return;
+        };
+        self.begin(
+            out,
+            if system.is_some() {
+                "{\"type\":\"system\",\"subtype\":"
+            } else {
+                "{\"type\":"
+            },
+        );
+        out.str(notice.name);
+        if let Some(message) = notice.message {
+            out.lit(",\"");
+            out.lit(word.text);
+            out.lit("\":");
+            out.str(message);
+        }
+        self.own_tail(out, &event.origin);
+        self.writer.fields(out, event.fields, LINE);
+        self.end(out);
+    }
+
+    /// What another dialect tells about its session, where Claude Code has a line for it.
+    fn foreign_notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        let data = notice.data.unwrap_or(Raw::NULL);
+        let number = |names: &[&str]| {
+            names.iter().find_map(|name| {
+                data.get(name)
+                    .filter(|value| value.u64().is_some() && value.shape() == Some(Shape::Number))
+            })
+        };
+        match notice.topic {
+            Topic::Retry => {
+                self.begin(out, "{\"type\":\"system\",\"subtype\":\"api_retry\"");
+                count(out, ",\"attempt\":", number(&["attempt"]), "1", "/attempt");
+                count(out, ",\"max_retries\":", number(&["max_retries", "maxRetries"]), "0", "/max_retries");
+                count(
+                    out,
+                    ",\"retry_delay_ms\":",
+                    number(&["retry_delay_ms", "delayMs", "delay_ms"]),
+                    "0",
+                    "/retry_delay_ms",
+                );
+                match number(&["error_status", "status"]) {
+                    Some(status) => count(out, ",\"error_status\":", Some(status), "", ""),
+                    None => out.lit(",\"error_status\":null"),
+                }
+                out.lit(",\"error\":\"unknown\"");
+                out.invented("/error", "the source has no word for the error that this target knows");
+            }
+            Topic::Compaction => {
+                self.begin(
+                    out,
+                    "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"compact_metadata\":{\"trigger\":\"auto\"",
+                );
+                out.invented("/compact_metadata/trigger", "the source does not say what caused it");
+                let before = number(&["pre_tokens", "original_token_count", "originalTokenCount", "tokens_before"]);
+                count(out, ",\"pre_tokens\":", before, "0", "/compact_metadata/pre_tokens");
+                if let Some(after) = number(&["post_tokens", "new_token_count", "newTokenCount", "tokens_after"]) {
+                    count(out, ",\"post_tokens\":", Some(after), "", "");
+                }
+                out.lit("}");
+            }
+            _ => return,
+        }
+        self.session_id(out);
+        self.uuid(out, event.origin.id);
+        self.end(out);
+    }
+}
+
+/// Tool names as an array; the RFC has them in one text, separated by blanks.
+fn names(raw: String) -> String {
+    let Some(text) = Raw::trusted(&raw).string() else { return raw };
+    let plain = text.unescape();
+    let mut list = String::from("[");
+    for name in plain.split([' ', ',']).filter(|name| !name.is_empty()) {
+        list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
+        Str::escape(name, &mut list);
+        list.push('"');
+    }
+    list.push(']');
+    list
+}
+
+/// Claude's word for a permission mode.
+pub(super) fn mode(word: &str) -> &str {
+    match word {
+        "auto-edit" | "auto_edit" | "autoEdit" => "acceptEdits",
+        "yolo" => "bypassPermissions",
+        word => word,
+    }
+}
+
+fn text(out: &mut Out, key: &str, value: Option<&str>, otherwise: &'static str, pointer: &'static str) {
+    out.lit(key);
+    out.lit("\"");
+    out.lit(value.unwrap_or(otherwise));
+    out.lit("\"");
+    if value.is_none() {
+        out.invented(pointer, "not known; the target's parsers need it");
+    }
+}
+
+fn list(out: &mut Out, key: &str, value: Option<&str>, pointer: &'static str) {
+    out.lit(key);
+    out.lit(value.unwrap_or("[]"));
+    if value.is_none() {
+        out.invented(pointer, "not known; the target's parsers need it");
+    }
+}
+
+fn count(out: &mut Out, key: &str, value: Option<Raw<'_>>, otherwise: &'static str, pointer: &'static str) {
+    out.lit(key);
+    match value {
+        Some(value) => out.raw(value),
+        None => {
+            out.lit(otherwise);
+            out.invented(pointer, "not known; the target's parsers need it");
+        }
+    }
+}
