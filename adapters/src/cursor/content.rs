@@ -2,147 +2,179 @@
 
 use crate::codec::Cx;
 use crate::event::{Content, ResultStatus};
-use crate::json::{Cursor, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Raw, Shape, Str};
 
-/// How a call went and what the model sees of it: `result` is the value of `result` in a `tool_call` object of the kind `tool`.
-/// With `success` in it the call succeeded, whatever stands beside it; with `rejected` it was refused; all else failed.
-pub(super) fn content_of<'a>(tool: &str, result: Raw<'a>, cx: &Cx<'a>) -> (ResultStatus, Content<'a>) {
-    let mut text = Text::default();
-    let status = match body_of(result) {
-        Some((word, body)) if word.is("success") => {
-            said(tool, body, &mut text);
-            ResultStatus::Success
-        }
-        Some((word, body)) => {
-            failed(word, body, &mut text);
-            if result.get("rejected").is_some() {
-                ResultStatus::Denied
-            } else {
-                ResultStatus::Error
-            }
-        }
-        None => {
-            match result.string() {
-                Some(whole) => text.push(whole),
-                None => text.json(result),
-            }
-            ResultStatus::Error
-        }
-    };
-    (status, Content::Text(text.into_str(cx)))
+/// What was found on the way over the value of `result` in a `tool_call` object.
+#[derive(Debug, Default)]
+pub(super) struct Found<'a> {
+    /// The member that says how it went: `success` if it is there, whatever stands beside it.
+    word: Str<'a>,
+    body: Option<Raw<'a>>,
+    is_success: bool,
+    is_rejected: bool,
+    /// The strings of the body that may be what the model sees, by their places in [`SAYS`].
+    strings: [Option<Str<'a>>; SAYS.len()],
+    exit_code: Option<Raw<'a>>,
 }
 
-/// The member that says how it went. The value begins where it should and goes on to the end of `result`, which is all that
-/// looking for members takes and spares a walk over it.
-fn body_of(result: Raw<'_>) -> Option<(Str<'_>, Raw<'_>)> {
-    let mut at = Cursor::new(result.as_str());
-    let mut object = at.object().ok()?;
-    let mut first = None;
-    while let Some(word) = object.key(&mut at).ok()? {
-        let says_why = matches!(at.shape().ok()?, Shape::Object | Shape::String);
-        let body = (word, Raw::trusted(at.rest()));
-        if word.is("success") {
-            return Some(body);
-        }
-        first = first.or(says_why.then_some(body));
-        at.skip().ok()?;
-    }
-    first
-}
+/// Members that may hold what the model sees: of a success in the order in which they are asked (`resultForModel` is `message`
+/// in 2025), of a command, of a failure, and what a failure without words was about.
+const SAYS: [&str; 16] = [
+    "content",
+    "message",
+    "resultForModel",
+    "markdown",
+    "results",
+    "output",
+    "interleavedOutput",
+    "stdout",
+    "stderr",
+    "reason",
+    "errorMessage",
+    "error",
+    "modelVisibleErrorMessage",
+    "clientVisibleErrorMessage",
+    "path",
+    "command",
+];
+const OF_SUCCESS: [usize; 6] = [0, 1, 2, 3, 4, 5];
+const OF_COMMAND: [usize; 3] = [6, 7, 8];
+const OF_FAILURE: [usize; 6] = [9, 10, 11, 1, 12, 13];
+const OF_WHAT: [usize; 2] = [14, 15];
 
-fn said<'a>(tool: &str, success: Raw<'a>, text: &mut Text<'a>) {
-    match tool {
-        "shellToolCall" => return output(success, text),
-        "grepToolCall" => {
-            for (root, found) in success.get("workspaceResults").into_iter().flat_map(Raw::members) {
-                matches(root, found, text);
+impl<'a> Found<'a> {
+    /// Walks over the value at the cursor. Strings that may go over are checked in full, the rest for structure.
+    pub(super) fn read(at: &mut Cursor<'a>) -> Result<Self, Error> {
+        let mut found = Self::default();
+        if at.shape()? != Shape::Object {
+            at.raw()?;
+            return Ok(found);
+        }
+        let mut object = at.object()?;
+        while let Some(word) = object.key(at)? {
+            let shape = at.shape()?;
+            let is_success = word.is("success");
+            found.is_success |= is_success;
+            found.is_rejected |= word.is("rejected");
+            let says_why = found.body.is_none() && !found.is_success && matches!(shape, Shape::Object | Shape::String);
+            if !is_success && !says_why {
+                at.skip()?;
+                continue;
             }
-            return;
-        }
-        "globToolCall" => return text.lines(elements(success, "files").filter_map(Raw::string)),
-        "lsToolCall" => {
-            if let Some(root) = success.get("directoryTreeRoot") {
-                return tree(root, text);
+            found.word = word;
+            let (rest, begin) = (at.rest(), at.position());
+            match shape {
+                Shape::Object => found.body(at)?,
+                _ => at.raw().map(|_| ())?,
             }
+            found.body = Some(Raw::trusted(&rest[..at.position() - begin]));
         }
-        "mcpToolCall" => {
-            let texts = elements(success, "content").filter_map(|part| part.get("text"));
-            return text.lines(texts.filter_map(|inner| inner.get("text").unwrap_or(inner).string()));
-        }
-        "webSearchToolCall" => {
-            for reference in elements(success, "references") {
-                text.gap("\\n\\n");
-                let parts = strings(reference, ["title", "url", "chunk"]);
-                text.lines(parts.into_iter().flatten().filter(|part| !part.is_empty()));
-            }
-            return;
-        }
-        "taskToolCall" => {
-            let steps = elements(success, "conversationSteps");
-            return text.lines(steps.filter_map(|step| step.get("assistantMessage")?.get("text")?.string()));
-        }
-        _ => {}
+        Ok(found)
     }
-    // Read, edit, fetch, … each say it in one of these; `resultForModel` is `message` in 2025.
-    let whole = strings(success, ["content", "message", "resultForModel", "markdown", "results", "output"]);
-    if let Some(whole) = whole.into_iter().flatten().next() {
-        return text.push(whole);
-    }
-    let whole = Cursor::new(success.as_str()).skip().unwrap_or(Raw::NULL);
-    match whole.shape() {
-        Some(Shape::String) => text.push(whole.string().unwrap_or_default()),
-        Some(Shape::Object) if whole.members().next().is_none() => {}
-        _ => text.json(whole),
-    }
-}
 
-fn failed<'a>(word: Str<'a>, body: Raw<'a>, text: &mut Text<'a>) {
-    if let Some(code) = body.get("exitCode").filter(|code| code.shape() == Some(Shape::Number)) {
-        text.push(Str::trusted("Exit code "));
-        text.push(Str::trusted(code.as_str()));
-        text.gap("\\n");
-        return output(body, text);
+    /// How the call of a tool of the kind `tool` went, and what the model sees of it. `result` is the value that was walked over.
+    pub(super) fn content(&self, tool: &str, result: Raw<'a>, cx: &Cx<'a>) -> (ResultStatus, Content<'a>) {
+        let mut text = Text::default();
+        match self.body {
+            Some(body) if self.is_success => self.said(tool, body, &mut text),
+            Some(body) => self.failed(body, &mut text),
+            None => text.value(result),
+        }
+        let status = match (self.is_success, self.is_rejected) {
+            (true, _) => ResultStatus::Success,
+            (false, true) => ResultStatus::Denied,
+            (false, false) => ResultStatus::Error,
+        };
+        (status, Content::Text(text.into_str(cx)))
     }
-    if let Some(reason) = body.string() {
-        return text.push(reason);
-    }
-    let reason = [
-        "reason",
-        "errorMessage",
-        "error",
-        "message",
-        "modelVisibleErrorMessage",
-        "clientVisibleErrorMessage",
-    ];
-    let mut said = strings(body, reason).into_iter().flatten().filter(|reason| !reason.is_empty());
-    if let Some(reason) = said.next() {
-        return text.push(reason);
-    }
-    text.push(word);
-    let mut what = strings(body, ["path", "command", "url"])
-        .into_iter()
-        .flatten()
-        .filter(|what| !what.is_empty());
-    if let Some(what) = what.next() {
-        text.push(Str::trusted(": "));
-        text.push(what);
-    }
-    let mut written = Text::default();
-    output(body, &mut written);
-    if !written.is_empty() {
-        text.gap("\\n");
-        text.append(written);
-    }
-}
 
-/// What a command wrote: as it came, or what is known of it.
-fn output<'a>(body: Raw<'a>, text: &mut Text<'a>) {
-    let [whole, stdout, stderr] = strings(body, ["interleavedOutput", "stdout", "stderr"]);
-    match whole.filter(|whole| !whole.is_empty()) {
-        Some(whole) => text.push(whole),
-        None => {
-            text.push(stdout.unwrap_or_default());
-            text.push(stderr.unwrap_or_default());
+    fn body(&mut self, at: &mut Cursor<'a>) -> Result<(), Error> {
+        self.strings = [None; SAYS.len()];
+        self.exit_code = None;
+        let mut body = at.object()?;
+        while let Some(key) = body.key(at)? {
+            match at.shape()? {
+                Shape::String => match SAYS.iter().position(|says| *says == key.as_escaped()) {
+                    Some(place) => self.strings[place] = Some(at.string()?),
+                    None => at.skip().map(|_| ())?,
+                },
+                Shape::Number if key.is("exitCode") => self.exit_code = Some(at.raw()?),
+                _ => at.skip().map(|_| ())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn first<const N: usize>(&self, places: [usize; N]) -> Option<Str<'a>> {
+        places.into_iter().find_map(|place| self.strings[place].filter(|said| !said.is_empty()))
+    }
+
+    fn said(&self, tool: &str, success: Raw<'a>, text: &mut Text<'a>) {
+        match tool {
+            "shellToolCall" => return self.output(text),
+            "grepToolCall" => {
+                for (root, found) in success.get("workspaceResults").into_iter().flat_map(Raw::members) {
+                    matches(root, found, text);
+                }
+                return;
+            }
+            "globToolCall" => return text.lines(elements(success, "files").filter_map(Raw::string)),
+            "lsToolCall" => {
+                if let Some(root) = success.get("directoryTreeRoot") {
+                    return tree(root, text);
+                }
+            }
+            "mcpToolCall" => {
+                let texts = elements(success, "content").filter_map(|part| part.get("text"));
+                return text.lines(texts.filter_map(|inner| inner.get("text").unwrap_or(inner).string()));
+            }
+            "webSearchToolCall" => {
+                for reference in elements(success, "references") {
+                    text.gap("\\n\\n");
+                    let parts = ["title", "url", "chunk"].into_iter().filter_map(|key| reference.get(key)?.string());
+                    text.lines(parts.filter(|part| !part.is_empty()));
+                }
+                return;
+            }
+            "taskToolCall" => {
+                let steps = elements(success, "conversationSteps");
+                return text.lines(steps.filter_map(|step| step.get("assistantMessage")?.get("text")?.string()));
+            }
+            _ => {}
+        }
+        match OF_SUCCESS.into_iter().find_map(|place| self.strings[place]) {
+            Some(whole) => text.push(whole),
+            None if success.members().next().is_none() && success.shape() == Some(Shape::Object) => {}
+            None => text.value(success),
+        }
+    }
+
+    fn failed(&self, body: Raw<'a>, text: &mut Text<'a>) {
+        if let Some(code) = self.exit_code {
+            text.push(Str::trusted("Exit code "));
+            text.push(Str::trusted(code.as_str()));
+            text.gap("\\n");
+            return self.output(text);
+        }
+        if let Some(reason) = body.string().or(self.first(OF_FAILURE)) {
+            return text.push(reason);
+        }
+        text.push(self.word);
+        if let Some(what) = self.first(OF_WHAT) {
+            text.push(Str::trusted(": "));
+            text.push(what);
+        }
+        if self.first(OF_COMMAND).is_some() {
+            text.gap("\\n");
+            self.output(text);
+        }
+    }
+
+    /// What a command wrote: as it came, or what is known of it.
+    fn output(&self, text: &mut Text<'a>) {
+        let [whole, stdout, stderr] = OF_COMMAND.map(|place| self.strings[place].unwrap_or_default());
+        for part in if whole.is_empty() { [stdout, stderr] } else { [whole, Str::EMPTY] } {
+            text.push(part);
         }
     }
 }
@@ -167,7 +199,7 @@ fn matches<'a>(root: Str<'a>, found: Raw<'a>, text: &mut Text<'a>) {
 }
 
 fn file_matches<'a>(file: Raw<'a>, text: &mut Text<'a>) {
-    let [name] = strings(file, ["file"]);
+    let name = file.get("file").and_then(Raw::string);
     for hit in elements(file, "matches") {
         let (mut number, mut line) = ("", Str::EMPTY);
         for (key, value) in hit.members() {
@@ -210,25 +242,6 @@ fn tree<'a>(root: Raw<'a>, text: &mut Text<'a>) {
     }
 }
 
-/// The strings of some members, found in one walk. Values are looked at only where they are wanted.
-fn strings<'a, const N: usize>(object: Raw<'a>, keys: [&str; N]) -> [Option<Str<'a>>; N] {
-    let mut found = [None; N];
-    let mut at = Cursor::new(object.as_str());
-    let Ok(mut members) = at.object() else { return found };
-    while let Ok(Some(key)) = members.key(&mut at) {
-        let is_string = at.shape() == Ok(Shape::String);
-        let wanted = keys.iter().position(|wanted| key.is(wanted)).filter(|_| is_string);
-        let read = match wanted {
-            Some(n) => at.string().map(|string| found[n] = Some(string)),
-            None => at.skip().map(|_| ()),
-        };
-        if read.is_err() || found.iter().all(Option::is_some) {
-            break;
-        }
-    }
-    found
-}
-
 fn elements<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>> {
     object.get(key).into_iter().flat_map(Raw::elements)
 }
@@ -262,14 +275,6 @@ impl<'a> Text<'a> {
         self.one.is_empty() && self.many.is_empty()
     }
 
-    fn append(&mut self, other: Text<'a>) {
-        self.push(other.one);
-        if !other.many.is_empty() {
-            self.spill();
-            self.many.push_str(&other.many);
-        }
-    }
-
     fn lines(&mut self, parts: impl Iterator<Item = Str<'a>>) {
         for (n, part) in parts.enumerate() {
             if n > 0 {
@@ -279,7 +284,14 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// A value, as JSON.
+    /// A string as the text that it is, another value as JSON.
+    fn value(&mut self, value: Raw<'a>) {
+        match value.string() {
+            Some(text) => self.push(text),
+            None => self.json(value),
+        }
+    }
+
     fn json(&mut self, value: Raw<'_>) {
         self.spill();
         Str::escape(value.as_str(), &mut self.many);
@@ -305,11 +317,9 @@ mod tests {
     fn text(tool: &str, result: &str) -> String {
         let arena = bumpalo::Bump::new();
         let cx = Cx { arena: &arena, trace: None };
-        content_of(tool, Raw::trusted(result), &cx)
-            .1
-            .texts()
-            .map(|s| s.unescape().into_owned())
-            .collect()
+        let found = Found::read(&mut Cursor::new(result)).unwrap();
+        let (_, content) = found.content(tool, Raw::trusted(result), &cx);
+        content.texts().map(|s| s.unescape().into_owned()).collect()
     }
 
     #[test]

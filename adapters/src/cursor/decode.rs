@@ -3,7 +3,7 @@
 use bumpalo::collections::Vec as ArenaVec;
 
 use super::learned::{Hit, Learned};
-use super::members::{Line, Members};
+use super::members::{Inside, Line, Members, Message};
 use super::segments::{Segments, Whole};
 use crate::codec::{Cx, Decode};
 use crate::event::{
@@ -69,7 +69,7 @@ impl Decoder {
             return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
-        let (mut members, tool) = Members::line(&mut at, cx)?;
+        let (mut members, inside) = Members::line(&mut at, cx)?;
         let used = at.position();
         let line = Line {
             text: &text[..used],
@@ -84,12 +84,12 @@ impl Decoder {
         match (kind, subtype.unwrap_or_default()) {
             ("thinking", "delta") => self.thinking(&line, members, sink)?,
             ("thinking", "completed") => self.thought(&line, members, sink)?,
-            ("assistant", _) => self.assistant(&line, members, sink)?,
-            ("tool_call", "started") => self.call_started(&line, (members, tool), sink)?,
-            ("tool_call", "completed") => self.call_completed(&line, (members, tool), sink)?,
+            ("assistant", _) => self.assistant(&line, (members, inside), sink)?,
+            ("tool_call", "started") => self.call_started(&line, (members, inside), sink)?,
+            ("tool_call", "completed") => self.call_completed(&line, (members, inside), sink)?,
             ("tool_call", "progress") => self.call_progress(&line, members, sink)?,
             ("system", "init") => self.session(&line, members, sink)?,
-            ("user", _) => self.prompt(&line, members, sink)?,
+            ("user", _) => self.prompt(&line, (members, inside), sink)?,
             ("result", _) => self.outcome(&line, subtype, members, sink)?,
             ("interaction_query", word) => notice(&line, (kind, word), Topic::Query, members, sink)?,
             ("connection" | "retry", word) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
@@ -127,10 +127,10 @@ impl Decoder {
         Ok(())
     }
 
-    fn prompt<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    fn prompt<'a>(&mut self, line: &Line<'a>, (mut members, inside): (Members<'a>, Inside<'a>), sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let mut fields = line.fields();
-        let blocks = message(line, &mut members, &mut fields)?;
+        let blocks = message(line, &mut members, inside, &mut fields)?;
         members.rest(At::Line, &mut fields);
         self.end_block(origin, sink);
         self.segments.cut();
@@ -173,11 +173,11 @@ impl Decoder {
         Ok(())
     }
 
-    fn assistant<'a>(&mut self, line: &Line<'a>, mut members: Members<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    fn assistant<'a>(&mut self, line: &Line<'a>, (mut members, inside): (Members<'a>, Inside<'a>), sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let id = members.take_string("model_call_id", line)?;
         let mut fields = line.fields();
-        let blocks = message(line, &mut members, &mut fields)?;
+        let blocks = message(line, &mut members, inside, &mut fields)?;
         let only_text = blocks.iter().all(|block| matches!(block, Block::Text { .. }));
         let is_piece = origin.time.is_some() && id.is_none() && only_text && !blocks.is_empty();
         if is_piece {
@@ -383,30 +383,31 @@ pub(super) fn rest<'a>(line: &Line<'a>, members: &Members<'a>) -> Fields<'a> {
 }
 
 /// `message`: its blocks; what is in it besides becomes fields.
-fn message<'a>(line: &Line<'a>, members: &mut Members<'a>, fields: &mut ArenaVec<'a, Field<'a>>) -> Result<&'a [Block<'a>], Error> {
-    let mut message = Members::of(members.need("message", line)?, line)?;
-    message.take_word("role", line)?;
-    let content = message.need("content", line)?;
-    message.rest(At::Part("/message"), fields);
+fn message<'a>(
+    line: &Line<'a>,
+    members: &mut Members<'a>,
+    inside: Inside<'a>,
+    fields: &mut ArenaVec<'a, Field<'a>>,
+) -> Result<&'a [Block<'a>], Error> {
+    let value = members.need("message", line)?;
+    let wrong = |part: Raw<'a>| line.place(part.as_str(), Error { at: 0, why: Why::Type });
+    let Message { mut outer, blocks } = inside.message.ok_or(wrong(value))?;
+    outer.take_word("role", line)?;
+    let content = outer.need("content", line)?;
+    outer.rest(At::Part("/message"), fields);
     if content.shape() == Some(Shape::String) {
         let text = line.string(content)?;
         return Ok(line.cx.list(&[Block::Text { text, fields: &[] }]));
     }
-    let mut blocks = ArenaVec::new_in(line.cx.arena);
-    let mut at = Cursor::new(content.as_str());
-    let placed = |error| line.place(content.as_str(), error);
-    let mut array = at.array().map_err(placed)?;
-    while array.more(&mut at).map_err(placed)? {
-        blocks.push(block(line, at.skip().map_err(placed)?)?);
+    let blocks = blocks.filter(|_| content.shape() == Some(Shape::Array)).ok_or(wrong(content))?;
+    let mut read = ArenaVec::with_capacity_in(blocks.len(), line.cx.arena);
+    for (raw, members) in blocks {
+        read.push(block(line, raw, members)?);
     }
-    Ok(blocks.into_bump_slice())
+    Ok(read.into_bump_slice())
 }
 
-fn block<'a>(line: &Line<'a>, raw: Raw<'a>) -> Result<Block<'a>, Error> {
-    let mut members = match raw.shape() {
-        Some(Shape::Object) => Members::of(raw, line)?,
-        _ => Members::none(&line.cx),
-    };
+fn block<'a>(line: &Line<'a>, raw: Raw<'a>, mut members: Members<'a>) -> Result<Block<'a>, Error> {
     let kind = members.take_string("type", line)?.unwrap_or_default();
     if !kind.is("text") {
         return Ok(Block::Other {
@@ -415,13 +416,11 @@ fn block<'a>(line: &Line<'a>, raw: Raw<'a>) -> Result<Block<'a>, Error> {
         });
     }
     line.cx.took(kind.as_escaped());
-    let text = members.take("text").ok_or(line.place(
-        raw.as_str(),
-        Error {
-            at: raw.as_str().len(),
-            why: Why::Missing,
-        },
-    ))?;
+    let end = Error {
+        at: raw.as_str().len(),
+        why: Why::Missing,
+    };
+    let text = members.take("text").ok_or(line.place(raw.as_str(), end))?;
     let mut fields = line.fields();
     members.rest(At::Block(0), &mut fields);
     Ok(Block::Text {

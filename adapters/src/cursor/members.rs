@@ -2,6 +2,7 @@
 
 use bumpalo::collections::Vec as ArenaVec;
 
+use super::content::Found;
 use super::fields::is_known;
 use crate::codec::Cx;
 use crate::event::{At, Field};
@@ -37,20 +38,37 @@ pub(super) struct ToolCallMembers<'a> {
     pub(super) outer: Members<'a>,
     /// The kind, or [`FUNCTION`], and what is in it; absent when no member is of that name.
     pub(super) kind: Option<(Str<'a>, Members<'a>)>,
+    /// What was found in the kind's `result`.
+    pub(super) found: Option<Found<'a>>,
+}
+
+/// A `message` object and its blocks, if its content is a list.
+#[derive(Debug)]
+pub(super) struct Message<'a> {
+    pub(super) outer: Members<'a>,
+    pub(super) blocks: Option<ArenaVec<'a, (Raw<'a>, Members<'a>)>>,
+}
+
+/// Objects of a line that are walked over together with it.
+#[derive(Debug, Default)]
+pub(super) struct Inside<'a> {
+    pub(super) tool: Option<ToolCallMembers<'a>>,
+    pub(super) message: Option<Message<'a>>,
 }
 
 impl<'a> Members<'a> {
-    /// Reads the line's object at the cursor; the values are checked for structure only, except arguments of tools.
-    pub(super) fn line(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<(Self, Option<ToolCallMembers<'a>>), Error> {
-        let mut tool = None;
+    /// Reads the line's object at the cursor; most values are checked for structure only.
+    pub(super) fn line(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<(Self, Inside<'a>), Error> {
+        let mut inside = Inside::default();
         let members = Self::each(at, cx, |name, at| {
-            if name == "tool_call" && at.shape()? == Shape::Object {
-                tool = Some(ToolCallMembers::read(at, cx)?);
-                return Ok(true);
+            match name {
+                "tool_call" if at.shape()? == Shape::Object => inside.tool = Some(ToolCallMembers::read(at, cx)?),
+                "message" if at.shape()? == Shape::Object => inside.message = Some(Message::read(at, cx)?),
+                _ => return Ok(false),
             }
-            Ok(false)
+            Ok(true)
         })?;
-        Ok((members, tool))
+        Ok((members, inside))
     }
 
     /// Reads the object at the cursor. `descend` may walk over a value by itself, and says whether it did.
@@ -81,11 +99,6 @@ impl<'a> Members<'a> {
 
     fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
         Self::each(at, cx, |_, _| Ok(false))
-    }
-
-    /// The members of `value`, which is a part of `line`.
-    pub(super) fn of(value: Raw<'a>, line: &Line<'a>) -> Result<Self, Error> {
-        Self::read(&mut Cursor::new(value.as_str()), &line.cx).map_err(|error| line.place(value.as_str(), error))
     }
 
     /// No members: what stands where an object should is none.
@@ -157,7 +170,7 @@ impl<'a> Members<'a> {
 
 impl<'a> ToolCallMembers<'a> {
     fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
-        let mut kind = None;
+        let (mut kind, mut found) = (None, None);
         let mut outer = Members::each(at, cx, |name, at| {
             let is_first = kind.is_none() && (is_kind(name) || name == FUNCTION);
             if !is_first || at.shape()? != Shape::Object {
@@ -165,11 +178,12 @@ impl<'a> ToolCallMembers<'a> {
                 return Ok(false);
             }
             let inner = Members::each(at, cx, |name, at| {
-                let checked = matches!(name, "args" | "arguments");
-                if checked {
-                    at.raw()?;
+                match name {
+                    "args" | "arguments" => at.raw().map(|_| ())?,
+                    "result" => found = Some(Found::read(at)?),
+                    _ => return Ok(false),
                 }
-                Ok(checked)
+                Ok(true)
             })?;
             kind = Some((name, inner));
             Ok(true)
@@ -179,7 +193,32 @@ impl<'a> ToolCallMembers<'a> {
             member.taken = true;
             Some((member.key, inner))
         });
-        Ok(Self { outer, kind })
+        Ok(Self { outer, kind, found })
+    }
+}
+
+impl<'a> Message<'a> {
+    fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
+        let mut blocks = None;
+        let outer = Members::each(at, cx, |name, at| {
+            if name != "content" || at.shape()? != Shape::Array {
+                return Ok(false);
+            }
+            let mut found = ArenaVec::with_capacity_in(1, cx.arena);
+            let mut array = at.array()?;
+            while array.more(at)? {
+                if at.shape()? != Shape::Object {
+                    found.push((at.skip()?, Members::none(cx)));
+                    continue;
+                }
+                let (rest, begin) = (at.rest(), at.position());
+                let members = Members::read(at, cx)?;
+                found.push((Raw::trusted(&rest[..at.position() - begin]), members));
+            }
+            blocks = Some(found);
+            Ok(true)
+        })?;
+        Ok(Self { outer, blocks })
     }
 }
 

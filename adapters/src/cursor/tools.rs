@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::content::content_of;
+use super::content::Found;
 use super::decode::{Decoder, origin};
-use super::members::{FUNCTION, Line, Members, ToolCallMembers};
+use super::members::{FUNCTION, Inside, Line, Members, ToolCallMembers};
 use crate::codec::Dialect;
 use crate::event::{At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult};
 use crate::ids;
@@ -43,6 +43,8 @@ struct Tool<'a> {
     /// The arguments as they stand in the line.
     arguments: Option<Raw<'a>>,
     result: Option<Raw<'a>>,
+    /// What was found in the result.
+    found: Found<'a>,
     fields: Fields<'a>,
 }
 
@@ -50,12 +52,12 @@ impl Decoder {
     pub(super) fn call_started<'a>(
         &mut self,
         line: &Line<'a>,
-        (mut members, tool): (Members<'a>, Option<ToolCallMembers<'a>>),
+        (mut members, inside): (Members<'a>, Inside<'a>),
         sink: &mut dyn Sink<'a>,
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let id = members.take_string("model_call_id", line)?;
-        let tool = read(line, members, tool)?;
+        let tool = read(line, members, inside)?;
         if line.cx.trace.is_some() {
             self.started.add(tool.id, tool.arguments.unwrap_or(Raw::NULL), id);
         }
@@ -78,16 +80,16 @@ impl Decoder {
     pub(super) fn call_completed<'a>(
         &mut self,
         line: &Line<'a>,
-        (mut members, tool): (Members<'a>, Option<ToolCallMembers<'a>>),
+        (mut members, inside): (Members<'a>, Inside<'a>),
         sink: &mut dyn Sink<'a>,
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
-        let tool = read(line, members, tool)?;
+        let tool = read(line, members, inside)?;
         self.tell_repeated(line, &tool);
         self.before_call(origin, sink);
         self.after_result();
         let (status, content) = match tool.result {
-            Some(result) => content_of(tool.name.as_escaped(), result, &line.cx),
+            Some(result) => tool.found.content(tool.name.as_escaped(), result, &line.cx),
             None => (ResultStatus::Error, Content::Text(Str::EMPTY)),
         };
         let result = line.cx.keep(ToolResult {
@@ -168,11 +170,11 @@ impl<'a> Tool<'a> {
     }
 }
 
-fn read<'a>(line: &Line<'a>, mut members: Members<'a>, tool: Option<ToolCallMembers<'a>>) -> Result<Tool<'a>, Error> {
+fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>) -> Result<Tool<'a>, Error> {
     let missing = |why| Error { at: line.text.len(), why };
     let id = members.need_string("call_id", line)?;
     let value = members.need("tool_call", line)?;
-    let ToolCallMembers { mut outer, kind } = tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
+    let ToolCallMembers { mut outer, kind, found } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
     let (key, mut inner) = kind.ok_or(missing(Why::Missing))?;
     let mut fields = line.fields();
     let (name, arguments, input) = if key.is(FUNCTION) {
@@ -183,7 +185,15 @@ fn read<'a>(line: &Line<'a>, mut members: Members<'a>, tool: Option<ToolCallMemb
         let arguments = inner.take("args");
         (key, arguments, arguments)
     };
-    let result = inner.take("result").or_else(|| outer.take("result"));
+    let (result, found) = match inner.take("result") {
+        Some(result) => (Some(result), found.unwrap_or_default()),
+        None => {
+            // Seen in a third party's reader only.
+            let result = outer.take("result");
+            let found = result.map(|result| Found::read(&mut Cursor::new(result.as_str())).map_err(|error| line.place(result.as_str(), error)));
+            (result, found.transpose()?.unwrap_or_default())
+        }
+    };
     let pointer = line.cx.arena.alloc_str(&format!("/tool_call/{}", key.as_escaped()));
     inner.rest(At::Part(pointer), &mut fields);
     outer.rest(At::Part("/tool_call"), &mut fields);
@@ -194,6 +204,7 @@ fn read<'a>(line: &Line<'a>, mut members: Members<'a>, tool: Option<ToolCallMemb
         input,
         arguments,
         result,
+        found,
         fields: fields.into_bump_slice(),
     })
 }
