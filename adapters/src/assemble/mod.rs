@@ -384,13 +384,14 @@ impl Assembler {
         };
         let mut result = ToolResult { of: Some(stored), ..*result };
         if let Some(tools) = &self.duties.tools {
+            let answered = tools.answered(&stored, &result, down.cx.arena);
             if let Some(shaped) = tools.result(&stored, &result, down.cx.arena) {
-                result = shaped;
                 if down.out.traced() {
-                    down.out.note(Fate::Renamed, "", "the result of a tool in the target's own shape");
+                    told_in_another_shape(&result, &shaped, down.out);
                 }
+                result = shaped;
             }
-            if let Some(call) = tools.call(&stored, down.cx.arena) {
+            if let Some(call) = answered {
                 result.name = result.name.map(|_| call.name);
                 result.of = Some(call);
             }
@@ -460,6 +461,18 @@ impl Assembler {
         self.threads[0] = Thread::default();
         self.turn.open = false;
         self.turn.prompted = false;
+    }
+}
+
+/// Tells the ledger which parts of a result go over in the target's own shape: the text, and the structured form if it has
+/// become another one.
+fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: &Out) {
+    const NOTE: &str = "the result of a tool in the target's own shape";
+    for text in result.content.texts().filter(|text| !text.is_empty()) {
+        out.renamed(text.as_escaped(), NOTE);
+    }
+    if let Some(detail) = result.detail.filter(|detail| shaped.detail != Some(*detail)) {
+        out.renamed(detail.raw.as_str(), NOTE);
     }
 }
 

@@ -205,7 +205,7 @@ impl Encoder {
             text = Str::trusted(&self.denied);
             out.invented("/result", "results of calls that were refused begin with Denied");
         }
-        let held = self
+        let mut held = self
             .held
             .iter()
             .position(|held| held.id == result.call.as_escaped())
@@ -217,6 +217,13 @@ impl Encoder {
             }
             Some(Held { list: Some(list), .. }) => return self.plan.fail(list, text, out),
             _ => {}
+        }
+        // Only the result tells a new file from one that was written over, and the call is named by it.
+        if let (Some(held), Some(call)) = (&mut held, result.of.filter(|_| self.style.native_tools))
+            && call.name.as_escaped() != held.name
+        {
+            held.line.clear();
+            lines::tool_call(call.name, call.input, &mut held.line);
         }
         let name = match (result.of, result.name, &held) {
             (Some(call), ..) => call.name,
