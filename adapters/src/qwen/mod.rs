@@ -1,36 +1,35 @@
-//! Placeholder.
+//! The OpenAI-style RFC of Qwen Code: `chat.completion` and `chat.completion.chunk` lines with annotations (docs/qwen.md).
+//!
+//! Two texts describe it and no program ever wrote it. Every spelling of both texts, and of the lines that the program ships in
+//! its place, is read; one is written: the one that docs/qwen.md decides on, with two complete logs as examples.
+//!
+//! A log of somebody else's may lack the summary that ends a turn. Then the last reply's `finish_reason` is the outcome, as
+//! soon as something shows that the turn does not go on: the end of the log, another session, a receipt, a request of the host.
 
+mod annotations;
+mod answer;
+mod chunk;
+mod completion;
+mod decode;
+mod display;
+mod encode;
+mod encode_annotation;
+mod encode_chunk;
+mod encode_input;
+mod encode_reply;
+mod encode_side;
+mod facts;
+mod fields;
+mod finish;
+mod hot;
+mod input;
+mod metadata;
+mod own;
 pub(crate) mod recognise;
+mod side;
+mod tasks;
+#[cfg(test)]
+mod tests;
 
-use crate::codec::{Cx, Decode, Encode, Style, Want};
-use crate::event::{Event, Input, Sink};
-use crate::json::{Error, Out};
-
-/// Reads it.
-#[derive(Debug, Default)]
-pub struct Decoder {}
-
-/// Writes it.
-#[derive(Debug)]
-pub struct Encoder {}
-
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(_style: Style) -> Self {
-        Self {}
-    }
-}
-
-impl Decode for Decoder {
-    fn line<'a>(&mut self, text: &'a str, _cx: &Cx<'a>, _sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        Ok(text.len())
-    }
-}
-
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
-    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
-}
+pub use decode::Decoder;
+pub use encode::Encoder;

@@ -1,0 +1,140 @@
+use std::fmt::Write;
+
+use super::Object;
+use crate::event::Time;
+use crate::json::{Out, Str};
+
+/// The envelope of every line of one session: `id`, `object`, `created`, `model`, up to `"choices":`. Rendered when one of
+/// them changes, copied for each line.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    object: Object,
+    /// `id`, as a string's body.
+    id: String,
+    /// `created`: digits; empty while no time is known.
+    created: String,
+    /// `model`, as a string's body; empty while none is known.
+    model: String,
+    line: Vec<u8>,
+    stale: bool,
+}
+
+impl Frame {
+    /// Nothing is known yet.
+    pub(crate) const fn new(object: Object) -> Self {
+        Self { object, id: String::new(), created: String::new(), model: String::new(), line: Vec::new(), stale: true }
+    }
+
+    /// Sets the id.
+    pub(crate) fn set_id(&mut self, prefix: &str, id: Str<'_>) {
+        self.id.clear();
+        self.id.push_str(prefix);
+        self.id.push_str(id.as_escaped());
+        self.stale = true;
+    }
+
+    /// Sets the model.
+    pub(crate) fn set_model(&mut self, model: &str) {
+        if self.model != model {
+            model.clone_into(&mut self.model);
+            self.stale = true;
+        }
+    }
+
+    /// The model; empty while none is known.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Sets the time. What is no time, or stands for "not known", changes nothing.
+    #[inline]
+    pub(crate) fn set_time(&mut self, time: Time<'_>) {
+        if let Time::Seconds(seconds) = time
+            && seconds.as_str() == self.created
+        {
+            return;
+        }
+        self.change_time(time);
+    }
+
+    #[cold]
+    fn change_time(&mut self, time: Time<'_>) {
+        let Some(millis) = time.millis() else { return };
+        let mut created = String::with_capacity(12);
+        // Writing to a `String` cannot fail.
+        let _ = write!(created, "{}", millis.div_euclid(1000));
+        if created != self.created {
+            self.created = created;
+            self.stale = true;
+        }
+    }
+
+    /// Exchanges the time, for a line that was held since then.
+    pub(crate) fn swap_time(&mut self, created: &mut String) {
+        if self.created != *created {
+            std::mem::swap(&mut self.created, created);
+            self.stale = true;
+        }
+    }
+
+    /// The time of the next line, to be put back by [`Self::swap_time`].
+    pub(crate) fn time(&self) -> &str {
+        &self.created
+    }
+
+    /// Whether something has changed since the line was rendered last.
+    #[inline(always)]
+    pub(crate) const fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// Whether the line says something that nobody knows.
+    #[inline(always)]
+    pub(crate) fn is_guess(&self) -> bool {
+        self.created.is_empty() || self.model.is_empty() || self.id.is_empty()
+    }
+
+    /// The line up to and including `"choices":`.
+    pub(crate) fn line(&mut self) -> &[u8] {
+        if self.stale {
+            self.stale = false;
+            let or = |text: &'static str, known: &str| if known.is_empty() { text.to_owned() } else { known.to_owned() };
+            self.line = format!(
+                "{{\"id\":\"{}\",\"object\":\"{}\",\"created\":{},\"model\":\"{}\",\"choices\":",
+                or("chatcmpl-unknown", &self.id),
+                self.object.name(),
+                or("0", &self.created),
+                or("unknown", &self.model),
+            )
+            .into_bytes();
+        }
+        &self.line
+    }
+
+    /// Begins a line, and tells the ledger about what it had to make up.
+    pub(crate) fn begin(&mut self, out: &mut Out) {
+        self.admit(out);
+        out.bytes(self.line());
+    }
+
+    /// Tells the ledger about what the line had to make up.
+    #[inline(always)]
+    pub(crate) fn admit(&self, out: &Out) {
+        if out.traced() && self.is_guess() {
+            self.confess(out);
+        }
+    }
+
+    #[cold]
+    fn confess(&self, out: &Out) {
+        if self.id.is_empty() {
+            out.invented("/id", "the source does not name the session");
+        }
+        if self.created.is_empty() {
+            out.invented("/created", "the source does not say when");
+        }
+        if self.model.is_empty() {
+            out.invented("/model", "the source does not name the model");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Reading `chat.completion.chunk` lines: rounds, blocks and pieces.
+
+use super::annotations::AnnotationKind;
+use super::completion::{keep_finish, thoughts};
+use super::decode::{Decoder, End, Line, Teller};
+use super::hot::HotKind;
+use crate::chat::{CallPiece, Choice, FieldList, inner};
+use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
+use crate::json::Str;
+
+/// What is open of the reply that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    open: bool,
+    /// Something of it was said.
+    said: bool,
+    next: u32,
+    /// The text or thought that grows.
+    current: Option<(u32, Grows)>,
+    /// Calls stay open until the reply ends: their pieces may come in turns.
+    calls: Vec<OpenCall>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grows {
+    Text,
+    Thought,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    /// The index on the wire.
+    wire: Option<u64>,
+    id: String,
+    index: u32,
+}
+
+impl Round {
+    /// A reply begins.
+    pub(super) fn start<'a>(&mut self, model: Option<Str<'a>>, teller: &mut Teller<'_, '_, 'a>) {
+        self.open = true;
+        self.said = false;
+        self.next = 0;
+        teller.tell(Kind::RoundStart(RoundStart { model, ..RoundStart::default() }));
+    }
+
+    /// Opens the text or thought that a piece belongs to, unless it is open.
+    fn grow(&mut self, what: Grows, teller: &mut Teller<'_, '_, '_>) -> u32 {
+        match self.current {
+            Some((index, grows)) if grows == what => return index,
+            _ => self.close_current(teller),
+        }
+        let index = self.open_block(if what == Grows::Text { BlockHead::Text } else { BlockHead::Thinking }, teller);
+        self.current = Some((index, what));
+        index
+    }
+
+    fn open_block<'a>(&mut self, head: BlockHead<'a>, teller: &mut Teller<'_, '_, 'a>) -> u32 {
+        let index = self.next;
+        self.next += 1;
+        self.open = true;
+        self.said = true;
+        teller.tell(Kind::BlockStart(BlockStart { index, head }));
+        index
+    }
+
+    fn close_current(&mut self, teller: &mut Teller<'_, '_, '_>) {
+        if let Some((index, _)) = self.current.take() {
+            teller.tell(Kind::BlockStop(BlockStop { index }));
+        }
+    }
+
+    /// The block of a piece of a call. A piece without index goes by its id, or belongs to the call before; a known index with
+    /// another id is another call.
+    fn call<'a>(&mut self, piece: &CallPiece<'a>, teller: &mut Teller<'_, '_, 'a>) -> u32 {
+        self.close_current(teller);
+        let id = piece.id.filter(|id| !id.is_empty());
+        let at = match (piece.index, id) {
+            (Some(wire), _) => self.calls.iter().rposition(|call| call.wire == Some(wire)),
+            (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id.as_escaped()),
+            (None, None) => self.calls.len().checked_sub(1),
+        };
+        if let Some(at) = at {
+            let known = &self.calls[at];
+            if id.is_none_or(|id| known.id.is_empty() || known.id == id.as_escaped()) {
+                if let Some(id) = id {
+                    teller.cx.took(id.as_escaped());
+                }
+                if let Some(name) = piece.name {
+                    teller.cx.took(name.as_escaped());
+                }
+                return known.index;
+            }
+            let index = self.calls.remove(at).index;
+            teller.tell(Kind::BlockStop(BlockStop { index }));
+        }
+        let head = BlockHead::Call { id: id.unwrap_or_default(), name: piece.name.unwrap_or_default() };
+        let index = self.open_block(head, teller);
+        self.calls.push(OpenCall { wire: piece.index, id: id.map_or_else(String::new, |id| id.as_escaped().to_owned()), index });
+        index
+    }
+
+    fn end<'a>(&mut self, end: RoundEnd<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        self.close_current(teller);
+        for call in self.calls.drain(..) {
+            teller.tell(Kind::BlockStop(BlockStop { index: call.index }));
+        }
+        self.open = false;
+        teller.tell(Kind::RoundEnd(end));
+    }
+}
+
+impl Decoder {
+    /// Reads a chunk that is no receipt.
+    pub(super) fn chunk<'a>(&mut self, text: &'a str, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let cx = teller.cx;
+        let terminals = line.terminals();
+        let choice = line.choice();
+        let told = teller.told;
+        let ends_turn = line.meta.is_summary() || line.envelope.choice.is_none() && line.envelope.usage.is_some() && self.end.is_some();
+        let starts = self.starts_reply(&line, &choice, !terminals.is_empty());
+        let model = if starts { self.new_model(&mut line) } else { None };
+        self.settle_model(&mut line, cx);
+        if let Some(content) = choice.content.filter(|c| c.is_empty()) {
+            cx.took(content.as_escaped());
+        }
+        let mut fields = line.take_fields(cx);
+        let mut finish = choice.finish;
+        let shows = !terminals.is_empty() || line.notes.list.iter().any(|a| matches!(a.kind, AnnotationKind::Display(_) | AnnotationKind::Notice(_)));
+        if let Some(word) = finish.filter(|_| shows && !self.round.open && !starts && !ends_turn && choice.says_nothing()) {
+            // It ends no reply, for none is open.
+            keep_finish(word, "", &mut fields, cx);
+            finish = None;
+        }
+        if !ends_turn {
+            line.meta.pour_copy(&mut fields);
+        }
+        let plain = fields.is_empty() && terminals.is_empty() && finish.is_none() && line.envelope.usage.is_none() && line.meta.is_empty();
+        teller.fields = fields.into_bump_slice();
+        if starts {
+            if self.round.open {
+                self.round.end(RoundEnd::default(), teller);
+            }
+            self.end = None;
+            self.round.start(model, teller);
+        }
+        for terminal in terminals {
+            teller.terminal(terminal);
+        }
+        let hot = self.pieces(&line, &choice, teller);
+        self.annotations(&line.notes.list, teller);
+        if let Some(word) = finish {
+            let stop = Stop::read(word);
+            let usage = line.envelope.usage.filter(|_| !ends_turn);
+            self.end = (stop.kind != StopKind::Tools).then(|| End {
+                word: word.as_escaped().to_owned(),
+                error: line.meta.error().and_then(inner).map(|e| e.as_escaped().to_owned()),
+                usage: usage.map(|u| Usage { scope: Scope::Turn, ..u.detached() }),
+            });
+            self.round.end(RoundEnd { stop: Some(stop), usage, abandoned_from: None }, teller);
+        }
+        if ends_turn {
+            self.outcome(line, teller);
+            return;
+        }
+        if finish.is_none() && line.envelope.usage.is_some() || teller.told == told {
+            // Tokens in mid-turn, or a line that says nothing (new).
+            teller.tell(Kind::RoundStop(RoundStop { stop: None, usage: line.envelope.usage }));
+        }
+        if let Some((kind, index)) = hot.filter(|_| plain) {
+            let mut holes = match kind {
+                HotKind::Text => vec![choice.content],
+                HotKind::Input => vec![choice.calls.first().and_then(|call| call.arguments)],
+                _ => vec![choice.reasoning],
+            };
+            if let (HotKind::Thought, Some(AnnotationKind::Thought { description, .. })) = (kind, line.notes.list.first().map(|a| a.kind)) {
+                holes.push(Some(description));
+            }
+            let holes: Vec<Str<'_>> = holes.into_iter().flatten().collect();
+            self.hot.learn(kind, index, text, &teller.origin, &holes);
+        }
+    }
+
+    /// Whether a reply begins. Its role says so, unless the server repeats the role with every piece; an empty delta at the
+    /// beginning means the same (the English text says so).
+    fn starts_reply(&self, line: &Line<'_>, choice: &Choice<'_>, shows: bool) -> bool {
+        let bare = choice.says_nothing() && choice.finish.is_none() && line.notes.list.is_empty() && !shows;
+        match choice.role {
+            Some(_) if self.round.open => self.round.said && bare,
+            Some(_) => bare || !choice.says_nothing(),
+            None => bare && !self.round.open && self.end.is_none() && line.envelope.choice.is_some() && line.meta.is_empty(),
+        }
+    }
+
+    /// Tells the pieces. If there was exactly one, of which kind and in which block.
+    fn pieces<'a>(&mut self, line: &Line<'a>, choice: &Choice<'a>, teller: &mut Teller<'_, '_, 'a>) -> Option<(HotKind, u32)> {
+        let mut hot = None;
+        let mut count = 0;
+        let cx = teller.cx;
+        let paired = line.notes.list.len() == 1;
+        thoughts(&line.notes.list, choice.reasoning, cx, |thinking| {
+            let index = self.round.grow(Grows::Thought, teller);
+            if let Some(subject) = thinking.subject {
+                count += 1;
+                teller.tell(Kind::Delta(Delta { index, piece: Piece::Subject(subject) }));
+            }
+            count += 1;
+            teller.tell_with(Kind::Delta(Delta { index, piece: Piece::Thinking(thinking.text) }), thinking.fields);
+            hot = choice.reasoning.filter(|_| thinking.fields.is_empty()).map(|_| (if paired { HotKind::Thought } else { HotKind::Reasoning }, index));
+        });
+        let grows = self.round.current.is_some_and(|(_, grows)| grows == Grows::Text);
+        if let Some(text) = choice.content.filter(|c| !c.is_empty() || grows && count == 0) {
+            count += 1;
+            let index = self.round.grow(Grows::Text, teller);
+            teller.tell(Kind::Delta(Delta { index, piece: Piece::Text(text) }));
+            hot = Some((HotKind::Text, index));
+        }
+        for call in choice.calls {
+            count += 1;
+            let index = self.round.call(call, teller);
+            if let Some(arguments) = call.arguments {
+                teller.tell_with(Kind::Delta(Delta { index, piece: Piece::Input(arguments) }), call.fields);
+            }
+            let goes_on = call.id.is_none() && call.name.is_none() && call.fields.is_empty();
+            hot = call.arguments.filter(|_| goes_on).map(|_| (HotKind::Input, index));
+        }
+        hot.filter(|_| count == 1)
+    }
+
+    fn outcome<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let cx = teller.cx;
+        let end = self.end.take();
+        let keep = |text: &str| Str::trusted(cx.arena.alloc_str(text));
+        let finish = end.as_ref().map(|end| keep(&end.word));
+        let mut outcome = self.summary(&mut line, finish, cx);
+        if let Some(end) = end {
+            outcome.usage = outcome.usage.or(end.usage);
+            if outcome.is_error && outcome.error.is_none() {
+                outcome.error = end.error.as_deref().map(keep);
+            }
+        }
+        let mut fields = FieldList::new_in(cx.arena);
+        line.meta.pour(&mut fields);
+        teller.tell_with(Kind::Outcome(cx.keep(outcome)), fields.into_bump_slice());
+    }
+}

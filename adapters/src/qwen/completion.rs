@@ -1,0 +1,198 @@
+//! Reading `chat.completion` lines: replies, tool results, terminal output, summaries.
+
+use super::annotations::{Annotation, AnnotationKind};
+use super::decode::{Decoder, End, Line, Teller};
+use super::finish;
+use crate::chat::{CallPiece, arguments_json};
+use crate::codec::{Cx, Dialect};
+use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, StopKind, Thinking, ToolCall, Usage};
+use crate::json::{Raw, Str};
+use crate::tools;
+
+impl Decoder {
+    /// Reads a line that is no receipt.
+    pub(super) fn completion<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let cx = teller.cx;
+        let terminals = line.terminals();
+        let choice = line.choice();
+        let summary = line.meta.is_summary();
+        let has_thought = line.notes.list.iter().any(|a| matches!(a.kind, AnnotationKind::Thought { .. }));
+        let says_something = !choice.says_nothing() || has_thought;
+        let is_reply = says_something || !summary && terminals.is_empty() && !line.notes.list.iter().any(|a| tells(a));
+        if is_reply {
+            self.reply(line, terminals, teller);
+            return;
+        }
+        self.settle_model(&mut line, cx);
+        if let Some(content) = choice.content.filter(|c| c.is_empty()) {
+            cx.took(content.as_escaped());
+        }
+        let mut fields = line.take_fields(cx);
+        if summary {
+            let outcome = self.summary(&mut line, choice.finish, cx);
+            if let Some(word) = choice.finish {
+                keep_finish(word, finish::of_turn(&outcome, outcome.usage.is_some()), &mut fields, cx);
+            }
+            line.meta.pour(&mut fields);
+            teller.fields = fields.into_bump_slice();
+            // What is shown with the summary comes before it.
+            self.tell_annotations(&line, terminals, teller);
+            teller.tell(Kind::Outcome(cx.keep(outcome)));
+            return;
+        }
+        if let Some(word) = choice.finish {
+            let is_result = line.notes.list.iter().any(|a| matches!(a.kind, AnnotationKind::Display(_)));
+            keep_finish(word, finish::of_line(is_result), &mut fields, cx);
+        }
+        if let Some(raw) = line.envelope.usage.and_then(|u| u.raw) {
+            fields.push(Field { at: At::Line, key: Str::trusted("usage"), value: raw, known: true });
+        }
+        line.meta.pour(&mut fields);
+        teller.fields = fields.into_bump_slice();
+        self.tell_annotations(&line, terminals, teller);
+    }
+
+    fn reply<'a>(&mut self, mut line: Line<'a>, terminals: Terminals<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let cx = teller.cx;
+        let choice = line.choice();
+        let summary = line.meta.is_summary();
+        let outcome = summary.then(|| self.summary(&mut line, choice.finish, cx));
+        let model = self.new_model(&mut line);
+        let error = if summary { None } else { line.meta.take_error(cx) };
+        let usage = line.envelope.usage.filter(|_| !summary);
+        let reply = Reply {
+            id: None,
+            model,
+            blocks: blocks(&line, cx),
+            stop: choice.finish.map(Stop::read),
+            usage,
+            error,
+            last: true,
+        };
+        if let Some(content) = choice.content.filter(|c| c.is_empty()) {
+            cx.took(content.as_escaped());
+        }
+        let mut fields = line.take_fields(cx);
+        line.meta.pour(&mut fields);
+        teller.fields = fields.into_bump_slice();
+        for terminal in terminals {
+            teller.terminal(terminal);
+        }
+        if !summary {
+            self.end = reply.stop.filter(|s| s.kind != StopKind::Tools).map(|stop| End {
+                word: stop.word.as_escaped().to_owned(),
+                error: error.map(|e| e.as_escaped().to_owned()),
+                usage: None,
+            });
+        }
+        teller.tell(Kind::Reply(cx.keep(reply)));
+        self.annotations(&line.notes.list, teller);
+        if let Some(outcome) = outcome {
+            teller.tell(Kind::Outcome(cx.keep(outcome)));
+        }
+    }
+
+    /// Takes the turn's outcome out of a summary line, in either mode.
+    pub(super) fn summary<'a>(&mut self, line: &mut Line<'a>, finish: Option<Str<'a>>, cx: &Cx<'a>) -> Outcome<'a> {
+        self.end = None;
+        let usage = line.envelope.usage.map(|usage| Usage { scope: Scope::Turn, ..usage });
+        Outcome { usage, ..line.meta.outcome(finish, cx) }
+    }
+
+    fn tell_annotations<'a>(&mut self, line: &Line<'a>, terminals: Terminals<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        for terminal in terminals {
+            teller.terminal(terminal);
+        }
+        self.annotations(&line.notes.list, teller);
+    }
+}
+
+type Terminals<'a> = Vec<(crate::event::Terminal<'a>, Option<Str<'a>>, crate::event::Fields<'a>)>;
+
+/// Whether an annotation is an event of its own.
+fn tells(annotation: &Annotation<'_>) -> bool {
+    matches!(annotation.kind, AnnotationKind::Display(_) | AnnotationKind::Notice(_))
+}
+
+/// A `finish_reason` on a line without a reply: structure when it is what we would write there, else a field.
+pub(super) fn keep_finish<'a>(word: Str<'a>, usual: &str, fields: &mut crate::chat::FieldList<'a>, cx: &Cx<'a>) {
+    cx.took(word.as_escaped());
+    if word.as_escaped() != usual {
+        let quoted = format!("\"{}\"", word.as_escaped());
+        let value = Raw::trusted(cx.arena.alloc_str(&quoted));
+        fields.push(Field { at: At::Part("/choices/0"), key: Str::trusted("finish_reason"), value, known: true });
+    }
+}
+
+/// The blocks of a reply in the order in which they count: what it thought, what it said, what it called.
+fn blocks<'a>(line: &Line<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
+    let choice = line.choice();
+    let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
+    thoughts(&line.notes.list, choice.reasoning, cx, |thinking| blocks.push(Block::Thinking(thinking)));
+    if let Some(text) = choice.content.filter(|c| !c.is_empty()) {
+        blocks.push(Block::Text { text, fields: &[] });
+    }
+    blocks.extend(choice.calls.iter().map(|call| Block::Call(whole_call(call, cx))));
+    blocks.into_bump_slice()
+}
+
+fn whole_call<'a>(call: &CallPiece<'a>, cx: &Cx<'a>) -> ToolCall<'a> {
+    let name = call.name.unwrap_or_default();
+    ToolCall {
+        id: call.id.unwrap_or_default(),
+        name,
+        kind: tools::kind_of(Dialect::Qwen, name),
+        input: arguments_json(call.arguments, cx),
+        fields: call.fields,
+    }
+}
+
+/// The thoughts of a line. `reasoning_content` and the `x-qwen-thought` beside it are one thought, said twice.
+pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, cx: &Cx<'a>, mut found: impl FnMut(Thinking<'a>)) {
+    let annotated = || {
+        list.iter().filter_map(|annotation| match annotation.kind {
+            AnnotationKind::Thought { subject, description } => Some((subject, description, annotation.fields)),
+            _ => None,
+        })
+    };
+    let Some(reasoning) = reasoning.filter(|r| !r.is_empty()) else {
+        for (subject, description, fields) in annotated() {
+            // A subject alone is the thought.
+            let (text, subject) = if description.is_empty() { (subject.unwrap_or_default(), None) } else { (description, subject) };
+            found(Thinking { text, signature: None, subject, fields });
+        }
+        return;
+    };
+    let pieces = annotated().count();
+    let mut rest = reasoning.as_escaped();
+    let agree = annotated().all(|(_, description, _)| rest.strip_prefix(description.as_escaped()).inspect(|r| rest = r).is_some()) && rest.is_empty();
+    if pieces > 0 && (agree || pieces == 1) {
+        let mut whole = Some(reasoning);
+        for (subject, description, fields) in annotated() {
+            let text = if pieces == 1 { whole.take().unwrap_or_default() } else { description };
+            let mut fields = fields;
+            if agree || text.same_text(description) {
+                cx.took(description.as_escaped());
+                cx.took(reasoning.as_escaped());
+            } else {
+                fields = with_description(fields, description, cx);
+            }
+            found(Thinking { text, signature: None, subject, fields });
+        }
+        return;
+    }
+    let mut fields: &'a [Field<'a>] = &[];
+    for (_, description, own) in annotated() {
+        let all: Vec<_> = fields.iter().chain(own).copied().collect();
+        fields = with_description(cx.list(&all), description, cx);
+    }
+    found(Thinking { text: reasoning, signature: None, subject: annotated().find_map(|(subject, _, _)| subject), fields });
+}
+
+fn with_description<'a>(fields: &[Field<'a>], description: Str<'a>, cx: &Cx<'a>) -> &'a [Field<'a>] {
+    let mut all = fields.to_vec();
+    let quoted = format!("\"{}\"", description.as_escaped());
+    cx.took(description.as_escaped());
+    all.push(Field { at: At::Block(0), key: Str::trusted("description"), value: Raw::trusted(cx.arena.alloc_str(&quoted)), known: true });
+    cx.list(&all)
+}

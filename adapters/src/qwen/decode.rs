@@ -1,0 +1,505 @@
+//! Reading the RFC's lines: what kind of line it is, and what both kinds of chat object have in common.
+
+use super::annotations::{Annotation, AnnotationKind, Annotations, Display, Status};
+use super::chunk::Round;
+use super::fields::is_known;
+use super::hot::Hot;
+use super::metadata::{self, Meta};
+use super::{input, side};
+use crate::chat::{Choice, Envelope, FieldList, Form, Members, Object, Reader, inner};
+use crate::codec::{Cx, Decode};
+use crate::event::{
+    At, Content, Detail, DetailShape, Event, Fatal, Field, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Side, Sink, Stop,
+    StopKind, Terminal, Time, ToolProgress, ToolResult, Usage,
+};
+use crate::json::{Cursor, Error, Raw, Str, Why};
+
+/// Reads `stream-json` and `stream-chunk-json`, which are told apart line by line, and the host's side of both.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    pub(super) side: Side,
+    /// The session of the last line that named one.
+    session: String,
+    /// The model that was told last.
+    model: String,
+    /// The ids of the agent's open questions.
+    pub(super) asked: Vec<String>,
+    pub(super) round: Round,
+    /// Where the turn may have ended, if no summary follows.
+    pub(super) end: Option<End>,
+    /// A chunk without an id declared a role before any line named the session: it is told with the next line.
+    role_waits: bool,
+    pub(super) hot: Hot,
+}
+
+/// A reply's end that is the turn's, unless a summary comes or the turn goes on.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) word: String,
+    pub(super) error: Option<String>,
+    pub(super) usage: Option<Usage<'static>>,
+}
+
+/// Tells the sink what one line says. The line's own fields go with its first event.
+pub(super) struct Teller<'s, 'c, 'a> {
+    pub(super) cx: &'c Cx<'a>,
+    pub(super) sink: &'s mut dyn Sink<'a>,
+    pub(super) origin: Origin<'a>,
+    pub(super) fields: Fields<'a>,
+    /// How many events were told.
+    pub(super) told: u32,
+}
+
+/// One chat object, opened: what its two kinds have in common.
+pub(super) struct Line<'a> {
+    pub(super) envelope: Envelope<'a>,
+    pub(super) notes: Annotations<'a>,
+    pub(super) meta: Meta<'a>,
+    pub(super) model: Option<Str<'a>>,
+}
+
+/// Terminal output, its turn and its fields.
+pub(super) type Shown<'a> = (Terminal<'a>, Option<Str<'a>>, Fields<'a>);
+
+impl Decode for Decoder {
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if cx.trace.is_none()
+            && let Some(used) = self.hot.read(text, sink)
+        {
+            return Ok(used);
+        }
+        self.hot.forget();
+        if !text.starts_with('{') {
+            return Ok(no_object(text, sink));
+        }
+        let mut at = Cursor::new(text);
+        let mut notes = Annotations::new(cx);
+        let reader = Reader { cx, knows: is_known };
+        let envelope = reader.envelope(&mut at, &mut |at| notes.read(at, cx))?;
+        let used = at.position();
+        let line = &text[..used];
+        let object = envelope.object.or_else(|| {
+            let choice = envelope.has_choices.then_some(envelope.choice)?;
+            Some(if choice.is_some_and(|c| c.form == Form::Message) { Object::Completion } else { Object::Chunk })
+        });
+        match object {
+            Some(object) => self.chat(line, object, envelope, notes, cx, sink)?,
+            None => self.other(line, envelope.give_back(), cx, sink)?,
+        }
+        Ok(used)
+    }
+
+    fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        self.hot.forget();
+        self.end_turn(cx, sink);
+    }
+}
+
+/// Text that is no object: noise, or a value that no line should be.
+fn no_object<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
+    let mut at = Cursor::new(text);
+    let kind = match at.raw() {
+        Ok(raw) if at.at_end() => Kind::Unknown(raw),
+        _ => Kind::Noise(text),
+    };
+    sink.event(&Event::new(Origin::default(), kind));
+    text.len()
+}
+
+impl Decoder {
+    /// A line without `object` and `choices`.
+    fn other<'a>(&mut self, line: &'a str, members: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let kind = members.get("type").and_then(inner).map(Str::unescape);
+        match kind.as_deref() {
+            Some(kind) => {
+                if let Some(members) = self.host_line(kind, members, cx, sink)? {
+                    self.agent_line(kind, members, line, cx, sink)?;
+                }
+                Ok(())
+            }
+            None if members.get("input").is_some() || members.get("messages").is_some() => {
+                self.side = Side::Host;
+                self.end_turn(cx, sink);
+                sink.input(&input::chat_request(members, cx)?);
+                Ok(())
+            }
+            None if members.get("error").is_some() && members.get("type").is_none() => {
+                let event = side::fatal(members, cx)?;
+                self.side = Side::Agent;
+                self.end = None;
+                sink.event(&event);
+                Ok(())
+            }
+            None => {
+                sink.event(&Event::new(Origin::default(), Kind::Unknown(Raw::trusted(line))));
+                Ok(())
+            }
+        }
+    }
+
+    /// What only hosts write. Gives the members back when it is no such line.
+    fn host_line<'a>(&mut self, kind: &str, mut members: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<Option<Members<'a>>, Error> {
+        let input = match kind {
+            "command_hint_request" | "command_hint_cancel" | "heartbeat_request" | "control/cancel" => {
+                self.side = Side::Host;
+                input::side_request(kind, members, cx)?
+            }
+            "control_request" if side::is_from_host(&members) => {
+                self.side = Side::Host;
+                input::control_request(members, cx)?
+            }
+            "control_response" if self.is_for_agent(&members) => {
+                let mut fields = FieldList::new_in(cx.arena);
+                let input = side::response(&mut members, &mut fields, cx)?;
+                members.pour(At::Line, is_known, &mut fields);
+                Input { origin: Origin::default(), kind: InputKind::Response(cx.keep(input)), fields: fields.into_bump_slice() }
+            }
+            _ => return Ok(Some(members)),
+        };
+        sink.input(&input);
+        Ok(None)
+    }
+
+    /// Whether a `control_response` answers the agent. The RFC lets hosts answer; an agent answers a cancel alone.
+    fn is_for_agent(&mut self, members: &Members<'_>) -> bool {
+        let id = side::answered(members);
+        if let Some(at) = id.and_then(|id| self.asked.iter().position(|asked| asked == id.as_escaped())) {
+            self.asked.swap_remove(at);
+            return true;
+        }
+        self.side != Side::Agent
+    }
+
+    /// What only agents write, and lines of types that nobody knows.
+    fn agent_line<'a>(&mut self, kind: &str, members: Members<'a>, line: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let Some(event) = side::event(kind, members, cx)? else {
+            sink.event(&Event::new(Origin::default(), Kind::Unknown(Raw::trusted(line))));
+            return Ok(());
+        };
+        self.side = Side::Agent;
+        if let Kind::Request(request) = event.kind
+            && let Some(id) = request.id
+        {
+            // Questions that nobody answers are forgotten in the end.
+            if self.asked.len() == 1024 {
+                self.asked.remove(0);
+            }
+            self.asked.push(id.as_escaped().to_owned());
+        }
+        sink.event(&event);
+        Ok(())
+    }
+
+    /// A `chat.completion` or a chunk.
+    fn chat<'a>(&mut self, text: &'a str, object: Object, mut envelope: Envelope<'a>, notes: Annotations<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        if !envelope.has_choices && envelope.usage.is_none() || envelope.rest.get("choices").is_some() {
+            let why = if envelope.rest.get("choices").is_some() { Why::Type } else { Why::Missing };
+            return Err(Error { at: text.len() - 1, why });
+        }
+        if object == Object::Completion && envelope.choice.is_none() && envelope.rest.get("metadata").is_none() {
+            return Err(Error { at: text.len() - 1, why: Why::Missing });
+        }
+        envelope.took_object(cx);
+        let session = envelope.id.and_then(inner).map(|id| Str::trusted(id.as_escaped().strip_prefix("chatcmpl-").unwrap_or(id.as_escaped())));
+        let time = envelope.created.map(Time::Seconds).filter(|time| time.millis().is_some());
+        if let (Some(created), None) = (envelope.created, time) {
+            // 0 stands for "not known"; anything else that is no time is kept.
+            if created.as_str() == "0" || created.is_null() {
+                cx.took(created.as_str());
+            } else {
+                envelope.rest.push(Str::trusted("created"), created);
+            }
+        }
+        let origin = Origin { session, time, ..Origin::default() };
+        if let Some(id) = session.filter(|id| !id.is_empty() && id.as_escaped() != self.session) {
+            self.next_session(id, cx, sink);
+        }
+        self.side = Side::Agent;
+        let meta = metadata::read(&mut envelope, cx);
+        let model = envelope.model.and_then(inner);
+        let mut line = Line { envelope, notes, meta, model };
+        let mut teller = Teller { cx, sink, origin, fields: &[], told: 0 };
+        if std::mem::take(&mut self.role_waits) {
+            self.round.start(None, &mut teller);
+        }
+        if line.is_refused_version() {
+            self.refuse_version(line, &mut teller);
+            return Ok(());
+        }
+        if line.meta.is_receipt() {
+            self.end_turn(cx, teller.sink);
+            self.receipt(&mut line, &mut teller);
+            if line.says_nothing() {
+                return Ok(());
+            }
+        }
+        match object {
+            Object::Completion => self.completion(line, &mut teller),
+            Object::Chunk if session.is_none() && self.session.is_empty() && line.is_role_only() => {
+                self.role_waits = true;
+                if let Some(trace) = cx.trace {
+                    trace.merged("a role that is told with the line that names the session");
+                }
+            }
+            Object::Chunk => self.chunk(text, line, &mut teller),
+        }
+        Ok(())
+    }
+
+    /// Another conversation begins: what the last one left open is over.
+    fn next_session<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if !self.session.is_empty() {
+            self.end_turn(cx, sink);
+            self.round = Round::default();
+            self.model.clear();
+        }
+        id.as_escaped().clone_into(&mut self.session);
+    }
+
+    /// The log, the session or the turn is over: a reply's end that no summary followed was the turn's.
+    pub(super) fn end_turn<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let Some(end) = self.end.take() else { return };
+        let word = Str::trusted(cx.arena.alloc_str(&end.word));
+        let outcome = Outcome {
+            error: end.error.map(|error| Str::trusted(cx.arena.alloc_str(&error))),
+            usage: end.usage,
+            stop: Some(Stop::read(word)),
+            ..outcome_of(word)
+        };
+        let session = (!self.session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.session)));
+        let origin = Origin { session, ..Origin::default() };
+        sink.event(&Event::new(origin, Kind::Outcome(cx.keep(outcome))));
+    }
+
+    fn receipt<'a>(&mut self, line: &mut Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let model = self.new_model(line);
+        if let Some(finish) = line.envelope.choice.as_mut().and_then(|c| c.finish.take()) {
+            teller.cx.took(finish.as_escaped());
+        }
+        if let Some(content) = line.envelope.choice.and_then(|c| c.content).filter(|c| c.is_empty()) {
+            teller.cx.took(content.as_escaped());
+        }
+        let session = line.meta.session(model, teller.cx);
+        let mut fields = line.take_fields(teller.cx);
+        line.meta.pour(&mut fields);
+        teller.fields = fields.into_bump_slice();
+        teller.tell(Kind::Session(teller.cx.keep(session)));
+    }
+
+    /// The program does not speak the version that the host wants, and ends.
+    fn refuse_version<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+        let choice = line.choice();
+        if let Some(finish) = choice.finish {
+            teller.cx.took(finish.as_escaped());
+        }
+        let code = line.meta.take_refusal(teller.cx).or_else(|| line.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error")));
+        let fatal = Fatal { message: choice.content.unwrap_or_default(), kind: None, param: None, code };
+        self.settle_model(&mut line, teller.cx);
+        let mut fields = line.take_fields(teller.cx);
+        line.meta.pour(&mut fields);
+        teller.fields = fields.into_bump_slice();
+        self.end = None;
+        teller.tell(Kind::Fatal(teller.cx.keep(fatal)));
+    }
+
+    /// The line's model, if it has not been told yet.
+    pub(super) fn new_model<'a>(&mut self, line: &mut Line<'a>) -> Option<Str<'a>> {
+        let model = line.model.take()?;
+        model.as_escaped().clone_into(&mut self.model);
+        Some(model)
+    }
+
+    /// Makes the line's model structure if it was told before, else a field.
+    pub(super) fn settle_model(&mut self, line: &mut Line<'_>, cx: &Cx<'_>) {
+        let Some(model) = line.model.take() else { return };
+        if model.as_escaped() == self.model {
+            cx.took(model.as_escaped());
+            return;
+        }
+        model.as_escaped().clone_into(&mut self.model);
+        if let Some(raw) = line.envelope.model {
+            line.envelope.fields.push(Field { at: At::Line, key: Str::trusted("model"), value: raw, known: true });
+        }
+    }
+
+    /// Tells what the annotations say that are no part of the reply. `content` is what is shown with a terminal annotation
+    /// that does not style the model's own words.
+    pub(super) fn annotations<'a>(&mut self, list: &[Annotation<'a>], teller: &mut Teller<'_, '_, 'a>) {
+        for annotation in list {
+            match annotation.kind {
+                AnnotationKind::Display(display) => teller.display(display, annotation.fields),
+                AnnotationKind::Notice(notice) => teller.tell_with(Kind::Notice(teller.cx.keep(notice)), annotation.fields),
+                AnnotationKind::Thought { .. } | AnnotationKind::Terminal { .. } | AnnotationKind::Other(_) => {}
+            }
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    /// The first choice, empty if there is none.
+    pub(super) fn choice(&self) -> Choice<'a> {
+        self.envelope.choice.unwrap_or_default()
+    }
+
+    /// Whether the line says that the version which the host wants is not spoken.
+    fn is_refused_version(&self) -> bool {
+        let says = |raw: Option<Raw<'a>>| raw.and_then(inner).is_some_and(|error| error.is("unsupported_protocol"));
+        let finish = self.envelope.choice.and_then(|c| c.finish);
+        finish.is_some_and(|f| f.is("error")) && (says(self.meta.error()) || says(self.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error"))))
+    }
+
+    /// Whether nothing is left to tell behind a receipt.
+    fn says_nothing(&self) -> bool {
+        self.envelope.choice.is_none_or(|c| c.says_nothing()) && self.notes.list.is_empty() && self.envelope.usage.is_none()
+    }
+
+    /// Whether the chunk declares a role and nothing else.
+    fn is_role_only(&self) -> bool {
+        let choice = self.choice();
+        self.says_nothing() && choice.form == Form::Delta && choice.finish.is_none() && self.meta.is_empty()
+    }
+
+    /// The fields of the line so far, and everything at its top that nobody has taken.
+    pub(super) fn take_fields(&mut self, cx: &Cx<'a>) -> FieldList<'a> {
+        let mut fields = std::mem::replace(&mut self.envelope.fields, FieldList::new_in(cx.arena));
+        std::mem::replace(&mut self.envelope.rest, Members::new(cx)).pour(At::Line, is_known, &mut fields);
+        for (n, annotation) in self.notes.list.iter().enumerate() {
+            if let AnnotationKind::Other(raw) = annotation.kind {
+                let known = raw.get("type").and_then(inner).is_some_and(|t| t.is("url_citation"));
+                fields.push(Field { at: At::Block(n as u32), key: Str::trusted("annotations"), value: raw, known });
+            }
+        }
+        fields
+    }
+
+    /// The terminal annotations, each with the text that it shows. Text that the model says is not theirs, and stays.
+    pub(super) fn terminals(&mut self) -> Vec<Shown<'a>> {
+        let mut found: Vec<Shown<'a>> = Vec::new();
+        for annotation in &self.notes.list {
+            let AnnotationKind::Terminal { mut terminal, turn } = annotation.kind else { continue };
+            if let (Some((last, _, _)), Some(ansi)) = (found.last_mut(), terminal.raw_ansi)
+                && last.raw_ansi.is_none()
+                && annotation.fields.is_empty()
+            {
+                last.raw_ansi = Some(ansi);
+                continue;
+            }
+            let styles_reply = terminal.source.is_none_or(|s| s.is("assistant")) && terminal.raw_ansi.is_none();
+            if !styles_reply && let Some(choice) = &mut self.envelope.choice {
+                terminal.text = choice.content.take();
+            }
+            found.push((terminal, turn, annotation.fields));
+        }
+        found
+    }
+}
+
+impl<'a> Teller<'_, '_, 'a> {
+    /// Tells an event, with the line's fields if nobody had them yet.
+    #[inline]
+    pub(super) fn tell(&mut self, kind: Kind<'a>) {
+        let fields = std::mem::take(&mut self.fields);
+        self.told += 1;
+        self.sink.event(&Event { origin: self.origin, kind, fields });
+    }
+
+    /// Tells an event that has fields of its own.
+    pub(super) fn tell_with(&mut self, kind: Kind<'a>, own: Fields<'a>) {
+        self.tell_at(self.origin, kind, own);
+    }
+
+    /// Tells an event of another turn or time.
+    pub(super) fn tell_at(&mut self, origin: Origin<'a>, kind: Kind<'a>, own: Fields<'a>) {
+        let line = std::mem::take(&mut self.fields);
+        let fields = match (line.is_empty(), own.is_empty()) {
+            (true, _) => own,
+            (_, true) => line,
+            _ => self.cx.arena.alloc_slice_fill_iter(line.iter().chain(own).copied().collect::<Vec<_>>()),
+        };
+        self.told += 1;
+        self.sink.event(&Event { origin, kind, fields });
+    }
+
+    /// Output for a terminal.
+    pub(super) fn terminal(&mut self, (terminal, turn, own): Shown<'a>) {
+        let origin = Origin { turn, ..self.origin };
+        self.tell_at(origin, Kind::Terminal(self.cx.keep(terminal)), own);
+    }
+
+    /// A tool call on its way, or its result.
+    fn display(&mut self, display: Display<'a>, own: Fields<'a>) {
+        let (time, timestamp) = self.time_of(display.timestamp);
+        let origin = Origin { time, ..self.origin };
+        let mut own = own;
+        if let Some(value) = timestamp {
+            let mut fields = own.to_vec();
+            fields.push(Field { at: At::Block(0), key: Str::trusted("timestamp"), value, known: true });
+            own = self.cx.list(&fields);
+        }
+        let status = match display.status {
+            Status::OnItsWay(status) => {
+                let progress = ToolProgress { call: display.call, status: Some(status), content: display.shown, confirmation: display.confirmation };
+                return self.tell_at(origin, Kind::ToolProgress(self.cx.keep(progress)), own);
+            }
+            Status::Final(status) => status,
+        };
+        let result = ToolResult {
+            call: display.call,
+            name: None,
+            status,
+            content: Content::Text(display.shown.and_then(seen).unwrap_or_default()),
+            is_error: None,
+            detail: display.shown.map(|raw| Detail { shape: DetailShape::Qwen, raw }),
+            fields: own,
+            of: None,
+        };
+        self.tell_at(origin, Kind::ToolResult(self.cx.keep(result)), &[]);
+    }
+
+    /// The time of an annotation with a timestamp, in milliseconds or (the Chinese text) in seconds; and the timestamp again if
+    /// `created` says another time.
+    fn time_of(&self, timestamp: Option<Raw<'a>>) -> (Option<Time<'a>>, Option<Raw<'a>>) {
+        let Some(timestamp) = timestamp else { return (self.origin.time, None) };
+        let created = self.origin.time.and_then(Time::millis);
+        let millis = match timestamp.i64() {
+            Some(seconds) if seconds.unsigned_abs() < 100_000_000_000 => seconds.checked_mul(1000),
+            other => other,
+        };
+        match (created, millis) {
+            (Some(created), Some(millis)) if created == millis && timestamp.i64() != Some(millis) => {
+                self.cx.took(timestamp.as_str());
+                (self.origin.time, None)
+            }
+            (Some(created), Some(millis)) if created == millis.div_euclid(1000) * 1000 && timestamp.i64() == Some(millis) => {
+                if let Some(time) = self.origin.time {
+                    self.cx.took(time.source());
+                }
+                (Some(Time::Millis(timestamp)), None)
+            }
+            (None, Some(_)) => (Some(Time::Millis(timestamp)), None),
+            _ => (self.origin.time, Some(timestamp)),
+        }
+    }
+}
+
+/// What the model saw of a result: `text`, which every kind may have, else what comes nearest to it.
+fn seen(shown: Raw<'_>) -> Option<Str<'_>> {
+    let text = |key| shown.get(key).and_then(inner);
+    text("text").or_else(|| match &*text("kind")?.unescape() {
+        "file_diff" => text("diff"),
+        "plan_summary" => text("message"),
+        "task_execution" => text("result"),
+        _ => None,
+    })
+}
+
+/// What a turn's last `finish_reason` says of its outcome, where nothing else does.
+pub(super) fn outcome_of(finish: Str<'_>) -> Outcome<'static> {
+    match Stop::read(finish).kind {
+        StopKind::Error => Outcome::new(OutcomeKind::Failed(Place::Model)),
+        // The answer was cut short; that is no error.
+        StopKind::Length => Outcome { is_error: false, ..Outcome::new(OutcomeKind::Limit(Limit::Tokens)) },
+        StopKind::Refusal => Outcome::new(OutcomeKind::Refused),
+        _ => Outcome::new(OutcomeKind::Success),
+    }
+}

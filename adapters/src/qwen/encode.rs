@@ -1,0 +1,301 @@
+//! Writing the RFC's lines: which event becomes which line.
+
+use super::encode_chunk::Chunks;
+use super::encode_reply::Held;
+use super::tasks::Tasks;
+use super::{facts, own};
+use crate::chat::{Frame, Object};
+use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Reply, Session, Usage};
+use crate::json::{Out, Str};
+
+/// Writes `stream-json`, `stream-chunk-json` or `text`.
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) mode: Mode,
+    /// The events come from the RFC itself: what only its lines have is written back.
+    pub(super) own: bool,
+    pub(super) frame: Frame,
+    /// The session's id, as a string's body.
+    pub(super) session: String,
+    /// The receipt has gone out.
+    begun: bool,
+    facts: facts::Told,
+    pub(super) turn: Turn,
+    /// The session's tokens before this turn, for a source whose numbers go on over turns.
+    before: Usage<'static>,
+    pub(super) tasks: Tasks,
+    /// A terminal annotation that belongs to the next text.
+    pub(super) waiting: Vec<u8>,
+    pub(super) held: Held,
+    pub(super) chunks: Chunks,
+    /// The last text of the turn, for `text`.
+    answer: String,
+}
+
+/// What is counted through one turn.
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// Its number, from 1.
+    pub(super) number: u64,
+    /// The next `tool_calls[].index`.
+    pub(super) calls: u32,
+    /// The next `annotations[].index`.
+    pub(super) annotations: u32,
+    /// The program has ended with an error.
+    fatal: bool,
+}
+
+impl Turn {
+    const fn new(number: u64) -> Self {
+        Self { number, calls: 0, annotations: 0, fatal: false }
+    }
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        let object = if style.mode == Mode::StreamChunkJson { Object::Chunk } else { Object::Completion };
+        Self {
+            mode: style.mode,
+            own: style.source == Dialect::Qwen,
+            frame: Frame::new(object),
+            session: String::new(),
+            begun: false,
+            facts: facts::Told::default(),
+            turn: Turn::new(1),
+            before: Usage::default(),
+            tasks: Tasks::default(),
+            waiting: Vec::new(),
+            held: Held::default(),
+            chunks: Chunks::default(),
+            answer: String::new(),
+        }
+    }
+
+    /// Takes what an event says about who and when.
+    #[inline]
+    pub(super) fn look(&mut self, origin: &Origin<'_>, out: &Out) {
+        if let Some(session) = origin.session.filter(|s| s.as_escaped() != self.session && !s.is_empty()) {
+            session.as_escaped().clone_into(&mut self.session);
+            self.frame.set_id("chatcmpl-", session);
+        }
+        if let Some(time) = origin.time {
+            out.used(time.source());
+            self.frame.set_time(time);
+        }
+    }
+
+    /// Takes the model that a line names. What Claude calls `<synthetic>` is none.
+    pub(super) fn look_model(&mut self, model: Option<Str<'_>>, out: &Out) {
+        if let Some(model) = model.filter(|m| !m.is_empty() && !m.as_escaped().starts_with('<')) {
+            out.used(model.as_escaped());
+            self.frame.set_model(model.as_escaped());
+        }
+    }
+
+    /// Writes the receipt, unless it has gone out: nothing stands before it.
+    #[inline]
+    pub(super) fn begin(&mut self, out: &mut Out) {
+        if !self.begun {
+            self.receipt(&Session::default(), &[], out);
+        }
+    }
+
+    #[cold]
+    fn receipt(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.begun = true;
+        self.frame.begin(out);
+        out.lit(match self.mode {
+            Mode::StreamChunkJson => "[{\"index\":0,\"delta\":{\"role\":\"assistant\"",
+            _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\"",
+        });
+        own::write(own::at(self.own_fields(fields), &own::BODIES), out);
+        out.lit(if self.mode == Mode::StreamChunkJson { "},\"finish_reason\":null" } else { "},\"finish_reason\":\"stop\"" });
+        own::end_choice(self.own_fields(fields), out);
+        facts::write_receipt(session, self.own_fields(fields), self.own, self.mode, out);
+        own::end_line(self.own_fields(fields), out);
+    }
+
+    fn session(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.look_model(session.model, out);
+        if self.begun {
+            // Later turns of the same session say it again.
+            self.facts.again(session, out);
+            out.merged("the receipt says it once a session");
+            return;
+        }
+        self.facts = facts::Told::of(session);
+        self.receipt(session, fields, out);
+    }
+
+    /// The fields of an event, if they are the RFC's own.
+    pub(super) const fn own_fields<'a>(&self, fields: Fields<'a>) -> Fields<'a> {
+        if self.own { fields } else { &[] }
+    }
+
+    fn outcome(&mut self, outcome: &Outcome<'_>, fields: Fields<'_>, out: &mut Out) {
+        if self.turn.fatal && outcome.synthetic {
+            out.merged("the program's error has ended the turn");
+        } else {
+            let usage = outcome.usage.and_then(|usage| facts::of_turn(usage, &mut self.before));
+            let outcome = Outcome { usage, ..*outcome };
+            match self.mode {
+                Mode::StreamChunkJson => self.end_chunks(&outcome, fields, out),
+                _ => self.summary(&outcome, fields, out),
+            }
+        }
+        self.tasks.clear();
+        self.turn = Turn::new(self.turn.number + 1);
+    }
+
+    /// Whether an event goes on with the line that a waiting annotation belongs to.
+    const fn goes_on(kind: &Kind<'_>) -> bool {
+        matches!(kind, Kind::RoundStart(_) | Kind::BlockStart(_) | Kind::Delta(_) | Kind::Reply(_))
+    }
+
+    fn lines(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.look(&event.origin, out);
+        let fields = self.own_fields(event.fields);
+        if let Some(model) = own::model(fields) {
+            self.look_model(Some(model), out);
+        }
+        if !self.waiting.is_empty() && !Self::goes_on(&event.kind) {
+            self.flush_waiting(out);
+        }
+        let chunked = self.mode == Mode::StreamChunkJson;
+        match event.kind {
+            Kind::Session(session) => self.session(session, event.fields, out),
+            Kind::RoundStart(start) if chunked => self.start_round(start, fields, out),
+            Kind::RoundStart(start) => {
+                self.look_model(start.model, out);
+                out.carried();
+            }
+            Kind::BlockStart(start) if chunked => self.start_block(start, out),
+            Kind::Delta(delta) if chunked => self.piece(event, delta, out),
+            Kind::BlockStop(stop) if chunked => self.stop_block(stop, out),
+            Kind::RoundStop(stop) if chunked && self.own => self.empty_chunk(stop, fields, out),
+            Kind::RoundEnd(end) if chunked => self.end_round(end, fields, out),
+            Kind::RoundEnd(end) => self.end_reply(end, out),
+            Kind::Reply(reply) if !chunked => self.reply(reply, fields, out),
+            Kind::ToolResult(result) => self.result(result, &event.origin, fields, out),
+            Kind::ToolProgress(progress) => self.progress(progress, &event.origin, fields, out),
+            Kind::Terminal(terminal) => self.terminal(terminal, &event.origin, fields, out),
+            Kind::Notice(notice) => self.notice(notice, &event.origin, fields, out),
+            Kind::Outcome(outcome) => self.outcome(outcome, fields, out),
+            Kind::Fatal(fatal) => {
+                self.fatal(fatal, fields, out);
+                self.turn.fatal = true;
+            }
+            Kind::Request(request) => self.request(request, event, out),
+            Kind::Response(response) if self.own => self.response(response, fields, out),
+            Kind::Command(result) => self.command(result, &event.origin, fields, out),
+            Kind::Hint(hint) => self.hint(hint, &event.origin, fields, out),
+            Kind::Heartbeat(heartbeat) => self.heartbeat(heartbeat, &event.origin, fields, out),
+            Kind::CancelResult(cancel) => self.cancel(cancel, &event.origin, fields, out),
+            Kind::Noise(text) if self.own => {
+                out.used(text);
+                out.lit(text);
+                out.lit("\n");
+            }
+            Kind::Unknown(raw) if self.own => {
+                out.unchecked(raw);
+                out.lit("\n");
+            }
+            Kind::BlockStart(_)
+            | Kind::Delta(_)
+            | Kind::BlockStop(_)
+            | Kind::RoundStop(_)
+            | Kind::Reply(_)
+            | Kind::Prompt(_)
+            | Kind::Response(_)
+            | Kind::Withdraw(_)
+            | Kind::Noise(_)
+            | Kind::Unknown(_) => {}
+        }
+    }
+
+    /// `text`: the answer of each turn, and a line feed.
+    fn plain(&mut self, event: &Event<'_>, out: &mut Out) {
+        if event.origin.parent.is_some() {
+            return;
+        }
+        match event.kind {
+            Kind::RoundStart(_) => {
+                self.answer.clear();
+                out.carried();
+            }
+            Kind::Reply(reply) => self.remember(reply, out),
+            Kind::Outcome(outcome) => {
+                if let Some(text) = outcome.text {
+                    out.used(text.as_escaped());
+                    text.as_escaped().clone_into(&mut self.answer);
+                }
+                if !self.answer.is_empty() {
+                    out.lit(&Str::trusted(&self.answer).unescape());
+                    out.lit("\n");
+                }
+                self.answer.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn remember(&mut self, reply: &Reply<'_>, out: &Out) {
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } => {
+                    out.used(text.as_escaped());
+                    out.carried();
+                    self.answer.push_str(text.as_escaped());
+                }
+                // What was said before a call is no answer.
+                Block::Call(_) => self.answer.clear(),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        match self.mode {
+            Mode::StreamChunkJson => Want::DELTAS.with_subagents(),
+            Mode::Text => Want::SNAPSHOTS,
+            _ => Want::SNAPSHOTS.with_subagents(),
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if let Kind::Delta(delta) = event.kind
+            && self.repeats(event, delta, out)
+        {
+            return;
+        }
+        if self.mode == Mode::Text {
+            self.plain(event, out);
+        } else if event.origin.parent.is_some() {
+            self.tasks.watch(event, out);
+        } else {
+            self.lines(event, out);
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if self.mode != Mode::Text {
+            self.host(input, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        match self.mode {
+            Mode::Text => {}
+            Mode::StreamChunkJson => self.finish_chunks(out),
+            _ => {
+                self.flush_waiting(out);
+                self.flush(None, &[], out);
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Writing what stands beside the conversation: results of commands, hints, heartbeats and cancels, the control channel, errors.
+
+use super::answer;
+use super::encode::Encoder;
+use super::own;
+use crate::codec::Mode;
+use crate::event::{
+    At, CancelResult, CommandResult, ControlKind, Event, Fatal, Fields, Heartbeat, HintResult, Origin, Request, Response,
+};
+use crate::json::{Out, Raw, Shape, Str};
+
+/// The object of a control request.
+pub(super) const REQUEST: At<'static> = At::Part("/request");
+
+impl Encoder {
+    /// Begins a side line.
+    fn begin_side(&mut self, kind: &str, origin: &Origin<'_>, out: &mut Out) {
+        if !self.own {
+            self.begin(out);
+        }
+        out.lit("{\"type\":\"");
+        out.lit(kind);
+        out.lit("\"");
+        let session = origin.session.or_else(|| (!self.own && !self.session.is_empty()).then(|| Str::trusted(&self.session)));
+        session_and_turn(&Origin { session, ..*origin }, true, out);
+    }
+
+    pub(super) fn command(&mut self, result: &CommandResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.begin_side("result/command", origin, out);
+        raw(",\"command\":", result.command, out);
+        raw(",\"result\":", result.result, out);
+        own::end_line(fields, out);
+    }
+
+    pub(super) fn hint(&mut self, hint: &HintResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.begin_side("result/command_hint", origin, out);
+        text(",\"trigger\":", hint.trigger, out);
+        text(",\"status\":", hint.status, out);
+        raw(",\"suggestions\":", hint.suggestions, out);
+        raw(",\"metadata\":", hint.metadata, out);
+        text(",\"message\":", hint.message, out);
+        own::end_line(fields, out);
+    }
+
+    pub(super) fn heartbeat(&mut self, heartbeat: Heartbeat<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.begin_side("result/heartbeat", origin, out);
+        text(",\"status\":", heartbeat.status, out);
+        raw(",\"ts\":", heartbeat.ts, out);
+        own::end_line(fields, out);
+    }
+
+    pub(super) fn cancel(&mut self, cancel: CancelResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.begin_side("result/cancel", origin, out);
+        text(",\"status\":", cancel.status, out);
+        text(",\"message\":", cancel.message, out);
+        own::end_line(fields, out);
+    }
+
+    /// A question to the host. A question about a call comes behind the reply that made the call.
+    pub(super) fn request(&mut self, request: &Request<'_>, event: &Event<'_>, out: &mut Out) {
+        if request.permission.is_some() {
+            match self.mode {
+                Mode::StreamChunkJson => self.end_calls(out),
+                _ => self.flush(None, &[], out),
+            }
+        }
+        if !self.own {
+            self.begin(out);
+        }
+        out.lit("{\"type\":\"control_request\"");
+        text(",\"request_id\":", request.id, out);
+        out.lit(",\"request\":{\"subtype\":");
+        let confirms = !self.own && request.kind == ControlKind::Confirm && !request.subtype.as_escaped().contains("confirm");
+        if confirms {
+            // The RFC's own question to a person.
+            out.renamed(request.subtype.as_escaped(), "the RFC's own question");
+            out.lit("\"confirm_action\"");
+        } else {
+            out.str(request.subtype);
+        }
+        let origin = event.origin;
+        if self.own {
+            session_and_turn(&origin, true, out);
+        } else {
+            let session = origin.session.or_else(|| (!self.session.is_empty()).then(|| Str::trusted(&self.session)));
+            text(",\"session_id\":", session, out);
+            self.prompt_id(origin.turn, out);
+        }
+        if let Some(permission) = request.permission {
+            out.lit(",\"tool\":{\"name\":");
+            out.str(permission.name);
+            raw(",\"arguments\":", permission.input, out);
+            if self.own {
+                own::write(own::at(event.fields, &[At::Part("/request/tool")]), out);
+            }
+            out.lit("}");
+            self.permission_metadata(permission.call, event.fields, out);
+            if self.own {
+                raw(",\"permission_suggestions\":", permission.suggestions, out);
+            }
+        }
+        if self.own {
+            own::write(own::at(event.fields, &[REQUEST]), out);
+        } else if request.permission.is_none() {
+            payload(event.fields, out);
+        }
+        out.lit("}");
+        own::end_line(self.own_fields(event.fields), out);
+    }
+
+    fn permission_metadata(&self, call: Option<Str<'_>>, fields: Fields<'_>, out: &mut Out) {
+        let fields = self.own_fields(fields);
+        let mut before = ",\"metadata\":{";
+        if let Some(call) = call {
+            out.lit(before);
+            out.lit("\"tool_call_id\":");
+            out.str(call);
+            before = ",";
+        }
+        for field in own::at(fields, &[At::Part("/request/metadata")]) {
+            out.lit(before);
+            out.str(field.key);
+            out.lit(":");
+            out.unchecked(field.value);
+            before = ",";
+        }
+        if before == "," {
+            out.lit("}");
+        }
+    }
+
+    /// The turn's id, which every question names; by default `<session>########<turn>`.
+    fn prompt_id(&self, turn: Option<Str<'_>>, out: &mut Out) {
+        match turn {
+            Some(turn) => text(",\"prompt_id\":", Some(turn), out),
+            None => {
+                out.invented("/request/prompt_id", "the source does not number its turns");
+                out.lit(",\"prompt_id\":\"");
+                out.lit(&self.session);
+                out.lit("########");
+                out.number(self.turn.number);
+                out.lit("\"");
+            }
+        }
+    }
+
+    /// An answer to the host: the RFC has it for a cancel alone.
+    pub(super) fn response(&mut self, response: &Response<'_>, fields: Fields<'_>, out: &mut Out) {
+        write_response(response, fields, out);
+    }
+
+    /// The program ends with an error.
+    pub(super) fn fatal(&mut self, fatal: &Fatal<'_>, fields: Fields<'_>, out: &mut Out) {
+        match self.mode {
+            Mode::StreamChunkJson => self.finish_chunks(out),
+            _ => self.flush(None, &[], out),
+        }
+        if fatal.code.is_some_and(|code| code.string().is_some_and(|code| code.is("unsupported_protocol"))) {
+            return self.unsupported(fatal, fields, out);
+        }
+        out.lit("{\"error\":{\"message\":");
+        out.str(fatal.message);
+        match fatal.kind {
+            Some(kind) => text(",\"type\":", Some(kind), out),
+            None if self.own => {}
+            None => {
+                out.invented("/error/type", "OpenAI's type wants one");
+                out.lit(",\"type\":\"server_error\"");
+            }
+        }
+        if self.own {
+            raw(",\"param\":", fatal.param, out);
+            raw(",\"code\":", fatal.code, out);
+            own::write(own::at(fields, &[At::Part("/error")]), out);
+        } else {
+            out.lit(",\"param\":");
+            nullable(fatal.param, out);
+            out.lit(",\"code\":");
+            match fatal.code {
+                Some(code) => nullable(Some(code), out),
+                None => {
+                    out.invented("/error/code", "the source has no code");
+                    out.lit("\"QWEN_INTERNAL\"");
+                }
+            }
+        }
+        out.lit("}");
+        own::end_line(fields, out);
+    }
+
+    /// The program does not speak the version that the host wants.
+    fn unsupported(&mut self, fatal: &Fatal<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.frame.begin(out);
+        out.lit(match self.mode {
+            Mode::StreamChunkJson => "[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":",
+            _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":",
+        });
+        out.str(fatal.message);
+        own::write(own::at(fields, &own::BODIES), out);
+        out.lit("},\"finish_reason\":\"error\"");
+        own::end_choice(fields, out);
+        out.lit(",\"metadata\":{\"error\":\"unsupported_protocol\",\"protocol_version\":\"1\"");
+        out.used_raw(fatal.code);
+        own::write(own::at(fields, &[own::METADATA]), out);
+        out.lit("}");
+        own::end_line(fields, out);
+    }
+}
+
+/// Writes session and turn of a side line, where it names them.
+pub(super) fn session_and_turn(origin: &Origin<'_>, named: bool, out: &mut Out) {
+    if named {
+        text(",\"session_id\":", origin.session, out);
+        text(",\"prompt_id\":", origin.turn, out);
+    }
+}
+
+/// Writes a `control_response` of either side.
+pub(super) fn write_response(response: &Response<'_>, fields: Fields<'_>, out: &mut Out) {
+    out.lit("{\"type\":\"control_response\"");
+    text(",\"request_id\":", response.id, out);
+    if response.ok {
+        out.lit(",\"response\":{\"subtype\":\"success\",\"result\":");
+        match response.body {
+            Some(body) => answer::write(body, out),
+            None => out.lit("{}"),
+        }
+    } else {
+        out.lit(",\"response\":{\"subtype\":\"error\",\"error\":");
+        match response.error {
+            Some(error) if error.shape() == Some(Shape::Object) => out.unchecked(error),
+            Some(error) => {
+                out.lit("{\"message\":");
+                match error.shape() {
+                    Some(Shape::String) => out.unchecked(error),
+                    _ => {
+                        out.lit("\"");
+                        out.json_in_string(error.as_str());
+                        out.lit("\"");
+                    }
+                }
+                out.invented("/response/error/retryable", "the source does not say whether to ask again");
+                out.lit(",\"retryable\":false}");
+            }
+            None => {
+                out.invented("/response/error/message", "the source does not say what went wrong");
+                out.lit("{\"message\":\"no answer\",\"retryable\":false}");
+            }
+        }
+    }
+    own::write(own::at(fields, &[At::Part("/response")]), out);
+    out.lit("}");
+    own::end_line(fields, out);
+}
+
+/// Writes what another dialect's question says besides, in one piece.
+fn payload(fields: Fields<'_>, out: &mut Out) {
+    let mut before = ",\"payload\":{";
+    for field in own::at(fields, &[REQUEST]).filter(|field| field.known) {
+        out.lit(before);
+        out.str(field.key);
+        out.lit(":");
+        out.unchecked(field.value);
+        before = ",";
+    }
+    if before == "," {
+        out.lit("}");
+    }
+}
+
+/// Writes a text, or `null` for whatever else it is: OpenAI's type knows nothing else there.
+fn nullable(value: Option<Raw<'_>>, out: &mut Out) {
+    match value {
+        Some(value) if value.shape() == Some(Shape::String) => out.unchecked(value),
+        _ => out.lit("null"),
+    }
+}
+
+/// Writes a member, if it is there; `key` with comma, quotes and colon.
+pub(super) fn text(key: &str, value: Option<Str<'_>>, out: &mut Out) {
+    if let Some(value) = value {
+        out.lit(key);
+        out.str(value);
+    }
+}
+
+/// Writes a member, if it is there; `key` with comma, quotes and colon.
+pub(super) fn raw(key: &str, value: Option<Raw<'_>>, out: &mut Out) {
+    if let Some(value) = value {
+        out.lit(key);
+        out.unchecked(value);
+    }
+}
