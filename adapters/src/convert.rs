@@ -509,8 +509,8 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             if id.as_escaped() != self.session.as_str() && !id.is_empty() {
                 self.next_session(id.as_escaped());
             }
-            // The session's id is in the output, wherever the target says it.
-            self.down.out.used(id.as_escaped());
+            // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
+            self.down.cx.took(id.as_escaped());
         }
         if self.options.strict {
             self.object(event.fields, || matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned()));

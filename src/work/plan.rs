@@ -144,6 +144,7 @@ impl Plan {
         }
         let log = Arc::new(log);
         let options = &log.options;
+        tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
         let separable = self.jobs > 1 && options.from.is_streaming() && options.prompts.is_empty() && !options.strict;
         match source.file() {
             Some((file, len)) if separable && *len >= 2 * PART => {

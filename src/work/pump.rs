@@ -48,6 +48,13 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     end.lines = converter.lines();
     end.dropped = converter.dropped();
     end.stopped = converter.stopped();
+    tracing::debug!(
+        log = log.name,
+        lines = end.lines,
+        damaged = converter.damaged(),
+        dropped = end.dropped,
+        "converted"
+    );
     ticket.finish(end);
 }
 
