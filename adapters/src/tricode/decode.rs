@@ -1,14 +1,14 @@
 //! Tricode's lines to events.
 
-use super::fields::is_known;
 use super::formatted_result::{self, Same, Shown, needs_arguments};
+use super::members::{Key, Members, count, text};
 use super::{failure, formatted_call, lines};
 use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
-    At, Block, Content, Event, Fate, Field, Kind, Notice, Origin, Outcome, OutcomeKind, Reply, ResultStatus, RoundStart, Session, Sink, ToolCall,
+    Block, Content, Event, Fate, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Reply, ResultStatus, RoundStart, Session, Sink, ToolCall,
     ToolResult, Topic,
 };
-use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::json::{Error, Raw, Str, Why};
 use crate::tools;
 
 /// Reads it.
@@ -43,17 +43,19 @@ const MOST_OPEN: usize = 1024;
 /// The types of lines.
 const TYPES: [&str; 6] = ["system", "round", "tool_call", "tool_result", "reminder", "final"];
 
+/// The typed members of a `tool_call`.
+const CALL: &[Key] = &[Key::Type, Key::Name, Key::Arguments, Key::Formatted];
+/// The typed members of a `tool_result`.
+const RESULT: &[Key] = &[Key::Type, Key::Name, Key::Success, Key::Result, Key::Formatted];
+
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if text.starts_with('{') {
-            let mut at = Cursor::new(text);
-            let mut members = Members::default();
-            match members.read(&mut at) {
-                Ok(()) => {
-                    let line = &text[..at.position()];
-                    self.object(line, &members, cx, sink)?;
+            match Members::read(text) {
+                Ok(members) => {
+                    self.object(&members, cx, sink)?;
                     self.after_text = false;
-                    return Ok(line.len());
+                    return Ok(members.end);
                 }
                 // Printed files and Python objects begin with a bracket too.
                 Err(error) if claims_to_be_a_line(text) => return Err(error),
@@ -78,7 +80,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    fn event<'a>(&self, kind: Kind<'a>, fields: &'a [Field<'a>], cx: &Cx<'a>) -> Event<'a> {
+    fn event<'a>(&self, kind: Kind<'a>, fields: Fields<'a>, cx: &Cx<'a>) -> Event<'a> {
         let session = (!self.session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.session)));
         Event {
             origin: Origin {
@@ -90,33 +92,30 @@ impl Decoder {
         }
     }
 
-    fn object<'a>(&mut self, line: &'a str, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let kind = members.of("type").and_then(|m| m.text);
+    fn object<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let kind = members.get(Key::Type).and_then(text);
         match &*kind.unwrap_or_default().unescape() {
             "tool_call" => self.call(members, cx, sink)?,
             "tool_result" => self.result(members, cx, sink)?,
             "round" => {
-                let number = members
-                    .of("number")
-                    .filter(|m| m.raw.shape() == Some(Shape::Number))
-                    .and_then(|m| m.raw.u64());
-                if let (Some(member), Some(_)) = (members.of("number"), number) {
-                    cx.took(member.raw.as_str());
-                }
+                let number = members.get(Key::Number).and_then(count);
+                let typed: &[Key] = if number.is_some() { &[Key::Type, Key::Number] } else { &[Key::Type] };
                 let start = RoundStart {
                     number,
                     ..RoundStart::default()
                 };
-                let typed: &[&str] = if number.is_some() { &["type", "number"] } else { &["type"] };
+                if let Some(number) = members.get(Key::Number).filter(|_| number.is_some()) {
+                    cx.took(number.as_str());
+                }
                 sink.event(&self.event(Kind::RoundStart(start), members.others(typed, cx), cx));
             }
             "final" => {
-                let content = match members.required("content")? {
-                    member if member.raw.is_null() => None,
-                    member => Some(member.text()?),
+                let content = match members.require(Key::Content)? {
+                    null if null.is_null() => None,
+                    _ => Some(members.text(Key::Content)?),
                 };
                 self.open.clear();
-                let others = members.others(&["type", "content"], cx);
+                let others = members.others(&[Key::Type, Key::Content], cx);
                 if let Some(text) = content {
                     let blocks = cx.list(&[Block::Text { text, fields: &[] }]);
                     sink.event(&self.event(Kind::Reply(cx.keep(Reply { blocks, ..Reply::default() })), &[], cx));
@@ -129,18 +128,18 @@ impl Decoder {
             }
             "system" => self.system(members, cx, sink)?,
             "reminder" => {
-                let message = members.required("message")?.text()?;
+                let message = members.text(Key::Message)?;
                 let notice = Notice {
                     name: Str::trusted("reminder"),
                     topic: Topic::Reminder,
                     message: Some(message),
                     data: None,
                 };
-                let others = members.others(&["type", "message"], cx);
+                let others = members.others(&[Key::Type, Key::Message], cx);
                 sink.event(&self.event(Kind::Notice(cx.keep(notice)), others, cx));
             }
             _ => {
-                sink.event(&self.event(Kind::Unknown(Raw::trusted(line)), &[], cx));
+                sink.event(&self.event(Kind::Unknown(Raw::trusted(members.line())), &[], cx));
                 return Ok(());
             }
         }
@@ -151,8 +150,8 @@ impl Decoder {
     }
 
     fn system<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let message = members.required("message")?.text()?;
-        let others = members.others(&["type", "message"], cx);
+        let message = members.text(Key::Message)?;
+        let others = members.others(&[Key::Type, Key::Message], cx);
         let id = |prefix: &str| {
             message
                 .as_escaped()
@@ -196,14 +195,12 @@ impl Decoder {
     }
 
     fn call<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let name = members.required("name")?.text()?;
-        let input = members.required("arguments")?.raw;
-        let derived = members.of("formatted").filter(|member| {
-            let mut same = Same::new(member.text.unwrap_or_default());
-            formatted_call::write(name, input, &mut same);
-            member.text.is_some() && same.is_all()
-        });
-        let others = members.others(with_formatted(&["type", "name", "arguments", "formatted"], derived, cx), cx);
+        let name = members.text(Key::Name)?;
+        let input = members.require(Key::Arguments)?;
+        let derived = members
+            .get(Key::Formatted)
+            .filter(|&formatted| Same::is(text(formatted), |same| formatted_call::write(name, input, same)));
+        let others = members.others(with_formatted(CALL, derived, cx), cx);
         let number = self.opened(name, input);
         if let Some(trace) = cx.trace.filter(|_| number == 1) {
             trace.note(Fate::Invented, "", "calls have no ids in tricode: call_1, call_2 … are made up");
@@ -221,51 +218,44 @@ impl Decoder {
     }
 
     fn result<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let name = match members.of("name") {
-            Some(member) => Some(member.text()?),
+        let name = match members.get(Key::Name) {
+            Some(_) => Some(members.text(Key::Name)?),
             None => None,
         };
-        let success = members.required("success")?;
-        let Some(ok) = success.raw.bool() else {
-            return Err(success.error(Why::Type));
+        let success = members.require(Key::Success)?;
+        let Some(ok) = success.bool() else {
+            return Err(members.wrong(success));
         };
-        let text = members.required("result")?.text()?;
+        let said = members.text(Key::Result)?;
         let answered = self.answered(name);
         let number = answered.as_ref().map_or(self.calls, |open| open.number);
-        let derived = members.of("formatted").filter(|member| {
-            let mut same = Same::new(member.text.unwrap_or_default());
-            let arguments = answered
-                .as_ref()
-                .map(|open| Raw::trusted(open.arguments.as_str()))
-                .filter(|a| !a.as_str().is_empty());
-            formatted_result::write(
-                Shown {
-                    name: name.unwrap_or_default(),
-                    arguments,
-                    success: ok,
-                    result: text,
-                },
-                &mut same,
-            );
-            member.text.is_some() && same.is_all()
+        let derived = members.get(Key::Formatted).filter(|&formatted| {
+            let arguments = answered.as_ref().map(|open| Raw::trusted(&open.arguments));
+            let shown = Shown {
+                name: name.unwrap_or_default(),
+                arguments: arguments.filter(|arguments| !arguments.as_str().is_empty()),
+                success: ok,
+                result: said,
+            };
+            Same::is(text(formatted), |same| formatted_result::write(shown, same))
         });
         self.spare.extend(answered);
-        let others = members.others(with_formatted(&["type", "name", "success", "result", "formatted"], derived, cx), cx);
-        cx.took(success.raw.as_str());
+        let others = members.others(with_formatted(RESULT, derived, cx), cx);
+        cx.took(success.as_str());
         if let Some(name) = name {
             // It repeats the call's.
             cx.took(name.as_escaped());
         }
         let status = match ok {
             true => ResultStatus::Success,
-            false if text.as_escaped().starts_with(super::DENIED) => ResultStatus::Denied,
+            false if said.as_escaped().starts_with(super::DENIED) => ResultStatus::Denied,
             false => ResultStatus::Error,
         };
         let result = ToolResult {
             call: made_up(number, cx),
             name,
             status,
-            content: Content::Text(text),
+            content: Content::Text(said),
             is_error: None,
             detail: None,
             fields: &[],
@@ -305,102 +295,14 @@ impl Decoder {
     }
 }
 
-/// One member of a line.
-#[derive(Clone, Copy)]
-struct Member<'a> {
-    key: Str<'a>,
-    /// Where the value stands in the line.
-    at: usize,
-    raw: Raw<'a>,
-    /// The value, if it is a text.
-    text: Option<Str<'a>>,
-}
-
-impl<'a> Member<'a> {
-    const fn error(&self, why: Why) -> Error {
-        Error { at: self.at, why }
-    }
-
-    fn text(&self) -> Result<Str<'a>, Error> {
-        self.text.ok_or_else(|| self.error(Why::Type))
-    }
-}
-
-/// The members of a line in order. Lines of the program have five at the most.
-#[derive(Default)]
-struct Members<'a> {
-    few: [Option<Member<'a>>; 6],
-    more: Vec<Member<'a>>,
-    end: usize,
-}
-
-impl<'a> Members<'a> {
-    fn read(&mut self, at: &mut Cursor<'a>) -> Result<(), Error> {
-        let mut object = at.object()?;
-        let mut count = 0;
-        while let Some(key) = object.key(at)? {
-            let text = at.peek() == Some(b'"');
-            let before = at.rest();
-            let begin = at.position();
-            let text = if text { Some(at.string()?) } else { None };
-            let raw = match text {
-                Some(_) => Raw::trusted(&before[..at.position() - begin]),
-                None if key.is("arguments") => at.raw()?,
-                None => at.skip()?,
-            };
-            let member = Member { key, at: begin, raw, text };
-            match self.few.get_mut(count) {
-                Some(slot) => *slot = Some(member),
-                None => self.more.push(member),
-            }
-            count += 1;
-        }
-        self.end = at.position();
-        Ok(())
-    }
-
-    fn all(&self) -> impl DoubleEndedIterator<Item = &Member<'a>> {
-        self.few.iter().flatten().chain(&self.more)
-    }
-
-    /// The member of that name; of several, the last, as Python has it.
-    fn of(&self, key: &str) -> Option<&Member<'a>> {
-        self.all().rfind(|member| member.key.is(key))
-    }
-
-    fn required(&self, key: &str) -> Result<&Member<'a>, Error> {
-        self.of(key).ok_or(Error {
-            at: self.end,
-            why: Why::Missing,
-        })
-    }
-
-    /// Every member but the last one of each of these names.
-    fn others(&self, typed: &[&str], cx: &Cx<'a>) -> &'a [Field<'a>] {
-        if self.more.is_empty() && self.all().count() == typed.len() && typed.iter().all(|key| self.of(key).is_some()) {
-            return &[];
-        }
-        let is_typed = |member: &&Member<'a>| typed.iter().any(|key| self.of(key).is_some_and(|last| std::ptr::eq(last, *member)));
-        let others = self.all().filter(|member| !is_typed(member));
-        let field = |m: &Member<'a>| Field {
-            at: At::Line,
-            key: m.key,
-            value: m.raw,
-            known: is_known(&m.key.unescape()),
-        };
-        let fields: Vec<_> = others.map(field).collect();
-        cx.list(&fields)
-    }
-}
-
-/// The typed members of a line: `formatted`, which comes last, is one of them when it says nothing that the others don't.
-fn with_formatted<'n, 'k>(names: &'n [&'k str], derived: Option<&Member<'_>>, cx: &Cx<'_>) -> &'n [&'k str] {
+/// The typed members of a line: `formatted`, which is given last, is one of them when it says nothing that the others don't.
+fn with_formatted<'k>(keys: &'k [Key], derived: Option<Raw<'_>>, cx: &Cx<'_>) -> &'k [Key] {
     match derived {
         Some(member) => {
-            cx.took(member.raw.as_str());
-            names
+            cx.took(member.as_str());
+            keys
         }
-        None => &names[..names.len() - 1],
+        None => &keys[..keys.len() - 1],
     }
 }
 
@@ -428,8 +330,8 @@ fn glued(text: &str) -> Option<usize> {
             return false;
         }
         looks -= 1;
-        match Members::default().read(&mut Cursor::new(&text[at..])) {
-            Ok(()) => true,
+        match Members::read(&text[at..]) {
+            Ok(_) => true,
             // Cut off, and meant as a line.
             Err(error) => error.why == Why::CutOff && TYPES.iter().any(|kind| names(word, kind) || kind.starts_with(word)),
         }

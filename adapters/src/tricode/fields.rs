@@ -1,6 +1,6 @@
 //! The members of Tricode's lines.
 
-/// Every member that docs/tricode.md names, and what it says.
+/// Every member that docs/tricode.md names, sorted, and what it says.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("arguments", "tool_call: the arguments, as the model wrote them"),
     ("content", "final: the answer"),
@@ -18,8 +18,3 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("success", "tool_result: whether the tool ran and succeeded"),
     ("type", "system, round, tool_call, tool_result, reminder or final"),
 ];
-
-/// Whether a member is one of [`KNOWN`].
-pub(super) fn is_known(key: &str) -> bool {
-    KNOWN.iter().any(|&(known, _)| known == key)
-}

@@ -214,18 +214,14 @@ pub(super) struct Same<'a> {
     so_far: bool,
 }
 
-impl<'a> Same<'a> {
-    /// Expects `body`.
-    pub(super) const fn new(body: Str<'a>) -> Self {
-        Self {
-            rest: body.as_escaped().as_bytes(),
-            so_far: true,
-        }
-    }
-
-    /// Whether exactly that was put.
-    pub(super) const fn is_all(&self) -> bool {
-        self.so_far && self.rest.is_empty()
+impl Same<'_> {
+    /// Whether `body` is exactly what `write` puts.
+    pub(super) fn is(body: Option<Str<'_>>, write: impl FnOnce(&mut Same<'_>)) -> bool {
+        let Some(body) = body else { return false };
+        let rest = body.as_escaped().as_bytes();
+        let mut same = Same { rest, so_far: true };
+        write(&mut same);
+        same.so_far && same.rest.is_empty()
     }
 }
 

@@ -14,6 +14,7 @@ mod formatted_call;
 mod formatted_result;
 mod input;
 mod lines;
+mod members;
 mod own;
 mod plan;
 mod repr;
