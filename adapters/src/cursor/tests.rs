@@ -450,3 +450,37 @@ fn what_is_learnt_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn the_ledger_is_told_what_a_line_repeats_and_what_it_lacks() {
+    let mut options = Options::new("cursor".parse().unwrap(), "agentglot".parse().unwrap());
+    options.ledger = Some("log".to_owned());
+    let mut converter = Converter::new(options);
+    let mut events = Vec::new();
+    converter.feed(turn().as_bytes(), &mut events);
+    converter.finish(&mut events);
+    assert!(!converter.take_ledger().contains("\"dropped\""), "the canonical events hold everything");
+
+    let mut options = Options::new("agentglot".parse().unwrap(), "cursor".parse().unwrap());
+    options.ledger = Some("log".to_owned());
+    let mut converter = Converter::new(options);
+    let mut out = Vec::new();
+    let bare = "{\"event\":\"reply\",\"blocks\":[{\"type\":\"text\",\"text\":\"Hi\"}]}\n{\"event\":\"reply\",\"blocks\":[{\"type\":\"call\",\"id\":\"c\",\"name\":\"f\",\"kind\":\"other\",\"input\":{}}]}\n";
+    converter.feed(bare.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    let ledger = converter.take_ledger();
+    for pointer in [
+        "/session_id",
+        "/cwd",
+        "/model",
+        "/apiKeySource",
+        "/permissionMode",
+        "/model_call_id",
+        "/timestamp_ms",
+    ] {
+        assert!(
+            ledger.contains(&format!("\"pointer\":\"{pointer}\",\"fate\":\"invented\"")),
+            "{pointer}: {ledger}"
+        );
+    }
+}

@@ -60,6 +60,7 @@ impl Decoder {
         let tool = read(line, members, inside)?;
         if line.cx.trace.is_some() {
             self.started.add(tool.id, tool.arguments.unwrap_or(Raw::NULL), id);
+            tool.tell_echoes(line);
         }
         self.before_call(origin, sink);
         let call = tool.call().unwrap_or(tool.bare_call());
@@ -86,6 +87,7 @@ impl Decoder {
         let origin = origin(line, &mut members)?;
         let tool = read(line, members, inside)?;
         self.tell_repeated(line, &tool);
+        tool.tell_echoes(line);
         self.before_call(origin, sink);
         self.after_result();
         let (status, content) = match tool.result {
@@ -151,6 +153,27 @@ impl Decoder {
 }
 
 impl<'a> Tool<'a> {
+    /// Tells the ledger which members beside the arguments say what stands elsewhere in the line, or nothing.
+    fn tell_echoes(&self, line: &Line<'_>) {
+        if line.cx.trace.is_none() {
+            return;
+        }
+        for field in self.fields.iter().filter(|field| field.at != At::Line) {
+            let echoes = match field.key.as_escaped() {
+                "toolCallId" => field.value.string().is_some_and(|id| id.same_text(self.id)),
+                "hookAdditionalContexts" => field.value.as_str() == "[]",
+                "description" => self
+                    .input
+                    .and_then(|input| input.get("description"))
+                    .is_some_and(|said| said.same_value(field.value)),
+                _ => false,
+            };
+            if echoes {
+                line.cx.took(field.value.as_str());
+            }
+        }
+    }
+
     fn call(&self) -> Option<ToolCall<'a>> {
         Some(ToolCall {
             input: self.input?,
