@@ -361,7 +361,7 @@ impl Assembler {
             let bare = ToolCall {
                 id: result.call,
                 name,
-                kind: ToolKind::Other,
+                kind: desk.tools.map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
                 input: Raw::trusted("{}"),
                 fields: &[],
             };
