@@ -47,6 +47,8 @@ mod diff;
 mod json;
 mod lines;
 mod names;
+#[cfg(test)]
+mod recorded;
 mod result;
 mod shown;
 

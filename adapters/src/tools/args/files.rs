@@ -20,6 +20,7 @@ pub(super) fn read<'a>(from: Family, input: Raw<'a>) -> Option<Args<'a>> {
                 start: optional(offset, whole)?.map(|line| line.max(1)),
                 count: optional(limit, whole)?,
                 pages: optional(pages, Raw::string)?,
+                capped: false,
             }
         }
         Family::Qwen => {
@@ -30,6 +31,7 @@ pub(super) fn read<'a>(from: Family, input: Raw<'a>) -> Option<Args<'a>> {
                 start: optional(offset, |line| whole(line)?.checked_add(1))?,
                 count: optional(limit, whole)?,
                 pages: optional(pages, Raw::string)?,
+                capped: false,
             }
         }
         Family::Cursor => {
@@ -39,10 +41,11 @@ pub(super) fn read<'a>(from: Family, input: Raw<'a>) -> Option<Args<'a>> {
                 start: optional(offset, whole)?.map(|line| line.max(1)),
                 count: optional(limit, whole)?,
                 pages: None,
+                capped: false,
             }
         }
         Family::Tricode => {
-            let [path, start, end] = members(input, ["path", "start_line", "end_line"])?;
+            let [path, start, end, cap] = members(input, ["path", "start_line", "end_line", "max_bytes"])?;
             let start = optional(start, whole)?.map(|line| line.max(1));
             let count = match (start, optional(end, whole)?) {
                 (Some(start), Some(end)) => Some(end.checked_sub(start)?.checked_add(1)?),
@@ -53,6 +56,7 @@ pub(super) fn read<'a>(from: Family, input: Raw<'a>) -> Option<Args<'a>> {
                 start,
                 count,
                 pages: None,
+                capped: cap.is_some(),
             }
         }
     };

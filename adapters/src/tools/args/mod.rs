@@ -50,6 +50,8 @@ pub(super) struct Read<'a> {
     pub(super) count: Option<u64>,
     /// Pages of a document (Claude, Qwen).
     pub(super) pages: Option<Str<'a>>,
+    /// No more than a number of bytes was asked for (Tricode), so what comes may be less than the lines say.
+    pub(super) capped: bool,
 }
 
 /// One replacement in a file.

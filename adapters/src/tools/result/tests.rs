@@ -179,6 +179,12 @@ fn a_part_of_a_file_that_was_read() {
     let note = r"9: if x:\n10:     main()\nNOTE: Requested end_line exceeds file length; this is all available content.\n";
     let note = case(Tricode, "read_file", r#"{"path":"m.py","start_line":9,"end_line":99}"#, OK, note);
     assert_eq!(note.text_in(Claude), r"9\tif x:\n10\t    main()\n11\t");
+    // Cut off after some bytes: nobody knows how much there is.
+    let cut = case(Tricode, "read_file", r#"{"path":"u","max_bytes":8}"#, OK, "1: héllo ");
+    assert!(
+        cut.detail_in(Cursor)
+            .starts_with(r#"{"success":{"content":"héllo ","isEmpty":false,"exceededLimit":false,"path":"u""#)
+    );
     // Qwen speaks about the file.
     let about = case(
         QwenCode,

@@ -12,6 +12,9 @@ use crate::tools::json::{members, optional};
 use crate::tools::lines::{self, Piece};
 use crate::tools::{Family, Todo, TodoStatus};
 
+/// How many lines Claude reads of a file when nobody says how many: of a file with more, the rest is missing.
+const CLAUDE_LINES: u64 = 2000;
+
 /// The texts of a result one after the other.
 pub(in crate::tools) fn joined<'a>(content: Content<'a>, arena: &'a Bump) -> Str<'a> {
     let mut texts = content.texts();
@@ -37,6 +40,14 @@ pub(super) fn read<'a>(
         && let Some(list) = plan(text, arena)
     {
         return Some(list);
+    }
+    // An edit that has no name elsewhere shows its diff all the same.
+    if args.is_none()
+        && success
+        && matches!(kind, ToolKind::Write | ToolKind::Edit)
+        && let Some(change) = inner(text, arena).and_then(tricode_change)
+    {
+        return Some(Shown::Edited(change));
     }
     Some(match args? {
         Args::Shell(shell) => return command(Some(shell.command), from, text, success),
@@ -74,12 +85,14 @@ fn file<'a>(read: &Read<'a>, from: Option<Family>, text: Str<'a>, arena: &'a Bum
     // Of a part that ends before the file does, the last line end belongs to what follows.
     let part = tricode && read.count.is_some() && !to_end;
     let content = if part { without_last_end(content) } else { content };
-    let whole = read.start.is_none() && read.count.is_none();
+    let whole = read.start.is_none() && read.count.is_none() && !read.capped;
     Some(FileRead {
         path: Some(read.path),
         content,
         start,
-        total: whole.then(|| lines::count(content)),
+        total: whole
+            .then(|| lines::count(content))
+            .filter(|lines| from != Some(Family::Claude) || *lines < CLAUDE_LINES),
     })
 }
 

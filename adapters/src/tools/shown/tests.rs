@@ -57,6 +57,8 @@ fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
             &arena,
         ),
         show("whatever", "{}", "ok", Some((DetailShape::Qwen, &qwen)), &arena),
+        // An edit that no other dialect knows.
+        show("edit_file", r#"{"path":"w/h","hunks":[{"op":"delete"}]}"#, tricode, None, &arena),
     ] {
         let Shown::Edited(change) = shown else { panic!("{shown:?}") };
         assert_eq!(change.path.as_escaped(), "w/h");
