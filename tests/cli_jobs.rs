@@ -49,6 +49,7 @@ fn same_with_any_jobs(dialect: &str, to: &str, log: &Path, scratch: &Scratch) {
     let convert = |jobs: &str| {
         let ledger = scratch.path(&format!("ledger-{jobs}"));
         let ran = run([
+            "-vv",
             "convert",
             "--from",
             dialect,
@@ -60,11 +61,16 @@ fn same_with_any_jobs(dialect: &str, to: &str, log: &Path, scratch: &Scratch) {
             arg(&ledger),
             arg(log),
         ]);
-        (ran.out, std::fs::read(ledger).unwrap(), ran.err, ran.code)
+        // Our own log tells whether there was more than one part.
+        let (own, told): (Vec<_>, Vec<_>) = ran.err.lines().map(str::to_owned).partition(|line| line.contains(" agentglot::"));
+        let cuts = own.iter().filter(|line| line.contains("cut")).count();
+        (ran.out, std::fs::read(ledger).unwrap(), told, ran.code, cuts)
     };
     let one = convert("1");
-    for jobs in ["2", "5"] {
+    assert_eq!(one.4, 0);
+    for jobs in ["3"] {
         let many = convert(jobs);
+        assert!(many.4 >= 2, "{dialect}: the log was cut {} times", many.4);
         assert_eq!(many.3, one.3, "{dialect} to {to}: exit codes");
         let differs = one.0.iter().zip(&many.0).position(|(a, b)| a != b);
         let around =
@@ -85,14 +91,14 @@ fn same_with_any_jobs(dialect: &str, to: &str, log: &Path, scratch: &Scratch) {
             let (left, right) = a.lines().zip(b.lines()).find(|(a, b)| a != b).unwrap_or(("end", "end"));
             panic!("{dialect} to {to}: ledgers differ:\n{left}\n{right}");
         }
-        assert_eq!(many.2, one.2, "{dialect} to {to}: messages");
+        assert!(many.2 == one.2, "{dialect} to {to}: messages");
     }
 }
 
 #[test]
 fn a_big_log_of_claude() {
     let scratch = Scratch::new();
-    let log = scratch.file("log.jsonl", many_sessions("claude", 9));
+    let log = scratch.file("log.jsonl", many_sessions("claude", 7));
     for to in ["claude", "qwen:stream-chunk-json", "tricode", "cursor"] {
         same_with_any_jobs("claude", to, &log, &scratch);
     }
@@ -101,7 +107,7 @@ fn a_big_log_of_claude() {
 #[test]
 fn a_big_log_of_qwen_code() {
     let scratch = Scratch::new();
-    let log = scratch.file("log.jsonl", many_sessions("qwen-code", 9));
+    let log = scratch.file("log.jsonl", many_sessions("qwen-code", 7));
     for to in ["claude", "qwen"] {
         same_with_any_jobs("qwen-code", to, &log, &scratch);
     }
@@ -110,7 +116,7 @@ fn a_big_log_of_qwen_code() {
 #[test]
 fn a_big_log_of_cursor() {
     let scratch = Scratch::new();
-    let log = scratch.file("log.jsonl", many_sessions("cursor", 9));
+    let log = scratch.file("log.jsonl", many_sessions("cursor", 7));
     for to in ["claude", "cursor:text"] {
         same_with_any_jobs("cursor", to, &log, &scratch);
     }
@@ -120,7 +126,7 @@ fn a_big_log_of_cursor() {
 fn a_big_log_of_tricode_and_of_the_rfc() {
     let scratch = Scratch::new();
     for dialect in ["tricode", "qwen"] {
-        let log = scratch.file("log.jsonl", many_sessions(dialect, 6));
+        let log = scratch.file("log.jsonl", many_sessions(dialect, 7));
         same_with_any_jobs(dialect, "claude", &log, &scratch);
     }
 }
@@ -138,6 +144,9 @@ fn many_logs() {
         }
     }
     files.sort();
+    // In a folder each needs a name of its own.
+    let mut stems = std::collections::HashSet::new();
+    files.retain(|file| stems.insert(file.file_stem().unwrap().to_owned()));
     files.push(scratch.path("missing"));
     let convert = |jobs: &str, more: &[&str]| {
         let ledger = scratch.path(&format!("ledger-{jobs}"));
