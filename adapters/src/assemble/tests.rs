@@ -350,19 +350,24 @@ fn subagents_stay_apart() {
 
 #[test]
 fn what_came_in_pieces_stays_before_what_comes_whole() {
-    // Cursor: thoughts and early segments come in pieces only, calls come whole.
-    let log = r#"
-        {"event":"block_start","index":0,"block":{"type":"thinking"}}
-        {"event":"delta","index":0,"thinking":"hm"}
-        {"event":"block_stop","index":0}
-        {"event":"delta","index":1,"text":"I ask"}
-        {"event":"reply","round":"m","blocks":[{"type":"call","id":"c","name":"f","kind":"other","input":{}}]}
-        {"event":"tool_result","call":"c","status":"success","content":"ok"}
-        {"event":"outcome","outcome":"success"}
-    "#;
-    for want in [Want::SNAPSHOTS, Want::BOTH, Want::DELTAS] {
-        let all = assemble(Dialect::Cursor, want, Duties::default(), log);
-        let at = |what: &str| all.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {all:#?}"));
-        assert!(at("hm") < at("I ask") && at("I ask") < at("\"call\"") && at("\"call\"") < at("tool_result"), "{all:#?}");
+    // Cursor: thoughts come in pieces only, segments in pieces and perhaps whole, calls whole.
+    for whole in ["", r#"{"event":"reply","round":"m","blocks":[{"type":"text","text":"I ask"}]}"#] {
+        let log = format!(
+            r#"
+            {{"event":"block_start","index":0,"block":{{"type":"thinking"}}}}
+            {{"event":"delta","index":0,"thinking":"hm"}}
+            {{"event":"block_stop","index":0}}
+            {{"event":"delta","index":1,"text":"I ask"}}
+            {whole}
+            {{"event":"reply","round":"m","blocks":[{{"type":"call","id":"c","name":"f","kind":"other","input":{{}}}}]}}
+            {{"event":"tool_result","call":"c","status":"success","content":"ok"}}
+            {{"event":"outcome","outcome":"success"}}
+            "#
+        );
+        for want in [Want::SNAPSHOTS, Want::BOTH, Want::DELTAS] {
+            let all = assemble(Dialect::Cursor, want, Duties::default(), &log);
+            let at = |what: &str| all.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {all:#?}"));
+            assert!(at("hm") < at("I ask") && at("I ask") < at("\"call\"") && at("\"call\"") < at("tool_result"), "{all:#?}");
+        }
     }
 }

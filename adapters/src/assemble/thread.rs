@@ -195,9 +195,7 @@ impl Thread {
             self.round.stop = Some(stop.word.as_escaped().to_owned());
             desk.down.out.used(stop.word.as_escaped());
         }
-        if known.iter().any(Option::is_none) {
-            self.settle_before(&known, event.origin, &mut desk);
-        }
+        self.settle_before(&known, event.origin, &mut desk);
         let whole = !desk.want.deltas && desk.tools.is_none() && known.iter().all(|k| k.is_none_or(|at| !self.blocks[at].shown));
         if whole && desk.want.snapshots {
             for (block, known) in reply.blocks.iter().zip(&known) {
@@ -241,10 +239,12 @@ impl Thread {
         }
     }
 
-    /// Something new comes whole: what came in pieces before it, and is not said again with it, is said first. Calls whose
+    /// Blocks come whole: what came in pieces before them, and is not said again with them, is said first. Calls whose
     /// arguments are still on their way wait.
     fn settle_before(&mut self, again: &[Option<usize>], origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        for at in 0..self.blocks.len() {
+        // A block that nobody has heard of stands behind all others.
+        let last = again.iter().map(|known| known.unwrap_or(self.blocks.len())).max().unwrap_or(0);
+        for at in 0..last {
             let block = &self.blocks[at];
             if !block.shown && (block.kind != BlockKind::Call || block.complete) && !again.contains(&Some(at)) {
                 self.settle_block(at, origin, desk);
