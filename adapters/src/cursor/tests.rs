@@ -121,6 +121,14 @@ struct Digest {
     ends: Vec<bool>,
 }
 
+impl Digest {
+    fn say(&mut self, what: &'static str) {
+        if self.spine.last() != Some(&what) {
+            self.spine.push(what);
+        }
+    }
+}
+
 fn digest(log: &str) -> Digest {
     let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let text_of = |line: &Value| -> String {
@@ -146,11 +154,12 @@ fn digest(log: &str) -> Digest {
         match (line["type"].as_str().unwrap_or(""), line["subtype"].as_str().unwrap_or("")) {
             ("assistant", _) if !partial || is_piece(line) => {
                 digest.text.push_str(&text_of(line));
-                if digest.spine.last() != Some(&"text") {
-                    digest.spine.push("text");
-                }
+                digest.say("text");
             }
-            ("thinking", "delta") => digest.thinking.push_str(line["text"].as_str().unwrap()),
+            ("thinking", "delta") => {
+                digest.thinking.push_str(line["text"].as_str().unwrap());
+                digest.say("thinking");
+            }
             ("tool_call", subtype) => {
                 let (id, tool) = (line["call_id"].as_str().unwrap().to_owned(), line["tool_call"].as_object().unwrap());
                 let (key, body) = tool.iter().find(|(key, _)| key.ends_with("ToolCall") || *key == "function").unwrap();
