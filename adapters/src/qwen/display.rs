@@ -9,15 +9,16 @@ use crate::chat::is_json;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Shape, Str};
 
-/// Writes `result_display`. Every kind has the text that the model saw.
-pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, out: &mut Out) {
+/// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so a text that
+/// holds a change as JSON (Tricode's) is told as the change; else it stays the text it is.
+pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &mut Out) {
     if let Some(Detail { shape: DetailShape::Qwen, raw }) = result.detail {
         return out.unchecked(raw);
     }
     let succeeded = result.status == ResultStatus::Success;
     let call = result.of;
     let kind = call.map_or(ToolKind::Other, |call| call.kind);
-    if let Some(diff) = file_diff(result).filter(|_| succeeded) {
+    if let Some(diff) = file_diff(result, native).filter(|_| succeeded) {
         write_diff(&diff, out);
     } else if let Some(todos) = call.filter(|_| succeeded && kind == ToolKind::Todo).and_then(|call| todos(&call)) {
         write_todos(todos, out);
@@ -55,12 +56,13 @@ struct FileDiff<'a> {
 }
 
 /// The change that a result tells, if its source has one.
-fn file_diff<'a>(result: &ToolResult<'a>) -> Option<FileDiff<'a>> {
+fn file_diff<'a>(result: &ToolResult<'a>, native: bool) -> Option<FileDiff<'a>> {
     match result.detail {
         Some(Detail { shape: DetailShape::Claude, raw }) => claude_diff(raw),
         Some(Detail { shape: DetailShape::Cursor, raw }) => cursor_diff(raw.get("success")?),
         Some(Detail { shape: DetailShape::Qwen, .. }) => None,
-        None => tricode_diff(result),
+        None if native => tricode_diff(result),
+        None => None,
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Encoder {
     pub(super) mode: Mode,
     /// The events come from the RFC itself: what only its lines have is written back.
     pub(super) own: bool,
+    /// Tools carry the RFC's own names and shapes.
+    pub(super) native_tools: bool,
     pub(super) frame: Frame,
     /// The session's id, as a string's body.
     pub(super) session: String,
@@ -59,6 +61,7 @@ impl Encoder {
         Self {
             mode: style.mode,
             own: style.source == Dialect::Qwen,
+            native_tools: style.native_tools,
             frame: Frame::new(object),
             session: String::new(),
             begun: false,
@@ -177,7 +180,7 @@ impl Encoder {
             Kind::RoundStop(stop) if chunked && self.own => self.empty_chunk(stop, fields, out),
             Kind::RoundEnd(end) if chunked => self.end_round(end, fields, out),
             Kind::RoundEnd(end) => self.end_reply(end, out),
-            Kind::Reply(reply) if !chunked => self.reply(reply, fields, out),
+            Kind::Reply(reply) if !chunked => self.reply(reply, event.origin.time.is_some(), fields, out),
             Kind::ToolResult(result) => self.result(result, &event.origin, fields, out),
             Kind::ToolProgress(progress) => self.progress(progress, &event.origin, fields, out),
             Kind::Terminal(terminal) => self.terminal(terminal, &event.origin, fields, out),
@@ -294,7 +297,7 @@ impl Encode for Encoder {
             Mode::StreamChunkJson => self.finish_chunks(out),
             _ => {
                 self.flush_waiting(out);
-                self.flush(None, &[], out);
+                self.flush(None, out);
             }
         }
     }

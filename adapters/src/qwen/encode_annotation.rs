@@ -2,10 +2,21 @@
 
 use super::display;
 use super::encode::Encoder;
-use super::{finish, own};
+use super::own;
 use crate::codec::Mode;
 use crate::event::{At, Field, Fields, Notice, Origin, ResultStatus, Terminal, Time, ToolProgress, ToolResult, Topic};
 use crate::json::{Out, Raw, Shape, Str};
+
+/// Which finish reason stands on a line without a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usual {
+    /// It shows a call or its result: the turn goes on.
+    Result,
+    /// Nothing follows it.
+    End,
+    /// Anything else.
+    Other,
+}
 
 impl Encoder {
     fn is_chunked(&self) -> bool {
@@ -40,18 +51,17 @@ impl Encoder {
     }
 
     /// Ends a line that holds annotations.
-    fn end_annotations(&mut self, is_result: bool, fields: Fields<'_>, out: &mut Out) {
+    fn end_annotations(&mut self, usual: Usual, fields: Fields<'_>, out: &mut Out) {
         for raw in own::annotations(fields) {
             out.lit(",");
             out.unchecked(raw);
         }
         out.lit("]");
-        let usual = match (self.is_chunked(), is_result) {
-            (true, _) => "null",
-            (false, true) => "\"tool_calls\"",
-            (false, false) => "\"stop\"",
+        let usual = match (self.is_chunked(), usual) {
+            (true, Usual::Result | Usual::Other) => "null",
+            (false, Usual::Result) => "\"tool_calls\"",
+            (false, Usual::Other) | (_, Usual::End) => "\"stop\"",
         };
-        debug_assert!(self.is_chunked() || usual.trim_matches('"') == finish::of_line(is_result));
         self.end_delta(fields, usual, out);
     }
 
@@ -61,7 +71,7 @@ impl Encoder {
         if self.is_chunked() {
             self.end_calls(out);
         } else {
-            self.flush(None, &[], out);
+            self.flush(None, out);
         }
     }
 
@@ -74,13 +84,14 @@ impl Encoder {
             ResultStatus::Error => "error",
             ResultStatus::Denied | ResultStatus::Canceled => "canceled",
         };
-        self.begin_display(result.call, Str::trusted(status), out);
+        let of_display = self.own_fields(result.fields);
+        self.begin_display(result.call, Str::trusted(status), of_display, out);
         out.lit(",\"result_display\":");
-        display::write(result, task.as_ref(), out);
+        display::write(result, task.as_ref(), self.native_tools, out);
         timestamp(event, out);
-        own::write(own::in_blocks(self.own_fields(result.fields)), out);
+        own::write(own::in_blocks(of_display).filter(not_session), out);
         self.close_annotation(out);
-        self.end_annotations(true, fields, out);
+        self.end_annotations(Usual::Result, fields, out);
     }
 
     pub(super) fn progress(&mut self, progress: &ToolProgress<'_>, event: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -88,11 +99,11 @@ impl Encoder {
         if self.is_chunked() {
             self.end_calls(out);
         } else if self.held.has_calls() {
-            self.flush(None, &[], out);
+            self.flush(None, out);
         }
         self.begin_annotations(None, out);
         let status = progress.status.filter(|s| matches!(s.as_escaped(), "pending" | "executing" | "confirming"));
-        self.begin_display(progress.call, status.unwrap_or(Str::trusted("executing")), out);
+        self.begin_display(progress.call, status.unwrap_or(Str::trusted("executing")), fields, out);
         if let Some(content) = progress.content {
             match content.shape() {
                 Some(Shape::String) => {
@@ -112,16 +123,19 @@ impl Encoder {
             out.unchecked(confirmation);
         }
         timestamp(event, out);
-        own::write(own::in_blocks(fields), out);
+        own::write(own::in_blocks(fields).filter(not_session), out);
         self.close_annotation(out);
-        self.end_annotations(true, fields, out);
+        self.end_annotations(Usual::Result, fields, out);
     }
 
-    fn begin_display(&self, call: Str<'_>, status: Str<'_>, out: &mut Out) {
+    fn begin_display(&self, call: Str<'_>, status: Str<'_>, fields: Fields<'_>, out: &mut Out) {
         out.lit("{\"type\":\"x-qwen-tool-display\",\"tool_call_id\":");
         out.str(call);
         // Lines of the RFC's own carry their session among their fields, if they name it.
-        if !self.own && !self.session.is_empty() {
+        if let Some(session) = own::in_blocks(fields).find(|field| field.key.is("session_id")) {
+            out.lit(",\"session_id\":");
+            out.unchecked(session.value);
+        } else if !self.own && !self.session.is_empty() {
             out.lit(",\"session_id\":\"");
             out.lit(&self.session);
             out.lit("\"");
@@ -163,7 +177,9 @@ impl Encoder {
             }
             self.close_annotation(out);
         }
-        self.end_annotations(false, fields, out);
+        // The program's last words end the stream too.
+        let ends = self.is_chunked() && terminal.exit_code.is_some() && fields.iter().all(|f| !f.key.is("finish_reason"));
+        self.end_annotations(if ends { Usual::End } else { Usual::Other }, fields, out);
     }
 
     /// A terminal annotation whose text never came.
@@ -175,7 +191,7 @@ impl Encoder {
         self.begin_annotations(None, out);
         out.bytes(&waiting);
         self.close_annotation(out);
-        self.end_annotations(false, &[], out);
+        self.end_annotations(Usual::Other, &[], out);
     }
 
     pub(super) fn notice(&mut self, notice: &Notice<'_>, event: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -191,8 +207,8 @@ impl Encoder {
         let in_message = self.own && event.time.is_some();
         if in_message {
             self.begin_annotations(None, out);
-        } else if !self.own {
-            self.begin(out);
+        } else {
+            self.begin_session(out);
         }
         out.lit("{\"type\":\"x-qwen-session-event\",\"event\":");
         out.str(name);
@@ -220,12 +236,17 @@ impl Encoder {
         if in_message {
             own::write(own::in_blocks(fields), out);
             self.close_annotation(out);
-            self.end_annotations(false, fields, out);
+            self.end_annotations(Usual::Other, fields, out);
         } else {
             super::encode_side::session_and_turn(event, self.own, out);
             own::end_line(fields, out);
         }
     }
+}
+
+/// A display's session stands at its beginning.
+fn not_session(field: &&Field<'_>) -> bool {
+    !field.key.is("session_id")
 }
 
 /// Whether a notice's name has a word in it.

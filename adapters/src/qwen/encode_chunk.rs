@@ -69,7 +69,7 @@ impl Encoder {
             _ => return false,
         };
         let hot = &self.chunks.hot;
-        if hot.kind != Some(kind) || hot.block != delta.index || event.origin.parent.is_some() || !event.fields.is_empty() {
+        if hot.kind != Some(kind) || hot.block != delta.index || event.origin.parent.is_some() || self.own && !event.fields.is_empty() {
             return false;
         }
         if let Some(time) = event.origin.time {
@@ -409,8 +409,11 @@ impl Encoder {
         self.held_time(&mut end.created);
         self.frame.begin(out);
         out.lit("[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
-        // Inside a turn a reply ends so, whether it called anything or not.
-        out.lit(end.word.as_deref().or(over).unwrap_or("tool_calls"));
+        out.lit(match (end.word.as_deref(), over) {
+            // Inside a turn a reply ends so, whether it called anything or not.
+            (None | Some("stop"), None) => "tool_calls",
+            (Some(word), _) | (None, Some(word)) => word,
+        });
         out.lit("\"");
         end.kept.end_choice(out);
         if let Some(members) = end.kept.metadata().strip_prefix(',') {
@@ -470,6 +473,12 @@ impl Encoder {
             own::end_line(fields, out);
             self.held_time(&mut end.created);
         }
+    }
+
+    /// The program ends in mid-turn.
+    pub(super) fn break_chunks(&mut self, out: &mut Out) {
+        self.flush_head(out);
+        self.end_held(None, out);
     }
 
     pub(super) fn finish_chunks(&mut self, out: &mut Out) {

@@ -3,7 +3,7 @@
 use super::encode::Encoder;
 use super::own;
 use super::{facts, finish};
-use crate::chat::{finish_reason, write_call, write_usage};
+use crate::chat::{write_call, write_usage};
 use crate::event::{Block, Fields, Outcome, Reply, RoundEnd, Stop, StopKind, Thinking, Usage};
 use crate::json::{Out, Str};
 
@@ -19,7 +19,7 @@ pub(super) struct Held {
     /// Elements of `annotations`, with commas between them.
     annotations: Vec<u8>,
     error: String,
-    /// When the last block came.
+    /// When the last block came, if it said so.
     created: String,
     model: String,
     usage: Option<Usage<'static>>,
@@ -38,11 +38,11 @@ impl Held {
 }
 
 impl Encoder {
-    pub(super) fn reply(&mut self, reply: &Reply<'_>, fields: Fields<'_>, out: &mut Out) {
+    pub(super) fn reply(&mut self, reply: &Reply<'_>, timed: bool, fields: Fields<'_>, out: &mut Out) {
         self.begin(out);
         self.look_model(reply.model, out);
         for block in reply.blocks {
-            self.block(block, out);
+            self.block(block, reply.last, out);
         }
         let held = &mut self.held;
         if reply.blocks.is_empty() && self.own {
@@ -65,19 +65,21 @@ impl Encoder {
             out.used(stop.word.as_escaped());
             held.stop = Some((stop.kind, stop.word.as_escaped().to_owned()));
         }
-        self.frame.time().clone_into(&mut self.held.created);
+        if timed {
+            self.frame.time().clone_into(&mut self.held.created);
+        }
         self.frame.model().clone_into(&mut self.held.model);
         out.carried();
         if reply.last && self.own {
-            self.flush(None, fields, out);
+            self.write_held(None, true, fields, out);
         }
     }
 
-    fn block(&mut self, block: &Block<'_>, out: &mut Out) {
+    fn block(&mut self, block: &Block<'_>, exact: bool, out: &mut Out) {
         match block {
             Block::Text { .. } | Block::Thinking(_) if self.held.has_calls() && !self.own => {
                 // What comes behind a call goes into a line of its own, so that the order stays.
-                self.flush(None, &[], out);
+                self.flush(None, out);
             }
             _ => {}
         }
@@ -88,7 +90,7 @@ impl Encoder {
                 held.any |= !text.is_empty();
                 held.text.push_str(text.as_escaped());
             }
-            Block::Thinking(thinking) => self.thought(thinking, out),
+            Block::Thinking(thinking) => self.thought(thinking, exact && self.own, out),
             Block::Call(call) => {
                 held.any = true;
                 // The ledger is told about parts of the line here, for they are written into a buffer of our own.
@@ -114,7 +116,7 @@ impl Encoder {
     }
 
     /// A thought: `reasoning_content` for clients of OpenAI-style servers, and an `x-qwen-thought` beside it.
-    fn thought(&mut self, thinking: &Thinking<'_>, out: &mut Out) {
+    fn thought(&mut self, thinking: &Thinking<'_>, exact: bool, out: &mut Out) {
         let held = &mut self.held;
         if thinking.text.is_empty() && thinking.subject.is_none() {
             return;
@@ -133,7 +135,7 @@ impl Encoder {
                 out.used(subject.as_escaped());
                 line.str(subject);
             }
-            None if self.own => line.lit("\"\""),
+            None if exact => line.lit("\"\""),
             None => line.str(headline(thinking.text)),
         }
         line.lit(",\"description\":");
@@ -155,13 +157,18 @@ impl Encoder {
                 self.held.usage = Some(usage.detached());
             }
         }
-        self.flush(end.stop, &[], out);
+        self.flush(end.stop, out);
         self.held.usage = None;
         self.held.usage_told = false;
     }
 
     /// Writes the reply that is held, if there is one.
-    pub(super) fn flush(&mut self, stop: Option<Stop<'_>>, fields: Fields<'_>, out: &mut Out) {
+    pub(super) fn flush(&mut self, stop: Option<Stop<'_>>, out: &mut Out) {
+        self.write_held(stop, false, &[], out);
+    }
+
+    /// The same; `exact` for a line of the RFC's own that goes out as it came.
+    fn write_held(&mut self, stop: Option<Stop<'_>>, exact: bool, fields: Fields<'_>, out: &mut Out) {
         if !self.held.any {
             self.held.error.clear();
             return;
@@ -189,11 +196,11 @@ impl Encoder {
         list("annotations", &[&held.annotations, &waiting], fields, out);
         own::write(own::at(fields, &own::BODIES), out);
         out.lit("},\"finish_reason\":\"");
-        let stop = stop.map(|stop| (stop.kind, stop.word.as_escaped().to_owned())).or(held.stop.take());
-        match stop {
-            Some((_, word)) if self.own => out.lit(&word),
+        let kind = stop.map(|stop| stop.kind);
+        match held.stop.take() {
+            Some((_, word)) if exact => out.lit(&word),
             _ if held.has_calls() => out.lit("tool_calls"),
-            Some((StopKind::Length, _)) => out.lit(finish_reason(StopKind::Length)),
+            said if kind.or(said.as_ref().map(|(kind, _)| *kind)) == Some(StopKind::Length) => out.lit("length"),
             _ => out.lit("stop"),
         }
         out.lit("\"");
@@ -229,7 +236,7 @@ impl Encoder {
     /// The last line of a turn.
     pub(super) fn summary(&mut self, outcome: &Outcome<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin(out);
-        self.flush(None, &[], out);
+        self.flush(None, out);
         self.frame.begin(out);
         out.lit("[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\"");
         list("annotations", &[], fields, out);

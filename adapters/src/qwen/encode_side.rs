@@ -15,14 +15,20 @@ pub(super) const REQUEST: At<'static> = At::Part("/request");
 impl Encoder {
     /// Begins a side line.
     fn begin_side(&mut self, kind: &str, origin: &Origin<'_>, out: &mut Out) {
-        if !self.own {
-            self.begin(out);
-        }
+        self.begin_session(out);
         out.lit("{\"type\":\"");
         out.lit(kind);
         out.lit("\"");
         let session = origin.session.or_else(|| (!self.own && !self.session.is_empty()).then(|| Str::trusted(&self.session)));
         session_and_turn(&Origin { session, ..*origin }, true, out);
+    }
+
+    /// Writes the receipt before the first line of a session. What an agent asks before it has named its session (Claude's hooks
+    /// and MCP servers) comes before any session.
+    pub(super) fn begin_session(&mut self, out: &mut Out) {
+        if !self.own && !self.session.is_empty() {
+            self.begin(out);
+        }
     }
 
     pub(super) fn command(&mut self, result: &CommandResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -61,12 +67,10 @@ impl Encoder {
         if request.permission.is_some() {
             match self.mode {
                 Mode::StreamChunkJson => self.end_calls(out),
-                _ => self.flush(None, &[], out),
+                _ => self.flush(None, out),
             }
         }
-        if !self.own {
-            self.begin(out);
-        }
+        self.begin_session(out);
         out.lit("{\"type\":\"control_request\"");
         text(",\"request_id\":", request.id, out);
         out.lit(",\"request\":{\"subtype\":");
@@ -152,8 +156,8 @@ impl Encoder {
     /// The program ends with an error.
     pub(super) fn fatal(&mut self, fatal: &Fatal<'_>, fields: Fields<'_>, out: &mut Out) {
         match self.mode {
-            Mode::StreamChunkJson => self.finish_chunks(out),
-            _ => self.flush(None, &[], out),
+            Mode::StreamChunkJson => self.break_chunks(out),
+            _ => self.flush(None, out),
         }
         if fatal.code.is_some_and(|code| code.string().is_some_and(|code| code.is("unsupported_protocol"))) {
             return self.unsupported(fatal, fields, out);
