@@ -1,6 +1,6 @@
 //! Tricode's lines to events.
 
-use super::formatted_result::{self, Same, Shown, needs_arguments};
+use super::formatted_result::{self, Shown};
 use super::members::{Key, Members, count, text};
 use super::{failure, formatted_call, lines};
 use crate::codec::{Cx, Decode, Dialect};
@@ -23,8 +23,8 @@ pub struct Decoder {
     calls: u64,
     /// Calls of this run without a result.
     open: Vec<Open>,
-    /// Calls that were answered, kept for their memory.
-    spare: Vec<Open>,
+    /// A call that was answered, kept for its memory.
+    spare: Option<Open>,
     /// The line before was plain text.
     after_text: bool,
 }
@@ -33,7 +33,7 @@ pub struct Decoder {
 struct Open {
     number: u64,
     name: String,
-    /// Empty when [`needs_arguments`] says no.
+    /// Empty unless somebody keeps a ledger.
     arguments: String,
 }
 
@@ -42,11 +42,6 @@ const MOST_OPEN: usize = 1024;
 
 /// The types of lines.
 const TYPES: [&str; 6] = ["system", "round", "tool_call", "tool_result", "reminder", "final"];
-
-/// The typed members of a `tool_call`.
-const CALL: &[Key] = &[Key::Type, Key::Name, Key::Arguments, Key::Formatted];
-/// The typed members of a `tool_result`.
-const RESULT: &[Key] = &[Key::Type, Key::Name, Key::Success, Key::Result, Key::Formatted];
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -197,13 +192,12 @@ impl Decoder {
     fn call<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let name = members.text(Key::Name)?;
         let input = members.require(Key::Arguments)?;
-        let derived = members
-            .get(Key::Formatted)
-            .filter(|&formatted| Same::is(text(formatted), |same| formatted_call::write(name, input, same)));
-        let others = members.others(with_formatted(CALL, derived, cx), cx);
-        let number = self.opened(name, input);
-        if let Some(trace) = cx.trace.filter(|_| number == 1) {
-            trace.note(Fate::Invented, "", "calls have no ids in tricode: call_1, call_2 … are made up");
+        let number = self.opened(name, cx.trace.map(|_| input));
+        if let Some(trace) = cx.trace {
+            if number == 1 {
+                trace.note(Fate::Invented, "", "calls have no ids in tricode: call_1, call_2 … are made up");
+            }
+            members.took_formatted(cx, |same| formatted_call::write(name, input, same));
         }
         let call = ToolCall {
             id: made_up(number, cx),
@@ -213,6 +207,7 @@ impl Decoder {
             fields: &[],
         };
         let blocks = cx.list(&[Block::Call(call)]);
+        let others = members.others(&[Key::Type, Key::Name, Key::Arguments], cx);
         sink.event(&self.event(Kind::Reply(cx.keep(Reply { blocks, ..Reply::default() })), others, cx));
         Ok(())
     }
@@ -229,23 +224,19 @@ impl Decoder {
         let said = members.text(Key::Result)?;
         let answered = self.answered(name);
         let number = answered.as_ref().map_or(self.calls, |open| open.number);
-        let derived = members.get(Key::Formatted).filter(|&formatted| {
-            let arguments = answered.as_ref().map(|open| Raw::trusted(&open.arguments));
+        if cx.trace.is_some() {
             let shown = Shown {
                 name: name.unwrap_or_default(),
-                arguments: arguments.filter(|arguments| !arguments.as_str().is_empty()),
+                arguments: answered.as_ref().map(|open| Raw::trusted(&open.arguments)),
                 success: ok,
                 result: said,
             };
-            Same::is(text(formatted), |same| formatted_result::write(shown, same))
-        });
-        self.spare.extend(answered);
-        let others = members.others(with_formatted(RESULT, derived, cx), cx);
-        cx.took(success.as_str());
-        if let Some(name) = name {
+            members.took_formatted(cx, |same| formatted_result::write(shown, same));
+            cx.took(success.as_str());
             // It repeats the call's.
-            cx.took(name.as_escaped());
+            cx.took(name.unwrap_or_default().as_escaped());
         }
+        self.spare = answered.or(self.spare.take());
         let status = match ok {
             true => ResultStatus::Success,
             false if said.as_escaped().starts_with(super::DENIED) => ResultStatus::Denied,
@@ -261,24 +252,21 @@ impl Decoder {
             fields: &[],
             of: None,
         };
+        let others = members.others(&[Key::Type, Key::Name, Key::Success, Key::Result], cx);
         sink.event(&self.event(Kind::ToolResult(cx.keep(result)), others, cx));
         Ok(())
     }
 
     /// Remembers a call; returns its number.
-    fn opened(&mut self, name: Str<'_>, input: Raw<'_>) -> u64 {
+    fn opened(&mut self, name: Str<'_>, arguments: Option<Raw<'_>>) -> u64 {
         self.calls += 1;
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
-        let mut open = self.spare.pop().unwrap_or_default();
-        self.spare.clear();
+        let mut open = self.spare.take().unwrap_or_default();
         open.number = self.calls;
         name.as_escaped().clone_into(&mut open.name);
-        open.arguments.clear();
-        if needs_arguments(name) {
-            open.arguments.push_str(input.as_str());
-        }
+        arguments.map_or("", Raw::as_str).clone_into(&mut open.arguments);
         self.open.push(open);
         self.calls
     }
@@ -295,19 +283,24 @@ impl Decoder {
     }
 }
 
-/// The typed members of a line: `formatted`, which is given last, is one of them when it says nothing that the others don't.
-fn with_formatted<'k>(keys: &'k [Key], derived: Option<Raw<'_>>, cx: &Cx<'_>) -> &'k [Key] {
-    match derived {
-        Some(member) => {
-            cx.took(member.as_str());
-            keys
-        }
-        None => &keys[..keys.len() - 1],
-    }
-}
-
+/// `call_` and a number.
 fn made_up<'a>(number: u64, cx: &Cx<'a>) -> Str<'a> {
-    Str::trusted(bumpalo::format!(in cx.arena, "call_{}", number).into_bump_str())
+    let mut id = [0; 25];
+    let mut at = id.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        id[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    at -= 5;
+    id[at..at + 5].copy_from_slice(b"call_");
+    let id: &'a [u8] = cx.arena.alloc_slice_copy(&id[at..]);
+    // ASCII is UTF-8.
+    Str::trusted(std::str::from_utf8(id).unwrap_or_default())
 }
 
 /// Whether a text that could not be read looks as if it had been meant as a line.

@@ -21,11 +21,6 @@ pub(super) struct Shown<'a> {
     pub(super) result: Str<'a>,
 }
 
-/// Whether `formatted` of this tool's results depends on the arguments.
-pub(super) fn needs_arguments(name: Str<'_>) -> bool {
-    matches!(name.as_escaped(), "create_file" | "edit_file" | "read_file")
-}
-
 /// Writes the body of the string.
 pub(super) fn write(shown: Shown<'_>, to: &mut impl Put) {
     let Shown {
@@ -38,6 +33,7 @@ pub(super) fn write(shown: Shown<'_>, to: &mut impl Put) {
         to.put(b"[FAIL] ");
         return python::text(result, to);
     }
+    // Without arguments (an empty text) nothing is found in them.
     let argument = |key| arguments.and_then(|arguments| pick(arguments, [key])[0]);
     match name.as_escaped() {
         "plan" | "delete_file" | "delete_path" | "mkdir" | "start_session" | "send_input" | "close_session" => python::text(result, to),
@@ -216,8 +212,7 @@ pub(super) struct Same<'a> {
 
 impl Same<'_> {
     /// Whether `body` is exactly what `write` puts.
-    pub(super) fn is(body: Option<Str<'_>>, write: impl FnOnce(&mut Same<'_>)) -> bool {
-        let Some(body) = body else { return false };
+    pub(super) fn is(body: Str<'_>, write: impl FnOnce(&mut Same<'_>)) -> bool {
         let rest = body.as_escaped().as_bytes();
         let mut same = Same { rest, so_far: true };
         write(&mut same);

@@ -1,5 +1,7 @@
 //! One walk over a line's members.
 
+use super::fields::KNOWN;
+use super::formatted_result::Same;
 use crate::codec::Cx;
 use crate::event::{At, Field};
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
@@ -46,6 +48,9 @@ impl Key {
     }
 }
 
+/// The one member that is a field as a rule.
+const FORMATTED: u16 = Key::Formatted.bit();
+
 /// The members of a line.
 #[derive(Default)]
 pub(super) struct Members<'a> {
@@ -64,28 +69,18 @@ impl<'a> Members<'a> {
     /// Reads the object that the text begins with. Texts and arguments are checked in full.
     pub(super) fn read(text: &'a str) -> Result<Self, Error> {
         let mut members = Self { text, ..Self::default() };
+        if members.read_usual().is_some() {
+            return Ok(members);
+        }
+        let mut members = Self { text, ..Self::default() };
         let mut at = Cursor::new(text);
         let mut object = at.object()?;
         while let Some(name) = object.key(&mut at)? {
-            let key = Key::of(name);
-            let first = at.peek();
-            let begin = at.position();
-            match (key, first) {
-                (Some(_), Some(b'"')) => {
-                    at.string()?;
-                }
-                (Some(Key::Arguments), _) => {
-                    at.raw()?;
-                }
-                _ => {
-                    at.skip()?;
-                }
-            }
-            let value = Raw::trusted(&text[begin..at.position()]);
-            let Some(key) = key else {
-                members.more.push(field(name, value, false));
+            let Some(key) = Key::of(name) else {
+                members.more.push(field(name, at.skip()?, false));
                 continue;
             };
+            let value = value(key, &mut at)?;
             if let Some(before) = members.known[key as usize].replace(value) {
                 members.more.push(field(name, before, true));
             }
@@ -93,6 +88,29 @@ impl<'a> Members<'a> {
         }
         members.end = at.position();
         Ok(members)
+    }
+
+    /// Reads a line that is spelled as the program spells it, without looking for keys. If it is not, nothing is lost.
+    #[inline]
+    fn read_usual(&mut self) -> Option<()> {
+        let text = self.text;
+        let kind = text.strip_prefix("{\"type\": \"")?;
+        let (kind, usual) = USUAL.iter().find(|(word, _)| kind.starts_with(word))?;
+        let begin = "{\"type\": ".len();
+        let mut end = begin + 1 + kind.len();
+        self.known[Key::Type as usize] = Some(Raw::trusted(&text[begin..end]));
+        self.there = Key::Type.bit();
+        for &(before, key) in *usual {
+            let rest = text[end..].strip_prefix(before)?;
+            let mut at = Cursor::new(rest);
+            // Blanks between the two would belong to neither.
+            let value = Some(value(key, &mut at).ok()?).filter(|value| value.as_str().as_ptr() == rest.as_ptr())?;
+            self.known[key as usize] = Some(value);
+            self.there |= key.bit();
+            end = text.len() - at.rest().len();
+        }
+        self.end = end + 1;
+        (text.as_bytes().get(end) == Some(&b'}')).then_some(())
     }
 
     /// The line itself.
@@ -127,6 +145,14 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// Tells the ledger that `formatted` went over with the members that it was worked out from, if it says what they say.
+    pub(super) fn took_formatted(&self, cx: &Cx<'a>, write: impl FnOnce(&mut Same<'_>)) {
+        let Some(formatted) = self.get(Key::Formatted) else { return };
+        if text(formatted).is_some_and(|body| Same::is(body, write)) {
+            cx.took(formatted.as_str());
+        }
+    }
+
     /// Every member but these.
     #[inline]
     pub(super) fn others(&self, typed: &[Key], cx: &Cx<'a>) -> &'a [Field<'a>] {
@@ -134,7 +160,10 @@ impl<'a> Members<'a> {
         if self.there & !typed == 0 && self.more.is_empty() {
             return &[];
         }
-        let names = super::fields::KNOWN.iter().zip(&self.known).enumerate();
+        if let (FORMATTED, Some(value), true) = (self.there & !typed, self.get(Key::Formatted), self.more.is_empty()) {
+            return cx.list(&[field(Str::trusted("formatted"), value, true)]);
+        }
+        let names = KNOWN.iter().zip(&self.known).enumerate();
         let untyped = names.filter(|&(at, _)| typed & 1 << at == 0);
         let mut fields: Vec<_> = untyped
             .filter_map(|(_, (&(name, _), &value))| Some(field(Str::trusted(name), value?, true)))
@@ -142,6 +171,46 @@ impl<'a> Members<'a> {
         fields.extend_from_slice(&self.more);
         cx.list(&fields)
     }
+}
+
+/// How the program spells its lines behind `{"type": "`: the type and its closing quote, then what stands before each value.
+const USUAL: [(&str, &[(&str, Key)]); 6] = [
+    (
+        "tool_result\"",
+        &[
+            (", \"name\": ", Key::Name),
+            (", \"success\": ", Key::Success),
+            (", \"result\": ", Key::Result),
+            (", \"formatted\": ", Key::Formatted),
+        ],
+    ),
+    (
+        "tool_call\"",
+        &[
+            (", \"name\": ", Key::Name),
+            (", \"arguments\": ", Key::Arguments),
+            (", \"formatted\": ", Key::Formatted),
+        ],
+    ),
+    ("round\"", &[(", \"number\": ", Key::Number)]),
+    ("final\"", &[(", \"content\": ", Key::Content)]),
+    ("system\"", &[(", \"message\": ", Key::Message)]),
+    ("reminder\"", &[(", \"message\": ", Key::Message)]),
+];
+
+/// The value of a member.
+#[inline]
+fn value<'a>(key: Key, at: &mut Cursor<'a>) -> Result<Raw<'a>, Error> {
+    let first = at.peek();
+    let rest = at.rest();
+    match key {
+        // It is kept as it stands, if at all.
+        Key::Formatted => return at.skip(),
+        Key::Arguments => return at.raw(),
+        _ if first != Some(b'"') => return at.skip(),
+        _ => at.string()?,
+    };
+    Ok(Raw::trusted(&rest[..rest.len() - at.rest().len()]))
 }
 
 /// The body of a text that was read in full.
@@ -166,7 +235,6 @@ const fn field<'a>(key: Str<'a>, value: Raw<'a>, known: bool) -> Field<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::KNOWN;
     use super::*;
 
     #[test]
@@ -177,5 +245,42 @@ mod tests {
         }
         assert_eq!(Key::of(Str::trusted("\\u0074ype")).map(|key| key as usize), Some(Key::Type as usize));
         assert!(Key::of(Str::trusted("typ")).is_none());
+    }
+
+    #[test]
+    fn usual_lines_are_read_as_others_are() {
+        for (line, usual) in [
+            ("{\"type\": \"round\", \"number\": 1}", true),
+            ("{\"type\": \"round\", \"number\": 1 }", false),
+            ("{\"type\": \"round\", \"number\":  1}", false),
+            ("{\"type\": \"round\", \"number\": 1, \"x\": 2}", false),
+            ("{\"type\": \"final\", \"content\": \"a\\\"}\"}{\"type\"", true),
+            ("{\"type\": \"final\", \"content\": \"a\\x\"}", false),
+            ("{\"type\": \"final\", \"content\": \"a\"", false),
+            (
+                "{\"type\": \"tool_call\", \"name\": \"n\", \"arguments\": [{}, 1], \"formatted\": null}",
+                true,
+            ),
+            (
+                "{\"type\": \"tool_result\", \"name\": \"n\", \"success\": true, \"result\": \"\", \"formatted\": \"\"}",
+                true,
+            ),
+            ("{\"type\":\"round\",\"number\":1}", false),
+        ] {
+            let mut members = Members {
+                text: line,
+                ..Members::default()
+            };
+            assert_eq!(members.read_usual().is_some(), usual, "{line}");
+            // With a blank in front of it the line is read the general way.
+            let general = format!(" {line}");
+            let Ok(general) = Members::read(&general) else {
+                assert!(!usual, "{line}");
+                continue;
+            };
+            let members = Members::read(line).unwrap();
+            assert_eq!(members.end + 1, general.end);
+            assert_eq!((members.known, members.there), (general.known, general.there), "{line}");
+        }
     }
 }

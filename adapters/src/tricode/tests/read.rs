@@ -5,6 +5,7 @@ use bumpalo::Bump;
 use crate::codec::{Cx, Decode, Dialect, Encode, Mode, Style};
 use crate::event::{Event, Input, Sink};
 use crate::json::{Error, Out, Raw};
+use crate::trace::Trace;
 use crate::tricode::formatted_result::Shown;
 use crate::tricode::{Decoder, Encoder, formatted_call, formatted_result};
 
@@ -66,10 +67,14 @@ struct Rebuild<'e> {
     encoder: &'e mut Encoder,
     out: &'e mut Out,
     unknown: &'e mut Vec<String>,
+    /// `formatted` has to be worked out.
+    bare: bool,
 }
 
 impl<'a> Sink<'a> for Rebuild<'_> {
     fn event(&mut self, event: &Event<'a>) {
+        let fields = if self.bare { &[] } else { event.fields };
+        let event = &Event { fields, ..*event };
         self.unknown
             .extend(event.fields.iter().filter(|f| !f.known).map(|f| f.key.as_escaped().to_owned()));
         self.encoder.event(event, self.out);
@@ -131,6 +136,11 @@ fn every_recorded_formatted_string_is_worked_out() {
 
 #[test]
 fn recorded_lines_are_rebuilt_byte_for_byte() {
+    rebuild(false);
+    rebuild(true);
+}
+
+fn rebuild(bare: bool) {
     let (mut json, mut same, mut texts) = (0, 0, 0);
     for (path, log) in logs() {
         let (mut decoder, mut encoder) = (Decoder::default(), Encoder::new(STYLE));
@@ -142,6 +152,7 @@ fn recorded_lines_are_rebuilt_byte_for_byte() {
                 encoder: &mut encoder,
                 out: &mut out,
                 unknown: &mut unknown,
+                bare,
             };
             each(&mut decoder, line, &arena, &mut sink).unwrap_or_else(|error| panic!("{}: {line}: {error}", path.display()));
             let written = String::from_utf8(out.written().to_vec()).unwrap();
@@ -185,17 +196,34 @@ fn a_log_says_what_it_says() {
     for (said, wanted) in said.iter().zip(wanted) {
         assert!(said.starts_with(wanted), "{said}\n{wanted}");
     }
-    assert!(said[2].ends_with(" []") && said[4].ends_with(" []"), "what is worked out is no field");
+    assert!(
+        said[2].ends_with("[(\"formatted\", \"\\\"MKDIR(\\\\\\\"d\\\\\\\", parents=True)\\\"\", true)]"),
+        "{}",
+        said[2]
+    );
 }
 
 #[test]
-fn a_formatted_string_that_says_something_else_is_kept() {
-    let said = said(concat!(
-        "{\"type\":\"tool_call\",\"name\":\"plan\",\"arguments\":{\"action\":\"skip\"},\"formatted\":\"PLAN\"}\n",
-        "{\"type\":\"tool_result\",\"name\":\"plan\",\"success\":true,\"result\":\"ok\",\"formatted\":null}\n",
-    ));
-    assert!(said[0].ends_with("[(\"formatted\", \"\\\"PLAN\\\"\", true)]"), "{}", said[0]);
-    assert!(said[1].ends_with("[(\"formatted\", \"null\", true)]"), "{}", said[1]);
+fn the_ledger_hears_of_formatted_strings_that_say_something_else() {
+    let dropped = |line: &str| {
+        let trace = Trace::default();
+        let (mut decoder, mut said, arena) = (Decoder::default(), Said::default(), Bump::new());
+        trace.begin(line);
+        let cx = Cx {
+            arena: &arena,
+            trace: Some(&trace),
+        };
+        decoder.line(line, &cx, &mut said).unwrap();
+        let found = trace.settle(line, true, "x");
+        found.iter().any(|finding| finding.pointer == "/formatted")
+    };
+    let call =
+        |formatted: &str| format!("{{\"type\":\"tool_call\",\"name\":\"plan\",\"arguments\":{{\"action\":\"skip\"}},\"formatted\":{formatted}}}");
+    assert!(!dropped(&call("\"PLAN SKIP\"")), "it goes over with what it is worked out from");
+    assert!(dropped(&call("\"PLAN\"")) && dropped(&call("null")));
+    let result =
+        |formatted: &str| format!("{{\"type\":\"tool_result\",\"name\":\"x\",\"success\":false,\"result\":\"a\",\"formatted\":\"{formatted}\"}}");
+    assert!(!dropped(&result("[FAIL] a")) && dropped(&result("[OK] a")));
 }
 
 #[test]
