@@ -23,7 +23,7 @@ mod write_stream;
 mod tests;
 
 pub(crate) use message::{Part, Said};
-pub(crate) use read::{FieldList, Members, Reader, plain_key};
+pub(crate) use read::{FieldList, Members, Reader, plain, plain_key};
 pub(crate) use stream::StreamEvent;
 pub(crate) use write::{Writer, member};
 
@@ -69,6 +69,17 @@ pub(crate) enum StartForm {
     Full,
     /// `id role model content`.
     Bare,
+}
+
+/// Where a usage object stands, for what is told of numbers that were made up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UsagePlace {
+    /// In the line itself: `result`.
+    Line,
+    /// In the message of an `assistant` line.
+    Message,
+    /// In the message of a `message_start`.
+    Start,
 }
 
 /// Where a `stream_event` line has its event.

@@ -20,13 +20,26 @@ pub(crate) struct Members<'c, 'a> {
     list: FieldList<'a>,
     reader: Reader<'c, 'a>,
     place: At<'a>,
+    /// A key is spelled with escapes.
+    escaped: bool,
 }
 
 /// The name of a key that is spelled with escapes; `None` for one without.
 #[inline]
 pub(crate) fn plain_key<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a str> {
-    let key = Str::trusted(name);
-    key.has_escapes().then(|| &*cx.arena.alloc_str(&key.unescape()))
+    is_escaped(name).then(|| &*cx.arena.alloc_str(&Str::trusted(name).unescape()))
+}
+
+/// A word of the protocol, without escapes.
+#[inline]
+pub(crate) fn plain<'a>(cx: &Cx<'a>, word: Str<'a>) -> &'a str {
+    plain_key(cx, word.as_escaped()).unwrap_or(word.as_escaped())
+}
+
+/// Whether a backslash is in a key or another word of the protocol. They are short: a loop is done before a search has begun.
+#[inline]
+fn is_escaped(word: &str) -> bool {
+    word.bytes().any(|byte| byte == b'\\')
 }
 
 /// What `at` has read since `before` (its [`Cursor::rest`] at the value's first byte).
@@ -45,7 +58,8 @@ impl<'c, 'a> Reader<'c, 'a> {
     /// A member that the model has no place for.
     #[inline]
     pub(crate) fn field(&self, at: At<'a>, key: Str<'a>, value: Raw<'a>) -> Field<'a> {
-        let known = (self.words.knows)(key.as_escaped()) || (key.has_escapes() && (self.words.knows)(&key.unescape()));
+        let name = key.as_escaped();
+        let known = (self.words.knows)(name) || (is_escaped(name) && (self.words.knows)(&key.unescape()));
         Field { at, key, value, known }
     }
 
@@ -142,8 +156,7 @@ impl<'c, 'a> Reader<'c, 'a> {
             }));
         };
         let end = at.position();
-        let name = kind.unescape();
-        let block = match &*name {
+        let block = match plain(self.cx, kind) {
             "text" => {
                 let text = members.need("text", end)?;
                 Block::Text {
@@ -238,6 +251,7 @@ impl<'c, 'a> Members<'c, 'a> {
             list: reader.fields(),
             reader,
             place,
+            escaped: false,
         }
     }
 
@@ -251,6 +265,7 @@ impl<'c, 'a> Members<'c, 'a> {
         } else {
             at.skip()?
         };
+        self.escaped |= is_escaped(key.as_escaped());
         self.list.push(Field {
             at: self.place,
             key,
@@ -260,15 +275,21 @@ impl<'c, 'a> Members<'c, 'a> {
         Ok(())
     }
 
+    fn find(&self, name: &str) -> Option<usize> {
+        self.list
+            .iter()
+            .position(|f| f.key.as_escaped() == name || (self.escaped && f.key.is(name)))
+    }
+
     /// Takes the first member of this name out.
     pub(crate) fn take(&mut self, name: &str) -> Option<Raw<'a>> {
-        let found = self.list.iter().position(|f| f.key.is(name))?;
+        let found = self.find(name)?;
         Some(self.list.remove(found).value)
     }
 
     /// Takes a member out if `read` likes it; `null` is structure. Anything else stays, as a field that is not known.
     fn optional<T>(&mut self, name: &str, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<T> {
-        let found = self.list.iter().position(|f| f.key.is(name))?;
+        let found = self.find(name)?;
         let value = self.list[found].value;
         let read = read(value);
         if read.is_some() || value.is_null() {
@@ -328,7 +349,7 @@ impl<'c, 'a> Members<'c, 'a> {
     }
 
     fn drop_if(&mut self, name: &str, is_structure: impl Fn(Raw<'a>) -> bool) {
-        if let Some(found) = self.list.iter().position(|f| f.key.is(name) && is_structure(f.value)) {
+        if let Some(found) = self.find(name).filter(|&found| is_structure(self.list[found].value)) {
             self.reader.cx.took(self.list.remove(found).value.as_str());
         }
     }

@@ -1,4 +1,4 @@
-use super::read::{FieldList, Members, Reader, checked, plain_key, since};
+use super::read::{FieldList, Members, Reader, checked, plain, plain_key, since};
 use super::{DELTA, EVENT, HEAD, START, Signature};
 use crate::event::{At, BlockHead, BlockStart, BlockStop, Delta, Piece, RoundStart, RoundStop, Scope, Stop, Usage};
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
@@ -89,7 +89,7 @@ impl<'c, 'a> Reader<'c, 'a> {
             }
             Some(_) => Err(at.error(Why::Type)),
         };
-        let event = match &*kind.unescape() {
+        let event = match plain(self.cx, kind) {
             "content_block_delta" => {
                 let index = number(index.take())?;
                 StreamEvent::Delta(Delta {
@@ -168,7 +168,7 @@ impl<'c, 'a> Reader<'c, 'a> {
     fn delta(&self, inner: Inner<'c, 'a>, fields: &mut FieldList<'a>) -> Result<Piece<'a>, Error> {
         let Inner { mut members, raw, end } = inner.object()?;
         let kind = members.text("type").unwrap_or_default();
-        let piece = match &*kind.unescape() {
+        let piece = match plain(self.cx, kind) {
             "text_delta" => Piece::Text(members.need("text", end)?),
             "thinking_delta" => Piece::Thinking(members.need("thinking", end)?),
             "input_json_delta" => Piece::Input(members.need("partial_json", end)?),
@@ -189,7 +189,7 @@ impl<'c, 'a> Reader<'c, 'a> {
     fn head(&self, inner: Inner<'c, 'a>, fields: &mut FieldList<'a>) -> Result<(BlockHead<'a>, Option<Piece<'a>>), Error> {
         let Inner { mut members, raw, end } = inner.object()?;
         let kind = members.text("type").unwrap_or_default();
-        let found = match &*kind.unescape() {
+        let found = match plain(self.cx, kind) {
             "text" => (BlockHead::Text, members.opening("text").map(Piece::Text)),
             "thinking" => {
                 members.opening_or_field("signature");

@@ -1,5 +1,5 @@
 use super::read::{FieldList, Reader, since};
-use super::{UsageForm, Writer};
+use super::{UsageForm, UsagePlace, Writer};
 use crate::event::{At, Count, Field, Provenance, Scope, Usage};
 use crate::json::{Cursor, Error, Out, Raw, Str};
 
@@ -57,6 +57,12 @@ impl Writer {
     /// Writes a usage object. What the source wrote itself goes over as it is when it is this dialect's own; else the numbers
     /// that a parser of this dialect requires are written as 0 where they are absent, and told as invented.
     pub(crate) fn usage(&self, out: &mut Out, usage: Option<&Usage<'_>>) {
+        self.usage_at(out, usage, UsagePlace::Line);
+    }
+
+    /// The same, for an object that stands elsewhere than in the line itself.
+    pub(crate) fn usage_at(&self, out: &mut Out, usage: Option<&Usage<'_>>, place: UsagePlace) {
+        let [input_at, write, read, output] = place.pointers();
         if let Some(raw) = usage.and_then(|u| u.raw).filter(|_| self.own) {
             out.unchecked(raw);
             return;
@@ -70,16 +76,11 @@ impl Writer {
                         out.lit("{\"input_tokens\":");
                         out.number(usage.fresh_tokens().unwrap_or(input.value));
                     }
-                    input => required(out, "{\"input_tokens\":", input, "/usage/input_tokens"),
+                    input => required(out, "{\"input_tokens\":", input, input_at),
                 }
-                required(
-                    out,
-                    ",\"cache_creation_input_tokens\":",
-                    usage.cache_write,
-                    "/usage/cache_creation_input_tokens",
-                );
-                required(out, ",\"cache_read_input_tokens\":", usage.cache_read, "/usage/cache_read_input_tokens");
-                required(out, ",\"output_tokens\":", usage.output, "/usage/output_tokens");
+                required(out, ",\"cache_creation_input_tokens\":", usage.cache_write, write);
+                required(out, ",\"cache_read_input_tokens\":", usage.cache_read, read);
+                required(out, ",\"output_tokens\":", usage.output, output);
             }
             UsageForm::Inclusive => {
                 match usage.input {
@@ -88,14 +89,40 @@ impl Writer {
                         out.lit("{\"input_tokens\":");
                         out.number(usage.prompt_tokens().unwrap_or(input.value));
                     }
-                    input => required(out, "{\"input_tokens\":", input, "/usage/input_tokens"),
+                    input => required(out, "{\"input_tokens\":", input, input_at),
                 }
-                required(out, ",\"output_tokens\":", usage.output, "/usage/output_tokens");
+                required(out, ",\"output_tokens\":", usage.output, output);
                 optional(out, ",\"cache_read_input_tokens\":", usage.cache_read);
                 optional(out, ",\"total_tokens\":", usage.total);
             }
         }
         out.lit("}");
+    }
+}
+
+impl UsagePlace {
+    /// Where input, cache writes, cache reads and output stand in the output line.
+    const fn pointers(self) -> [&'static str; 4] {
+        match self {
+            Self::Line => [
+                "/usage/input_tokens",
+                "/usage/cache_creation_input_tokens",
+                "/usage/cache_read_input_tokens",
+                "/usage/output_tokens",
+            ],
+            Self::Message => [
+                "/message/usage/input_tokens",
+                "/message/usage/cache_creation_input_tokens",
+                "/message/usage/cache_read_input_tokens",
+                "/message/usage/output_tokens",
+            ],
+            Self::Start => [
+                "/event/message/usage/input_tokens",
+                "/event/message/usage/cache_creation_input_tokens",
+                "/event/message/usage/cache_read_input_tokens",
+                "/event/message/usage/output_tokens",
+            ],
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{DELTA, EVENT, HEAD, START, Signature, StartForm, Writer};
+use super::{DELTA, EVENT, HEAD, START, Signature, StartForm, UsagePlace, Writer};
 use crate::event::{At, BlockHead, Fields, Piece, RoundStart, Stop, Usage};
 use crate::json::{Out, Str};
 
@@ -25,7 +25,7 @@ impl Writer {
             }
             if !self.own || start.usage.is_some() {
                 out.lit(",\"usage\":");
-                self.usage(out, start.usage.as_ref());
+                self.usage_at(out, start.usage.as_ref(), UsagePlace::Start);
             }
         }
         self.fields(out, fields, place);

@@ -65,9 +65,16 @@ impl Type {
 
     /// The type of the line that `text` begins with; it may stand anywhere in it.
     fn find(text: &str) -> Result<Self, Error> {
-        if let Some((word, _)) = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split_once('"')) {
-            if !word.contains('\\') {
-                return Ok(Self::of(word));
+        if let Some(rest) = text.strip_prefix("{\"type\":\"") {
+            const FREQUENT: [(&str, Type); 5] = [
+                ("stream_event\"", Type::StreamEvent),
+                ("system\"", Type::System),
+                ("assistant\"", Type::Assistant),
+                ("user\"", Type::User),
+                ("result\"", Type::Result),
+            ];
+            if let Some((_, kind)) = FREQUENT.iter().find(|(word, _)| rest.starts_with(word)) {
+                return Ok(*kind);
             }
         }
         let mut at = Cursor::new(text);

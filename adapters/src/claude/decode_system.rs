@@ -1,8 +1,8 @@
 //! `system` lines, and the types that are notices by themselves.
 
-use crate::blocks::Reader;
+use crate::blocks::{Reader, plain};
 use crate::event::{Event, Kind, Notice, Session, Side, Sink, Topic};
-use crate::json::{Error, Raw, Shape, Str, Why};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 
 use super::decode::Decoder;
 use super::line::Head;
@@ -68,29 +68,30 @@ pub(super) const TOP: &[Word] = &[
 impl Decoder {
     pub(super) fn system<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         // A line of the program itself begins with type and subtype; in any other the subtype is looked for.
-        let hint = text
-            .strip_prefix("{\"type\":\"system\",\"subtype\":\"")
-            .and_then(|rest| rest.split_once('"'))
-            .map(|(word, _)| word);
+        let hint = text.strip_prefix("{\"type\":\"system\",\"subtype\":\"").and_then(|rest| {
+            let end = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            (rest.as_bytes()[end] == b'"').then_some(&rest[..end])
+        });
         let subtype = match hint {
-            Some(word) if !word.contains('\\') => Str::trusted(word),
-            _ => {
-                let mut at = crate::json::Cursor::new(text);
+            Some(word) => word,
+            None => {
+                let mut at = Cursor::new(text);
                 let whole = at.skip()?;
                 let value = whole.get("subtype").ok_or(Error {
                     at: at.position(),
                     why: Why::Missing,
                 })?;
-                value.string().ok_or(Error {
+                let word = value.string().ok_or(Error {
                     at: at.position(),
                     why: Why::Type,
-                })?
+                })?;
+                plain(reader.cx, word)
             }
         };
-        let used = if subtype.is("init") {
+        let used = if subtype == "init" {
             init(text, reader, sink)?
         } else {
-            match SYSTEM.iter().find(|w| subtype.is(w.name)) {
+            match SYSTEM.iter().find(|w| w.name == subtype) {
                 Some(word) => notice(text, reader, word, true, sink)?,
                 None => self.unknown(text, reader, sink)?,
             }

@@ -7,8 +7,9 @@ use crate::ids::Uuids;
 use crate::json::{Out, Str};
 
 use super::WORDS;
+use super::encode_stream::{DeltaLine, Round};
 use super::encode_system::Facts;
-use super::encode_turn::{DeltaLine, Round, Turn};
+use super::encode_turn::Turn;
 
 /// Writes Claude Code's lines.
 #[derive(Debug)]

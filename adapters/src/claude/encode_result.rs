@@ -4,7 +4,8 @@ use crate::event::{Count, Event, Fatal, Limit, Outcome, OutcomeKind, Scope, Stop
 use crate::json::{Out, Raw, Str};
 
 use super::encode::{Encoder, LINE, Line};
-use super::encode_turn::{Turn, word};
+use super::encode_stream::word;
+use super::encode_turn::Turn;
 use crate::codec::Mode;
 
 impl Encoder {
@@ -183,7 +184,12 @@ impl Encoder {
                 }
             }
             None => match refused.or(self.turn.stop.as_deref()) {
-                Some(word) => out.str(Str::trusted(word)),
+                Some(word) => {
+                    out.str(Str::trusted(word));
+                    if refused.is_none() && self.turn.stop_follows {
+                        out.invented("/stop_reason", "it follows from what the last reply holds");
+                    }
+                }
                 None => out.lit("null"),
             },
         }

@@ -1,6 +1,9 @@
 //! `system` lines, and the types that are notices by themselves.
 
-use crate::event::{Event, Notice, Session, Topic};
+use std::borrow::Cow;
+
+use crate::codec::Dialect;
+use crate::event::{Event, Notice, Session, ToolKind, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 
 use super::decode_system::{SYSTEM, TOP};
@@ -24,14 +27,15 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    fn of(session: &Session<'_>) -> Self {
+    /// What a session of `source` says of itself; with `native` its tools are named as here.
+    fn of(session: &Session<'_>, source: Option<Dialect>) -> Self {
         let text = |s: Option<Str<'_>>| s.map(|s| s.as_escaped().to_owned());
         let list = |raw: Option<Raw<'_>>| raw.filter(|raw| raw.check().is_ok()).map(|raw| raw.as_str().to_owned());
         Self {
             known: true,
             cwd: text(session.cwd),
             model: text(session.model),
-            tools: list(session.tools).map(names),
+            tools: list(session.tools).map(|raw| names(&raw, source)),
             mode: session.permission_mode.map(|mode| self::mode(mode.as_escaped()).to_owned()),
             key_source: text(session.api_key_source),
             mcp_servers: list(session.mcp_servers),
@@ -55,15 +59,19 @@ impl Encoder {
             }
             return;
         }
-        self.facts = Facts::of(session);
+        self.facts = Facts::of(session, Some(self.style.source).filter(|_| self.style.native_tools));
         for text in [session.cwd, session.model, session.permission_mode, session.api_key_source]
             .into_iter()
             .flatten()
         {
             out.used(text.as_escaped());
         }
-        for list in [session.tools, session.mcp_servers, session.slash_commands, session.agents] {
+        for list in [session.mcp_servers, session.slash_commands, session.agents] {
             out.used_raw(list);
+        }
+        match session.tools {
+            Some(tools) if self.facts.tools.as_deref() != Some(tools.as_str()) => out.renamed(tools.as_str(), "the target's own tool names"),
+            tools => out.used_raw(tools),
         }
         out.carried();
         // A session's facts that open no turn are said when the first one begins.
@@ -212,18 +220,56 @@ impl Encoder {
     }
 }
 
-/// Tool names as an array; the RFC has them in one text, separated by blanks.
-fn names(raw: String) -> String {
-    let Some(text) = Raw::trusted(&raw).string() else { return raw };
-    let plain = text.unescape();
+/// Tool names as an array; the RFC has them in one text, separated by blanks. Those of `source` are named as here, where it
+/// has a tool of the same kind.
+fn names(raw: &str, source: Option<Dialect>) -> String {
+    let raw = Raw::trusted(raw);
+    let mut seen: Vec<Cow<'_, str>> = Vec::new();
+    let mut add = |name: Cow<'_, str>| {
+        let native = source.and_then(|source| native(source, &name));
+        let name = native.map_or(name.into_owned(), str::to_owned);
+        if !seen.iter().any(|known| *known == name) {
+            seen.push(name.into());
+        }
+    };
+    match raw.string() {
+        Some(text) => text
+            .unescape()
+            .split([' ', ','])
+            .filter(|name| !name.is_empty())
+            .for_each(|name| add(name.into())),
+        None if source.is_none() => return raw.as_str().to_owned(),
+        // Elements of another shape are no names.
+        None => raw.elements().filter_map(Raw::string).for_each(|name| add(name.unescape())),
+    }
     let mut list = String::from("[");
-    for name in plain.split([' ', ',']).filter(|name| !name.is_empty()) {
+    for name in seen {
         list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
-        Str::escape(name, &mut list);
+        Str::escape(&name, &mut list);
         list.push('"');
     }
     list.push(']');
     list
+}
+
+/// The name under which an init lists the tool that `source` calls `name`.
+fn native(source: Dialect, name: &str) -> Option<&'static str> {
+    let mut body = String::new();
+    Str::escape(name, &mut body);
+    let kind = match source {
+        Dialect::Claude | Dialect::Agentglot => return None,
+        _ => crate::tools::kind_of(source, Str::trusted(&body)),
+    };
+    match kind {
+        ToolKind::Other | ToolKind::Mcp => None,
+        // The init says `Task`; calls say `Agent`.
+        ToolKind::Subagent => Some("Task"),
+        kind => {
+            let (_, columns) = crate::tools::table().find(|(of, _)| *of == kind)?;
+            let column = crate::tools::COLUMNS.iter().position(|dialect| *dialect == Dialect::Claude)?;
+            columns[column].first().copied()
+        }
+    }
 }
 
 /// Claude's word for a permission mode.

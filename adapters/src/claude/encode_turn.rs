@@ -1,18 +1,10 @@
-//! The conversation: prompts, replies whole and in pieces, results.
+//! The conversation: prompts, whole replies, results.
 
-use crate::blocks::{MESSAGE, Writer};
-use crate::event::{
-    At, Block, BlockHead, BlockStart, Count, Delta, DetailShape, Event, Origin, Piece, Prompt, PromptSource, Reply, ResultStatus, RoundEnd,
-    RoundStart, RoundStop, Stop, StopKind, ToolProgress, ToolResult, Usage,
-};
+use crate::blocks::{MESSAGE, UsagePlace};
+use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
 use crate::json::{Out, Str};
 
 use super::encode::{Encoder, LINE, Line};
-
-/// How a `stream_event` line begins.
-const STREAM: &str = "{\"type\":\"stream_event\",\"event\":";
-/// What becomes of pieces that are not written.
-const WHOLE: &str = "pieces of a block that goes over whole";
 
 /// What is known of the turn that is being written.
 #[derive(Debug, Default)]
@@ -29,45 +21,15 @@ pub(super) struct Turn {
     pub(super) text: String,
     /// Why the last reply stopped, in Claude's word.
     pub(super) stop: Option<String>,
+    /// The source did not say so: it follows from what the reply holds.
+    pub(super) stop_follows: bool,
     /// The tokens of all rounds, where the source counts by round.
     pub(super) usage: Option<Usage<'static>>,
 }
 
-/// What is known of the reply that is being written.
-#[derive(Debug, Default)]
-pub(super) struct Round {
-    /// The call whose subagent replies; empty in the main thread.
-    parent: String,
-    /// Its id, as the body of a JSON string; empty until there is one.
-    id: String,
-    model: String,
-    usage: Option<Usage<'static>>,
-    called: bool,
-}
-
-/// What the lines of one block's deltas have in common.
-#[derive(Debug, Default)]
-pub(super) struct DeltaLine {
-    index: u32,
-    kind: Option<std::mem::Discriminant<Piece<'static>>>,
-    /// Up to the piece.
-    before: Vec<u8>,
-    /// From behind the piece to the line's id.
-    middle: Vec<u8>,
-    /// From behind the id.
-    after: Vec<u8>,
-}
-
-impl DeltaLine {
-    /// The next delta belongs to something else.
-    pub(super) const fn forget(&mut self) {
-        self.kind = None;
-    }
-}
-
 impl Encoder {
     /// Something of the conversation is about to be written: the turn's init stands before it.
-    fn content(&mut self, event: &Event<'_>, out: &mut Out) {
+    pub(super) fn content(&mut self, event: &Event<'_>, out: &mut Out) {
         self.turn.fatal = false;
         if self.turn.begun {
             return;
@@ -195,7 +157,7 @@ impl Encoder {
         }
         if reply.usage.is_some() {
             out.lit(",\"usage\":");
-            self.writer.usage(out, reply.usage.as_ref());
+            self.writer.usage_at(out, reply.usage.as_ref(), UsagePlace::Message);
         }
         self.writer.fields(out, event.fields, message);
         out.lit("}");
@@ -204,7 +166,7 @@ impl Encoder {
 
     /// Writes one block of another dialect's reply as an `assistant` line.
     fn assistant(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, out: &mut Out) {
-        self.make_id(&event.origin, reply.id, out);
+        self.make_id(&event.origin, reply.id, out, "/message/id");
         self.make_model(&event.origin, reply.model, out, "/message/model");
         self.begin(out, "{\"type\":\"assistant\",\"message\":{\"id\":");
         let round = self.round(&event.origin);
@@ -215,7 +177,7 @@ impl Encoder {
         out.lit(",\"content\":");
         self.writer.blocks(out, std::slice::from_ref(block));
         out.lit(",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
-        self.writer.usage(out, usage.as_ref().or(reply.usage.as_ref()));
+        self.writer.usage_at(out, usage.as_ref().or(reply.usage.as_ref()), UsagePlace::Message);
         out.lit("}");
         self.assistant_end(event, reply, out);
     }
@@ -229,351 +191,9 @@ impl Encoder {
         self.writer.fields(out, event.fields, LINE);
         self.end(out);
     }
-
-    pub(super) fn round_start(&mut self, event: &Event<'_>, start: &RoundStart<'_>, out: &mut Out) {
-        self.content(event, out);
-        self.delta.forget();
-        if self.own() {
-            if self.shows(Line::Stream) {
-                self.begin(out, STREAM);
-                self.writer
-                    .message_start(out, start.id.unwrap_or_default(), start.model.unwrap_or_default(), start, event.fields);
-                self.stream_end(event, out);
-            }
-            return;
-        }
-        let text = |s: Option<Str<'_>>| s.map_or_else(String::new, |s| s.as_escaped().to_owned());
-        let usage = start.usage.map(|u| u.detached());
-        let round = self.round(&event.origin);
-        *round = Round {
-            parent: std::mem::take(&mut round.parent),
-            id: text(start.id),
-            model: text(start.model),
-            usage,
-            called: false,
-        };
-        start.id.into_iter().chain(start.model).for_each(|s| out.used(s.as_escaped()));
-        if let Some(usage) = &start.usage {
-            usage.sources().for_each(|source| out.used(source));
-        }
-        if !self.streams(event) {
-            out.carried();
-            return;
-        }
-        self.make_id(&event.origin, start.id, out);
-        self.make_model(&event.origin, start.model, out, "/event/message/model");
-        self.begin(out, STREAM);
-        let writer = self.writer;
-        let round = self.round(&event.origin);
-        writer.message_start(out, Str::trusted(&round.id), Str::trusted(&round.model), start, event.fields);
-        self.stream_end(event, out);
-    }
-
-    pub(super) fn block_start(&mut self, event: &Event<'_>, start: &BlockStart<'_>, out: &mut Out) {
-        self.content(event, out);
-        self.delta.forget();
-        if !self.own() && matches!(start.head, BlockHead::Call { .. }) {
-            self.round(&event.origin).called = true;
-        }
-        if !self.streams(event) {
-            return out.merged(WHOLE);
-        }
-        self.begin(out, STREAM);
-        self.writer.block_start(out, start.index, &start.head, event.fields);
-        self.stream_end(event, out);
-    }
-
-    #[inline]
-    pub(super) fn delta(&mut self, event: &Event<'_>, delta: &Delta<'_>, out: &mut Out) {
-        if !self.streams(event) {
-            return out.merged(WHOLE);
-        }
-        if !self.writer.has_place(&delta.piece) {
-            return;
-        }
-        let text = match Writer::piece_text(&delta.piece) {
-            Some(text) if !self.own() => text,
-            _ => {
-                self.begin(out, STREAM);
-                self.writer.delta(out, delta.index, &delta.piece, event.fields);
-                return self.stream_end(event, out);
-            }
-        };
-        let kind = std::mem::discriminant(&twin(&delta.piece));
-        if self.delta.kind != Some(kind) || self.delta.index != delta.index {
-            self.render_delta(event, delta, kind);
-        }
-        let id = self.fresh_id();
-        out.bytes(&self.delta.before);
-        out.body(text);
-        out.bytes(&self.delta.middle);
-        out.bytes(&id);
-        out.bytes(&self.delta.after);
-        out.invented("/uuid", "each line needs an id of its own");
-    }
-
-    /// Renders what the deltas of a block have in common.
-    #[cold]
-    fn render_delta(&mut self, event: &Event<'_>, delta: &Delta<'_>, kind: std::mem::Discriminant<Piece<'static>>) {
-        let render = |into: &mut Vec<u8>, write: &mut dyn FnMut(&mut Out)| {
-            let mut scratch = Out::default();
-            write(&mut scratch);
-            into.clear();
-            into.extend_from_slice(scratch.written());
-        };
-        let mut line = std::mem::take(&mut self.delta);
-        render(&mut line.before, &mut |out| {
-            out.lit(STREAM);
-            out.lit("{\"type\":\"content_block_delta\",\"index\":");
-            out.number(delta.index);
-            out.lit(",\"delta\":");
-            out.lit(Writer::piece_head(&delta.piece));
-            out.lit("\"");
-        });
-        render(&mut line.middle, &mut |out| {
-            out.lit("\"}}");
-            self.session_id(out);
-            out.lit(",\"parent_tool_use_id\":null,\"uuid\":\"");
-        });
-        render(&mut line.after, &mut |out| {
-            out.lit("\"");
-            self.api_message_id(&event.origin, out);
-            out.lit("}\n");
-        });
-        (line.index, line.kind) = (delta.index, Some(kind));
-        self.delta = line;
-    }
-
-    pub(super) fn block_stop(&mut self, event: &Event<'_>, index: u32, out: &mut Out) {
-        self.delta.forget();
-        if !self.streams(event) {
-            return out.merged(WHOLE);
-        }
-        self.begin(out, STREAM);
-        self.writer.block_stop(out, index, event.fields);
-        self.stream_end(event, out);
-    }
-
-    pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: &RoundStop<'_>, out: &mut Out) {
-        self.stopped(stop.stop.as_ref(), out);
-        if !self.streams(event) {
-            return;
-        }
-        self.begin(out, STREAM);
-        if self.own() {
-            self.writer.message_delta(out, stop.stop.as_ref(), stop.usage.as_ref(), event.fields);
-        } else {
-            self.message_delta(event, stop.stop.as_ref(), stop.usage.as_ref(), out);
-        }
-        self.stream_end(event, out);
-    }
-
-    pub(super) fn round_end(&mut self, event: &Event<'_>, end: &RoundEnd<'_>, out: &mut Out) {
-        self.stopped(end.stop.as_ref(), out);
-        if let (Some(usage), false, None) = (&end.usage, self.own(), event.origin.parent) {
-            usage.sources().for_each(|source| out.used(source));
-            add(&mut self.turn.usage, usage);
-        }
-        self.delta.forget();
-        if !self.streams(event) {
-            return out.carried();
-        }
-        let plain = end.stop.is_none() && end.usage.is_none();
-        if !plain || (!self.own() && end.abandoned_from.is_none()) {
-            self.begin(out, STREAM);
-            self.message_delta(event, end.stop.as_ref(), end.usage.as_ref(), out);
-            self.stream_end(&Event { fields: &[], ..*event }, out);
-        }
-        self.begin(out, STREAM);
-        self.writer.message_stop(out, event.fields);
-        if let (Some(from), false) = (end.abandoned_from, self.own()) {
-            out.lit(",\"abandoned_blocks\":{\"api_message_id\":\"");
-            let round = self.round(&event.origin);
-            out.bytes(round.id.as_bytes());
-            out.lit("\",\"from_block_index\":");
-            out.number(from);
-            out.lit("}");
-        }
-        self.stream_end(event, out);
-    }
-
-    /// A `message_delta` of a round that another dialect told.
-    fn message_delta(&mut self, event: &Event<'_>, stop: Option<&Stop<'_>>, usage: Option<&Usage<'_>>, out: &mut Out) {
-        out.lit("{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":");
-        match (stop, stop.and_then(word)) {
-            (Some(stop), Some(word)) if word == stop.word.as_escaped() => out.str(stop.word),
-            (Some(_), Some(word)) => out.text(word),
-            (Some(_), None) => out.lit("null"),
-            (None, _) => {
-                out.lit(if self.round(&event.origin).called {
-                    "\"tool_use\""
-                } else {
-                    "\"end_turn\""
-                });
-                out.invented("/event/delta/stop_reason", "the source does not say why the reply stopped");
-            }
-        }
-        out.lit(",\"stop_sequence\":null},\"usage\":");
-        let usage = usage.copied().unwrap_or_default();
-        usage.sources().for_each(|source| out.used(source));
-        let value = |count: Option<Count<'_>>| count.map(|count| count.value);
-        let members = [
-            ("input_tokens", usage.fresh_tokens()),
-            ("cache_creation_input_tokens", value(usage.cache_write)),
-            ("cache_read_input_tokens", value(usage.cache_read)),
-            ("output_tokens", value(usage.output).or(Some(0))),
-        ];
-        if usage.output.is_none() {
-            out.invented("/event/usage/output_tokens", "not known; the target's parsers need a number");
-        }
-        let mut before = "{\"";
-        for (name, value) in members {
-            if let Some(value) = value {
-                out.lit(before);
-                out.lit(name);
-                out.lit("\":");
-                out.number(value);
-                before = ",\"";
-            }
-        }
-        out.lit("}}");
-    }
-
-    /// Whether the pieces of this event's reply are written: Claude Code does not stream what subagents say.
-    #[inline]
-    fn streams(&self, event: &Event<'_>) -> bool {
-        self.shows(Line::Stream) && (self.own() || event.origin.parent.is_none())
-    }
-
-    /// Writes what stands behind the event of a `stream_event` line.
-    fn stream_end(&mut self, event: &Event<'_>, out: &mut Out) {
-        self.session_id(out);
-        out.lit(",\"parent_tool_use_id\":");
-        out.str_or_null(event.origin.parent);
-        // Pieces that were made of a whole block all come from one line; its id goes to the whole block.
-        self.uuid(out, event.origin.id.filter(|_| self.own()));
-        if !self.own() {
-            self.api_message_id(&event.origin, out);
-        }
-        super::encode::time(out, event.origin.time.filter(|_| self.own()));
-        self.writer.fields(out, event.fields, LINE);
-        self.end(out);
-    }
-
-    fn api_message_id(&mut self, origin: &Origin<'_>, out: &mut Out) {
-        let round = self.round(origin);
-        if !round.id.is_empty() {
-            out.lit(",\"api_message_id\":\"");
-            out.bytes(round.id.as_bytes());
-            out.lit("\"");
-        }
-    }
-
-    /// The reply that a thread is at.
-    fn round(&mut self, origin: &Origin<'_>) -> &mut Round {
-        let parent = origin.parent.map_or("", Str::as_escaped);
-        let at = self.rounds.iter().position(|round| round.parent == parent).unwrap_or_else(|| {
-            self.rounds.push(Round {
-                parent: parent.to_owned(),
-                ..Round::default()
-            });
-            self.rounds.len() - 1
-        });
-        &mut self.rounds[at]
-    }
-
-    /// Sees to it that the thread's reply has an id: all lines of a reply have the same.
-    fn make_id(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out) {
-        if !self.round(origin).id.is_empty() {
-            return;
-        }
-        self.round(origin).id = match said.filter(|id| !id.is_empty()) {
-            Some(id) => id.as_escaped().to_owned(),
-            None => {
-                out.invented("/message/id", "the source gives its replies no id");
-                let id = self.fresh_id();
-                let hex = id.iter().filter(|byte| **byte != b'-').take(24).map(|&byte| char::from(byte));
-                "msg_".chars().chain(hex).collect()
-            }
-        };
-    }
-
-    /// Sees to it that the model of the thread's reply is known.
-    fn make_model(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out, pointer: &'static str) {
-        if !self.round(origin).model.is_empty() {
-            return;
-        }
-        let model = match said {
-            Some(model) => model.as_escaped().to_owned(),
-            None => self.facts.model().map_or_else(String::new, str::to_owned),
-        };
-        self.round(origin).model = if model.is_empty() {
-            out.invented(pointer, "the source does not name the model");
-            "unknown".to_owned()
-        } else {
-            model
-        };
-    }
-
-    /// Remembers why a reply stopped, for the turn's end.
-    fn stopped(&mut self, stop: Option<&Stop<'_>>, out: &mut Out) {
-        if let Some(stop) = stop.filter(|_| !self.own()) {
-            out.used(stop.word.as_escaped());
-            self.turn.stop = word(stop).map(str::to_owned);
-        }
-    }
 }
 
 /// Writes a text that is remembered; as the line has it, if the line says the same.
 fn known(out: &mut Out, said: Option<Str<'_>>, remembered: &str) {
     out.str(said.filter(|said| said.as_escaped() == remembered).unwrap_or(Str::trusted(remembered)));
-}
-
-/// Claude's word for why a reply stopped; none for the RFC's `error`.
-pub(super) fn word<'a>(stop: &Stop<'a>) -> Option<&'a str> {
-    Some(match stop.kind {
-        StopKind::Done => "end_turn",
-        StopKind::Tools => "tool_use",
-        StopKind::Length if stop.word.is("model_context_window_exceeded") => "model_context_window_exceeded",
-        StopKind::Length => "max_tokens",
-        StopKind::Refusal => "refusal",
-        StopKind::Sequence => "stop_sequence",
-        StopKind::Pause => "pause_turn",
-        StopKind::Error => return None,
-        StopKind::Other => stop.word.as_escaped(),
-    })
-}
-
-/// The same kind of piece, without its text: discriminants know a lifetime.
-const fn twin(piece: &Piece<'_>) -> Piece<'static> {
-    match piece {
-        Piece::Text(_) => Piece::Text(Str::EMPTY),
-        Piece::Thinking(_) => Piece::Thinking(Str::EMPTY),
-        Piece::Signature(_) => Piece::Signature(Str::EMPTY),
-        Piece::Subject(_) => Piece::Subject(Str::EMPTY),
-        Piece::Input(_) => Piece::Input(Str::EMPTY),
-        Piece::Other(_) => Piece::Other(crate::json::Raw::NULL),
-    }
-}
-
-/// Adds the tokens of a round to those of its turn.
-fn add(sum: &mut Option<Usage<'static>>, round: &Usage<'_>) {
-    let round = round.detached();
-    let Some(sum) = sum else {
-        *sum = Some(round);
-        return;
-    };
-    let both = [
-        (&mut sum.input, round.input),
-        (&mut sum.output, round.output),
-        (&mut sum.cache_read, round.cache_read),
-        (&mut sum.cache_write, round.cache_write),
-        (&mut sum.total, round.total),
-    ];
-    for (sum, round) in both {
-        if let Some(round) = round {
-            let sum = sum.get_or_insert(Count::derived(0));
-            sum.value = sum.value.saturating_add(round.value);
-        }
-    }
 }

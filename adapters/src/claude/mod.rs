@@ -7,6 +7,7 @@ mod decode_system;
 mod encode;
 mod encode_control;
 mod encode_result;
+mod encode_stream;
 mod encode_system;
 mod encode_turn;
 pub(crate) mod fields;

@@ -13,6 +13,22 @@ pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
     swar::string_stop(bytes, from)
 }
 
+/// How many bytes [`string_stops`] looks at.
+pub(crate) const BLOCK: usize = 16;
+
+/// Which of the [`BLOCK`] bytes from `at` on are a `"`, a `\` or a control character: bit n stands for `bytes[at + n]`. `None` when
+/// there are fewer bytes left.
+#[inline(always)]
+pub(crate) fn string_stops(bytes: &[u8], at: usize) -> Option<u32> {
+    if at.checked_add(BLOCK)? > bytes.len() {
+        return None;
+    }
+    #[cfg(target_arch = "x86_64")]
+    return Some(sse2::string_stops(bytes, at));
+    #[cfg(not(target_arch = "x86_64"))]
+    Some(swar::string_stops(bytes, at))
+}
+
 /// Index of the first `"`, `{`, `}`, `[` or `]` at or after `from`; `bytes.len()` when there is none.
 #[inline(always)]
 pub(crate) fn structural(bytes: &[u8], from: usize) -> usize {
@@ -34,9 +50,7 @@ const fn is_structural(byte: u8) -> bool {
 #[allow(unsafe_code)]
 mod sse2 {
     use super::{is_structural, stops_string};
-    use core::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-    };
+    use core::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
 
     /// SAFETY of both loads below: `at + 16 <= bytes.len()` is checked by the loop, and the load is unaligned.
     #[inline(always)]
@@ -47,18 +61,25 @@ mod sse2 {
         unsafe { _mm_loadu_si128(bytes.as_ptr().add(at).cast()) }
     }
 
+    /// The caller sees to it that there are 16 bytes from `at` on.
+    #[inline(always)]
+    pub(super) fn string_stops(bytes: &[u8], at: usize) -> u32 {
+        let block = load(bytes, at);
+        // SAFETY: SSE2 is part of the x86-64 baseline.
+        let mask = unsafe {
+            let control = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block);
+            let quote = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'"' as i8));
+            let escape = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'\\' as i8));
+            _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, escape)))
+        };
+        mask as u32
+    }
+
     #[inline(always)]
     pub(super) fn string_stop(bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         while at + 16 <= bytes.len() {
-            let block = load(bytes, at);
-            // SAFETY: SSE2 is part of the x86-64 baseline.
-            let mask = unsafe {
-                let control = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block);
-                let quote = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'"' as i8));
-                let escape = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'\\' as i8));
-                _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, escape)))
-            };
+            let mask = string_stops(bytes, at);
             if mask != 0 {
                 return at + mask.trailing_zeros() as usize;
             }
@@ -114,6 +135,10 @@ pub(crate) mod swar {
         bytes.get(at..at + 8).and_then(|w| w.try_into().ok()).map(u64::from_le_bytes)
     }
 
+    pub(crate) fn string_stops(bytes: &[u8], at: usize) -> u32 {
+        (0..super::BLOCK).filter(|&n| stops_string(bytes[at + n])).map(|n| 1 << n).sum()
+    }
+
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         while let Some(word) = word(bytes, at) {
@@ -153,6 +178,9 @@ mod tests {
             let plain = |f: fn(u8) -> bool| (from..bytes.len()).find(|&i| f(bytes[i])).unwrap_or(bytes.len());
             prop_assert_eq!(string_stop(&bytes, from), plain(stops_string));
             prop_assert_eq!(swar::string_stop(&bytes, from), plain(stops_string));
+            let stops = (from + BLOCK <= bytes.len()).then(|| swar::string_stops(&bytes, from));
+            prop_assert_eq!(string_stops(&bytes, from), stops);
+            prop_assert_eq!(stops.filter(|&stops| stops != 0).map(|stops| from + stops.trailing_zeros() as usize), stops.filter(|&s| s != 0).map(|_| plain(stops_string)));
             prop_assert_eq!(structural(&bytes, from), plain(is_structural));
             prop_assert_eq!(swar::structural(&bytes, from), plain(is_structural));
         }
