@@ -6,6 +6,8 @@ use std::io::Write;
 
 use common::{Scratch, arg, feed, log, run};
 
+type Pack = fn(&[u8]) -> Vec<u8>;
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).unwrap();
@@ -22,8 +24,7 @@ fn compressed_logs_are_unpacked() {
     let text = log("s-1", "Good day.");
     let (first, second) = text.split_at(text.find('\n').unwrap() + 1);
     let plain = feed(["convert", "--to", "tricode"], text.as_bytes()).out;
-    let packers: [(&str, fn(&[u8]) -> Vec<u8>); 2] = [("gz", gzip), ("zst", zstandard)];
-    for (ending, pack) in packers {
+    for (ending, pack) in [("gz", gzip as Pack), ("zst", zstandard)] {
         let one = pack(text.as_bytes());
         let several = [pack(first.as_bytes()), pack(b""), pack(second.as_bytes())].concat();
         for bytes in [&one, &several] {

@@ -204,3 +204,67 @@ fn a_ledger_never_overwrites_a_log() {
     );
     assert_eq!(std::fs::read_to_string(&input).unwrap(), log("s-1", "Good day."));
 }
+
+#[test]
+fn an_output_that_cannot_be_written_does_not_hold_up_the_others() {
+    let scratch = Scratch::new();
+    let many: String = (0..6000).map(|n| log(&format!("session-{n}"), "Good day.")).collect();
+    let big = scratch.file("big.jsonl", many);
+    let good = scratch.file("good.jsonl", log("s-1", "Good day."));
+    std::fs::create_dir_all(scratch.path("out/big.tricode.jsonl")).unwrap();
+    for jobs in ["1", "4"] {
+        let ran = run([
+            "convert",
+            "--to",
+            "tricode",
+            "--jobs",
+            jobs,
+            "-o",
+            arg(&scratch.path("out")),
+            arg(&big),
+            arg(&good),
+        ]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert_eq!(ran.err.matches("cannot be written: is a directory").count(), 1, "{}", ran.err);
+        assert!(
+            std::fs::read_to_string(scratch.path("out/good.tricode.jsonl"))
+                .unwrap()
+                .contains("Good day.")
+        );
+        std::fs::remove_file(scratch.path("out/good.tricode.jsonl")).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_behind_when_a_run_is_interrupted() {
+    use std::io::Write;
+    let scratch = Scratch::new();
+    let old = scratch.file("out", "old\n");
+    for (signal, code) in [("-INT", 2), ("-TERM", 15)] {
+        let mut child = program()
+            .args(["convert", "--to", "claude", "-o", arg(&old)])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(log("s-1", "Good day.").as_bytes()).unwrap();
+        let begun = std::time::Instant::now();
+        while scratch.names("").len() < 2 {
+            assert!(begun.elapsed().as_secs() < 20, "no file is made");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(
+            std::process::Command::new("kill")
+                .arg(signal)
+                .arg(child.id().to_string())
+                .status()
+                .unwrap()
+                .success()
+        );
+        let status = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(code), "{status}");
+        assert_eq!(scratch.names(""), ["out"]);
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "old\n");
+    }
+}

@@ -1,6 +1,7 @@
 //! Reading and writing: files, pipes and compressed logs in, files, folders and stdout out, messages to stderr.
 
 mod console;
+mod interrupt;
 mod range;
 mod source;
 mod target;

@@ -101,7 +101,7 @@ impl Source {
                     inner: file,
                     console: console.clone(),
                 };
-                (Box::new(counted), about.is_file().then(|| (shared, about.len())))
+                (Box::new(counted), about.is_file().then_some((shared, about.len())))
             }
         };
         let head = first_bytes(&mut raw)?;

@@ -2,6 +2,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use super::interrupt;
+
 /// Where output goes.
 #[derive(Debug)]
 pub struct Target {
@@ -66,10 +68,10 @@ impl Target {
     /// Those of the system.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
-        if let Some((temporary, path)) = self.replacing.take() {
-            fs::rename(&temporary, path).inspect_err(|_| {
-                let _ = fs::remove_file(&temporary);
-            })?;
+        if let Some((temporary, path)) = &self.replacing {
+            fs::rename(temporary, path)?;
+            interrupt::done(temporary);
+            self.replacing = None;
         }
         Ok(())
     }
@@ -89,6 +91,7 @@ impl Drop for Target {
     fn drop(&mut self) {
         if let Some((temporary, _)) = &self.replacing {
             let _ = fs::remove_file(temporary);
+            interrupt::done(temporary);
         }
     }
 }
@@ -98,7 +101,10 @@ fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
     for n in 0..1000 {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+            Ok(file) => {
+                interrupt::begun(&temporary);
+                return Ok((file, temporary));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

@@ -122,7 +122,7 @@ impl Order {
 
 impl Ticket<'_> {
     /// Writes what has been made, if it is this task's turn; else keeps it, and waits when it is much. Returns whether to go
-    /// on with the task.
+    /// on reading. [`Self::finish`] must be called in any case.
     pub(super) fn offer(&mut self) -> bool {
         let order = self.order;
         if order.next.load(Ordering::Acquire) != self.index {

@@ -40,7 +40,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
         converter.feed(&buffer[..read], &mut ticket.made.out);
         collect(&mut converter, &mut ticket);
         if !ticket.offer() {
-            return;
+            break;
         }
     }
     converter.finish(&mut ticket.made.out);

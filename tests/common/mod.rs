@@ -8,20 +8,20 @@ use std::process::{Command, Stdio};
 
 /// What came of a run.
 #[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: Vec<u8>,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
 }
 
 impl Ran {
     /// What was written, as text.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.out).expect("output is UTF-8")
     }
 
     /// The lines on stderr that name damage: file, line, byte, reason.
-    pub fn damage(&self) -> Vec<(String, u64, u64, String)> {
+    pub(crate) fn damage(&self) -> Vec<(String, u64, u64, String)> {
         let parse = |line: &str| {
             let mut parts = line.splitn(4, ':');
             let (file, at, byte) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -35,13 +35,13 @@ impl Ran {
     }
 
     /// The damaged lines.
-    pub fn damaged_lines(&self) -> Vec<u64> {
+    pub(crate) fn damaged_lines(&self) -> Vec<u64> {
         self.damage().into_iter().map(|(_, line, ..)| line).collect()
     }
 }
 
 /// The program, ready to be given arguments.
-pub fn program() -> Command {
+pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
     command
         .env_remove("AGENTGLOT_LOG")
@@ -52,12 +52,12 @@ pub fn program() -> Command {
 }
 
 /// Runs the program with nothing on stdin.
-pub fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Ran {
+pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Ran {
     feed(args, b"")
 }
 
 /// Runs the program with `input` on stdin.
-pub fn feed<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I, input: &[u8]) -> Ran {
+pub(crate) fn feed<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I, input: &[u8]) -> Ran {
     let mut child = program().args(args).stdin(Stdio::piped()).spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("stdin is a pipe");
     let input = input.to_owned();
@@ -77,19 +77,19 @@ pub fn feed<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I, input: &[u8]) -
 }
 
 /// A folder that goes away with the test.
-pub struct Scratch(tempfile::TempDir);
+pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder can be made"))
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// Writes a file and returns its path.
-    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder can be made");
         std::fs::write(&path, bytes).expect("a file can be written");
@@ -97,7 +97,7 @@ impl Scratch {
     }
 
     /// The names of the files in a folder.
-    pub fn names(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).expect("the folder is there");
         let mut names: Vec<_> = entries
             .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
@@ -108,17 +108,17 @@ impl Scratch {
 }
 
 /// A file of `golden/`.
-pub fn golden(name: &str) -> PathBuf {
+pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
 }
 
 /// The path as an argument.
-pub fn arg(path: &Path) -> &str {
+pub(crate) fn arg(path: &Path) -> &str {
     path.to_str().expect("paths of tests are UTF-8")
 }
 
 /// A session of Claude Code with one answer, a line each.
-pub fn session(id: &str, answer: &str) -> [String; 3] {
+pub(crate) fn session(id: &str, answer: &str) -> [String; 3] {
     [
         format!(
             r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"{id}","tools":["Bash"],"mcp_servers":[],"model":"m-1","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.1.329","output_style":"default","agents":[],"skills":[],"plugins":[],"uuid":"00000000-0000-4000-8000-000000000001"}}"#
@@ -133,6 +133,6 @@ pub fn session(id: &str, answer: &str) -> [String; 3] {
 }
 
 /// The lines of [`session`], each ended.
-pub fn log(id: &str, answer: &str) -> String {
+pub(crate) fn log(id: &str, answer: &str) -> String {
     session(id, answer).map(|line| line + "\n").concat()
 }
