@@ -1,0 +1,151 @@
+//! The laws that hold for any bytes, as assertions for the fuzz targets.
+
+use agentglot_adapters::codec::{Dialect, Format, Mode};
+use agentglot_adapters::convert::{Converter, Options, ToolNames};
+
+/// What a conversion gave.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The output.
+    pub out: Vec<u8>,
+    /// The ledger.
+    pub ledger: String,
+    /// How many parts were damaged.
+    pub damaged: u64,
+}
+
+/// Converts in reads of at most `most` bytes.
+pub fn convert(options: &Options, input: &[u8], most: usize) -> Converted {
+    let mut converter = Converter::new(options.clone());
+    let mut out = Vec::new();
+    for read in input.chunks(most.max(1)) {
+        converter.feed(read, &mut out);
+    }
+    converter.finish(&mut out);
+    Converted {
+        out,
+        ledger: converter.take_ledger(),
+        damaged: converter.damaged(),
+    }
+}
+
+/// The decoder of a dialect, on any bytes: the same bytes come back; how the input is cut changes nothing; what is told of
+/// damage is told in order; stored as canonical events it reads back without damage.
+pub fn decode(dialect: Dialect, input: &[u8]) {
+    let (cut, input) = split(input);
+    let format = pick(dialect.modes(), cut).map_or(Format::from(dialect), |mode| Format { dialect, mode });
+    let same = Options {
+        ledger: Some("log".to_owned()),
+        validate: cut & 64 != 0,
+        ..Options::new(format, format)
+    };
+    let whole = convert(&same, input, usize::MAX);
+    assert!(whole.out == input, "identity of {format}");
+    assert_eq!(convert(&same, input, usize::from(cut % 17) + 1), whole, "chunking of {format}");
+
+    let events = Format::from(Dialect::Agentglot);
+    if dialect != Dialect::Agentglot {
+        let options = Options {
+            ledger: Some("log".to_owned()),
+            ..Options::new(format, events)
+        };
+        let stored = convert(&options, input, usize::MAX);
+        assert_eq!(
+            convert(&options, input, usize::from(cut % 23) + 1),
+            stored,
+            "chunking of {format} to events"
+        );
+        sound(events, &stored.out);
+        let back = convert(&Options::new(events, Format::from(Dialect::Claude)), &stored.out, usize::MAX);
+        assert_eq!(
+            back.damaged,
+            0,
+            "events that were written are read: {}",
+            String::from_utf8_lossy(&stored.out)
+        );
+    }
+}
+
+/// Any pair, with any options, as the first bytes choose.
+pub fn pair(input: &[u8]) {
+    let [from, to, flags, rest @ ..] = input else { return };
+    let readable: Vec<Format> = Format::all().filter(|f| f.is_readable()).collect();
+    let all: Vec<Format> = Format::all().collect();
+    let (from, to) = (readable[usize::from(*from) % readable.len()], all[usize::from(*to) % all.len()]);
+    let flag = |bit: u8| flags & bit != 0;
+    let options = Options {
+        tools: if flag(1) { ToolNames::Verbatim } else { ToolNames::Native },
+        partial: flag(2),
+        repair: flag(4),
+        validate: flag(8),
+        ledger: flag(16).then(|| "log".to_owned()),
+        old_text: flag(32),
+        verbose: flag(64),
+        max_line: if flag(128) { 300 } else { Options::MAX_LINE },
+        ..Options::new(from, to)
+    };
+    let whole = convert(&options, rest, usize::MAX);
+    assert_eq!(convert(&options, rest, usize::from(flags % 13) + 1), whole, "chunking {from} -> {to}");
+    for entry in whole.ledger.lines() {
+        assert!(
+            serde_json::from_str::<serde_json::Value>(entry).is_ok(),
+            "a line of the ledger is no JSON: {entry}"
+        );
+    }
+    if from != to {
+        sound(to, &whole.out);
+        one_end(from, to, rest, &options);
+    }
+}
+
+/// UTF-8, and each line a JSON value; Tricode also writes plain sentences, and text is text.
+fn sound(to: Format, out: &[u8]) {
+    let text = std::str::from_utf8(out).unwrap_or_else(|e| panic!("{to}: {e}"));
+    if to.mode == Mode::Text {
+        return;
+    }
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        let plain = to.dialect == Dialect::Tricode && !line.starts_with('{');
+        assert!(
+            plain || serde_json::from_str::<&serde_json::value::RawValue>(line).is_ok(),
+            "{to}: no JSON: {line}"
+        );
+    }
+}
+
+/// As many turns end in the RFC's formats as in the canonical events, which say how many there are.
+fn one_end(from: Format, to: Format, input: &[u8], options: &Options) {
+    if to.dialect != Dialect::Qwen || to.mode == Mode::Text || from.dialect == Dialect::Qwen {
+        return;
+    }
+    let count = |format: Format, is_end: &dyn Fn(&str) -> bool| {
+        let options = Options {
+            ledger: None,
+            to: format,
+            ..options.clone()
+        };
+        let out = convert(&options, input, usize::MAX).out;
+        String::from_utf8_lossy(&out).lines().filter(|line| is_end(line)).count()
+    };
+    let found = count(to, &|line| {
+        line.starts_with("{\"id\":\"chatcmpl-") && line.contains("\"metadata\":{\"summary\":\"true\"")
+    });
+    if from.dialect == Dialect::Agentglot {
+        // Stored events are as they were: several outcomes, or none, where the log is damaged.
+        return;
+    }
+    let events = count(Format::from(Dialect::Agentglot), &|line| line.starts_with("{\"event\":\"outcome\""));
+    assert_eq!(found, events, "ends {from} -> {to}");
+}
+
+fn split(input: &[u8]) -> (u8, &[u8]) {
+    match input {
+        [first, rest @ ..] => (*first, rest),
+        [] => (0, &[]),
+    }
+}
+
+fn pick(modes: &[Mode], by: u8) -> Option<Mode> {
+    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| *mode != Mode::Text).collect();
+    readable.get(usize::from(by) % readable.len().max(1)).copied()
+}

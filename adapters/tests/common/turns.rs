@@ -1,0 +1,257 @@
+//! Counts turns: those that a source log holds, and those that an output ends.
+
+use super::json::Json;
+use super::read::{is_subagents_end, is_tricode_error, objects};
+use agentglot_adapters::codec::{Dialect, Format};
+
+/// How many turns a log holds, ended or not. A range where the log leaves it open: a replayed line outside of a turn, a
+/// subagent that still speaks after the end, a reply whose end nobody sums up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turns {
+    pub least: usize,
+    pub most: usize,
+}
+
+/// What a line does to the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Nothing.
+    None,
+    /// It belongs to a turn.
+    Inside,
+    /// The same, and the turn may be over with it.
+    Stops,
+    /// The turn, if one is open, may be over.
+    Halts,
+    /// It may belong to one.
+    Perhaps,
+    /// It begins a turn, even if one is open.
+    Begins,
+    /// It may begin another turn if one is open; else it begins one.
+    Again,
+    /// It ends the turn (one that has nothing but its end, if none is open).
+    Ends,
+    /// It ends the turn if one is open; else it may be one of its own.
+    Gives,
+}
+
+/// The turns of a source log.
+pub fn turns(format: Format, bytes: &[u8]) -> Turns {
+    let mut count = Count::default();
+    if format.dialect == Dialect::Tricode {
+        for line in String::from_utf8_lossy(bytes).split('\n') {
+            count.take(tricode(line));
+        }
+        return count.end();
+    }
+    let mut session = String::new();
+    for object in objects(bytes) {
+        let id = match format.dialect {
+            Dialect::Qwen => object.str("id").strip_prefix("chatcmpl-").unwrap_or_default(),
+            Dialect::Agentglot => object.str("session"),
+            _ => object.str("session_id"),
+        };
+        if !id.is_empty() && id != session {
+            if !session.is_empty() {
+                count.close();
+            }
+            id.clone_into(&mut session);
+        }
+        count.take(match format.dialect {
+            Dialect::Claude | Dialect::QwenCode => claude(&object),
+            Dialect::Qwen => qwen(&object),
+            Dialect::Cursor => cursor(&object),
+            Dialect::Agentglot => event(&object),
+            Dialect::Tricode => Step::None,
+        });
+    }
+    count.end()
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    turns: Turns,
+    /// A turn is open: certainly, or perhaps.
+    open: bool,
+    perhaps: bool,
+    /// It may be over.
+    stopped: bool,
+}
+
+impl Count {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::None => {}
+            Step::Inside | Step::Stops => {
+                // What comes behind a stop that nobody summed up may be another turn.
+                self.turns.most += usize::from(self.open && self.stopped);
+                self.open = true;
+                self.stopped = step == Step::Stops;
+            }
+            Step::Perhaps => self.perhaps = true,
+            Step::Halts => {
+                self.perhaps = true;
+                self.stopped = true;
+            }
+            Step::Begins => {
+                self.close();
+                self.open = true;
+            }
+            Step::Again => {
+                self.turns.most += usize::from(self.open);
+                self.open = true;
+            }
+            Step::Ends => {
+                self.open = true;
+                self.close();
+            }
+            Step::Gives => {
+                self.perhaps = true;
+                self.close();
+            }
+        }
+    }
+
+    /// The open turn is over.
+    fn close(&mut self) {
+        self.turns.least += usize::from(self.open);
+        self.turns.most += usize::from(self.open || self.perhaps);
+        self.open = false;
+        self.perhaps = false;
+        self.stopped = false;
+    }
+
+    fn end(mut self) -> Turns {
+        self.close();
+        self.turns
+    }
+}
+
+fn claude(object: &Json) -> Step {
+    let subagent = object.get("parent_tool_use_id").is_some_and(|p| !p.is_null());
+    let told_again = ["isReplay", "isSynthetic"].iter().any(|key| object.bool(key) == Some(true));
+    match (object.str("type"), object.str("subtype")) {
+        ("result", _) if is_subagents_end(object) => Step::None,
+        ("result", _) => Step::Ends,
+        ("system", "init") => Step::Again,
+        ("assistant" | "user" | "stream_event", _) if subagent || told_again => Step::Perhaps,
+        // Qwen Code streams its goal before and after turns.
+        ("stream_event", _) if object.at(&["event", "type"]).and_then(Json::text) == Some("goal_state") => Step::Perhaps,
+        ("assistant" | "user" | "stream_event", _) => Step::Inside,
+        _ => Step::None,
+    }
+}
+
+fn qwen(object: &Json) -> Step {
+    if object.get("error").is_some() && object.get("object").is_none() && object.get("type").is_none() {
+        return Step::Gives;
+    }
+    if object.str("type").starts_with("x-qwen-") {
+        return Step::Perhaps;
+    }
+    let metadata = object.get("metadata").cloned().unwrap_or(Json::Null);
+    if metadata.str("summary") == "true" {
+        return Step::Ends;
+    }
+    let choices = object.items("choices");
+    let refused =
+        (metadata.get("error").is_some() || object.at(&["usage", "error"]).is_some()) && choices.iter().any(|c| c.str("finish_reason") == "error");
+    let receipt = metadata.get("protocol_version").is_some() || object.str("system_fingerprint").contains("protocol_version");
+    if receipt && !refused || !object.str("object").starts_with("chat.completion") && object.get("choices").is_none() {
+        return Step::None;
+    }
+    let over = choices
+        .iter()
+        .any(|c| matches!(c.str("finish_reason"), "stop" | "length" | "error" | "content_filter"));
+    let speaks = |choice: &Json| {
+        let body = choice.get("message").or_else(|| choice.get("delta")).cloned().unwrap_or(Json::Null);
+        let said = ["content", "reasoning_content"].iter().any(|key| !body.str(key).is_empty());
+        let shown = body
+            .items("annotations")
+            .iter()
+            .any(|a| matches!(a.str("type"), "x-qwen-tool-display" | "x-qwen-thought"));
+        // A text beside a terminal's annotation is for the terminal.
+        let terminal = body.items("annotations").iter().any(|a| a.str("type") == "x-qwen-terminal");
+        shown || said && !terminal || !body.items("tool_calls").is_empty()
+    };
+    match (choices.iter().any(speaks), over) {
+        _ if refused => Step::Gives,
+        (false, true) if object.str("object") == "chat.completion.chunk" => Step::Halts,
+        (false, _) => Step::Perhaps,
+        (true, true) => Step::Stops,
+        (true, false) => Step::Inside,
+    }
+}
+
+fn tricode(line: &str) -> Step {
+    let object = line.find("{\"type\": \"").and_then(|at| Json::read(&line[at..])).unwrap_or(Json::Null);
+    match object.str("type") {
+        "system" => Step::Begins,
+        "final" => Step::Ends,
+        "round" | "tool_call" | "tool_result" | "reminder" => Step::Inside,
+        _ if is_tricode_error(line) => Step::Gives,
+        _ => Step::None,
+    }
+}
+
+fn cursor(object: &Json) -> Step {
+    match (object.str("type"), object.str("subtype")) {
+        // One turn a run, and each run begins with it.
+        ("system", "init") => Step::Begins,
+        ("result", _) => Step::Ends,
+        ("user" | "assistant" | "thinking" | "tool_call", _) => Step::Inside,
+        _ => Step::None,
+    }
+}
+
+fn event(object: &Json) -> Step {
+    match object.str("event") {
+        "outcome" => Step::Ends,
+        "session" if object.bool("opens_turn") == Some(true) => Step::Again,
+        "prompt" | "round_start" | "block_start" | "delta" | "reply" | "tool_result" => Step::Inside,
+        _ => Step::None,
+    }
+}
+
+/// How many turns an output ends. A Cursor turn that fails has no line for it, so for Cursor these are the successes.
+pub fn ends(format: Format, bytes: &[u8]) -> usize {
+    let count = |ends: &dyn Fn(&Json) -> bool| objects(bytes).iter().filter(|o| ends(o)).count();
+    match format.dialect {
+        Dialect::Claude => count(&|o| o.str("type") == "result"),
+        Dialect::QwenCode => count(&|o| o.str("type") == "result" && !is_subagents_end(o)),
+        Dialect::Qwen => qwen_ends(&objects(bytes)),
+        Dialect::Cursor => count(&|o| o.str("type") == "result"),
+        Dialect::Agentglot => count(&|o| o.str("event") == "outcome"),
+        Dialect::Tricode => {
+            let text = String::from_utf8_lossy(bytes);
+            text.split('\n')
+                .filter(|line| is_tricode_error(line) || line.starts_with("{\"type\": \"final\""))
+                .count()
+        }
+    }
+}
+
+/// Summaries; and bare errors, with which the program itself ends, unless the turn was summed up just before.
+fn qwen_ends(objects: &[Json]) -> usize {
+    let (mut ends, mut open) = (0, true);
+    for object in objects {
+        if object.at(&["metadata", "summary"]).and_then(Json::text) == Some("true") {
+            ends += 1;
+            open = false;
+        } else if object.get("error").is_some() && object.get("object").is_none() && object.get("type").is_none() {
+            ends += usize::from(open);
+            open = false;
+        } else if object.get("choices").is_some() {
+            open = true;
+        }
+    }
+    ends
+}
+
+/// How many of the outcomes in an `agentglot` log are successes.
+pub fn successes(events: &[u8]) -> usize {
+    objects(events)
+        .iter()
+        .filter(|o| o.str("event") == "outcome" && o.bool("is_error") != Some(true))
+        .count()
+}

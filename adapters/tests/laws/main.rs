@@ -1,0 +1,16 @@
+//! The laws of the design, each as a test over the golden logs, over the recordings where they are at hand, and over
+//! stories made up by chance.
+//!
+//! A failure names the law, the pair of formats and the log. `SHOW=20` shows more of each group.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod chunking;
+mod ends;
+mod identity;
+mod lost;
+mod mutations;
+mod sacred;
+mod stability;
+mod stories;

@@ -1,0 +1,160 @@
+//! No unbounded memory: what a conversion holds does not grow with the log.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use agentglot_adapters::convert::{Converter, Options};
+
+use common::{Chance, Wrongs, format, plain_goldens, streaming, with_ledger};
+
+/// Counts what this thread holds.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(change: isize) {
+    // While a thread ends its counters may be gone.
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + change);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator as it is; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as isize - layout.size() as isize);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Feeds `piece` again and again in reads of 8 KiB; returns what is held after each round, output not counted.
+fn held(options: &Options, rounds: usize, mut piece: impl FnMut(usize) -> Vec<u8>) -> Vec<isize> {
+    let mut out = Vec::with_capacity(4 << 20);
+    let mut after = Vec::with_capacity(rounds);
+    let before = HELD.get();
+    let mut converter = Converter::new(options.clone());
+    for round in 0..rounds {
+        let bytes = piece(round);
+        for read in bytes.chunks(8192) {
+            out.clear();
+            converter.feed(read, &mut out);
+            converter.take_ledger();
+            converter.take_damage();
+        }
+        drop(bytes);
+        let spare = (out.capacity() as isize) - (4 << 20);
+        after.push(HELD.get() - before - (4 << 20) - spare);
+    }
+    after
+}
+
+/// Each golden forty times, as one log: turn after turn of one session, and session after session.
+#[test]
+fn does_not_grow_with_the_log() {
+    let logs = plain_goldens();
+    let mut wrongs = Wrongs::default();
+    for dialect in ["claude", "qwen", "qwen:stream-chunk-json", "qwen-code", "tricode", "cursor"] {
+        let from = format(dialect);
+        let mut chance = Chance::new(3);
+        let of: Vec<_> = logs.iter().filter(|l| l.format == from).collect();
+        for to in streaming() {
+            for keep_ledger in [false, true] {
+                let log = chance.pick(&of);
+                let options = if keep_ledger {
+                    with_ledger(Options::new(from, to))
+                } else {
+                    Options::new(from, to)
+                };
+                let after = held(&options, 40, |round| {
+                    let mut bytes = log.bytes.clone();
+                    if !bytes.ends_with(b"\n") {
+                        bytes.push(b'\n');
+                    }
+                    // Another session every other round: the last digits of its id change, wherever it stands.
+                    if round % 4 < 2 {
+                        return bytes;
+                    }
+                    String::from_utf8_lossy(&bytes).replace("-4", "-5").into_bytes()
+                });
+                wrongs.check();
+                let (early, late) = (
+                    after[12..20].iter().max().copied().unwrap_or(0),
+                    after[32..40].iter().max().copied().unwrap_or(0),
+                );
+                if late > early + early / 10 + 4096 {
+                    wrongs.add(
+                        format!("memory {from} -> {to}"),
+                        format!("{} (ledger {keep_ledger}): {early} bytes after 20 rounds, {late} after 40", log.name),
+                    );
+                }
+                if late > 2 << 20 {
+                    wrongs.add(
+                        format!("memory {from} -> {to}"),
+                        format!("{} (ledger {keep_ledger}): {late} bytes held", log.name),
+                    );
+                }
+            }
+        }
+    }
+    wrongs.finish("no unbounded memory");
+}
+
+/// One long line: at most two and a half times its length, output included.
+#[test]
+fn of_a_long_line() {
+    let text = "x\\n".repeat(2 << 20);
+    let head = r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":"k","content":[{"type":"text","text":""#;
+    let tail = r#""}],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}"#;
+    let line = format!("{head}{text}{tail}\n");
+    let mut converter = Converter::new(Options::new(format("claude"), format("qwen:stream-chunk-json")));
+    let mut out = Vec::new();
+    let before = HELD.get();
+    PEAK.set(before);
+    for read in line.as_bytes().chunks(64 << 10) {
+        converter.feed(read, &mut out);
+    }
+    converter.finish(&mut out);
+    assert!(out.len() > text.len(), "the text is in the output");
+    let peak = (PEAK.get() - before) as f64 / line.len() as f64;
+    // The line that is gathered and the line that is written, and what growing buffers ask for in advance.
+    assert!(peak < 4.1, "{peak:.2} times the line");
+}
+
+/// A line over the limit is not held at all.
+#[test]
+fn of_a_line_over_the_limit() {
+    let mut converter = Converter::new(Options {
+        max_line: 1 << 20,
+        ..Options::new(format("claude"), format("qwen"))
+    });
+    let mut out = Vec::new();
+    let before = HELD.get();
+    PEAK.set(before);
+    converter.feed(b"{\"type\":\"assistant\",\"x\":\"", &mut out);
+    for _ in 0..1000 {
+        converter.feed(&[b'y'; 64 << 10], &mut out);
+    }
+    converter.feed(b"\"}\n", &mut out);
+    assert!(PEAK.get() - before < 3 << 20, "{} bytes for a limit of 1 MiB", PEAK.get() - before);
+    assert_eq!(converter.take_damage().len(), 1);
+}
