@@ -1,0 +1,123 @@
+//! What we write, read by the vendors' own Python packages: `qwen` by `openai`, `claude` by `claude-agent-sdk`.
+//!
+//! The packages go into a virtual environment in a cache folder outside the clone. Without Python, or without a way to
+//! install the packages, the test says so and passes; with `AGENTGLOT_REQUIRE_PYTHON` set it fails instead.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use agentglot::adapters::codec::Format;
+
+#[test]
+fn the_official_python_packages_read_what_we_write() {
+    let python = match environment() {
+        Ok(python) => python,
+        Err(why) if std::env::var_os("AGENTGLOT_REQUIRE_PYTHON").is_some() => panic!("the Python packages are required: {why}"),
+        Err(why) => {
+            eprintln!("\n*** SKIPPED: nothing was checked against the official Python packages: {why} ***\n");
+            return;
+        }
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut failed = String::new();
+    for (script, target, extra) in [
+        ("check_openai.py", "qwen", &[][..]),
+        ("check_openai.py", "qwen:stream-chunk-json", &[]),
+        ("check_claude_sdk.py", "claude", &[]),
+        ("check_claude_sdk.py", "claude", &["--include-partial-messages"]),
+    ] {
+        let folder = scratch.path().join(format!("{}{}", target.replace(':', "-"), extra.len()));
+        let logs = convert_goldens(target.parse().unwrap(), extra, &folder);
+        assert!(logs.len() > 50, "only {} logs to check", logs.len());
+        let output = Command::new(&python)
+            .arg(root().join("tests/python").join(script))
+            .args(&logs)
+            .output()
+            .unwrap();
+        if !output.status.success() {
+            failed.push_str(&format!("{script} on {target} {extra:?}:\n{}", text(&output)));
+        }
+    }
+    assert!(failed.is_empty(), "{failed}");
+}
+
+/// The interpreter of a virtual environment that has the packages.
+fn environment() -> Result<PathBuf, String> {
+    let requirements = root().join("tests/python/requirements.txt");
+    let wanted = std::fs::read(&requirements).map_err(|e| e.to_string())?;
+    let key = agentglot::adapters::ids::fnv(&wanted, agentglot::adapters::ids::FNV_SEED);
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    let folder = cache
+        .ok_or("no cache folder: neither XDG_CACHE_HOME nor HOME is set")?
+        .join(format!("agentglot-tests/venv-{key:016x}"));
+    let python = folder.join("bin/python");
+    let done = folder.join("complete");
+    if done.exists() {
+        return Ok(python);
+    }
+    let run = |program: &Path, args: &[&std::ffi::OsStr]| {
+        let output = Command::new(program)
+            .args(args)
+            .output()
+            .map_err(|e| format!("{}: {e}", program.display()))?;
+        output
+            .status
+            .success()
+            .then_some(())
+            .ok_or_else(|| format!("{} {args:?}: {}", program.display(), text(&output)))
+    };
+    run(Path::new("python3"), &["-m".as_ref(), "venv".as_ref(), folder.as_os_str()])?;
+    run(
+        &python,
+        &[
+            "-m".as_ref(),
+            "pip".as_ref(),
+            "install".as_ref(),
+            "--quiet".as_ref(),
+            "-r".as_ref(),
+            requirements.as_os_str(),
+        ],
+    )?;
+    std::fs::write(&done, b"").map_err(|e| e.to_string())?;
+    Ok(python)
+}
+
+/// Converts every golden of another dialect, and of this one in another format; logs that say nothing are left out.
+fn convert_goldens(target: Format, extra: &[&str], folder: &Path) -> Vec<PathBuf> {
+    std::fs::create_dir_all(folder).unwrap();
+    let manifest: toml::Table = std::fs::read_to_string(root().join("golden/MANIFEST.toml")).unwrap().parse().unwrap();
+    let mut logs = Vec::new();
+    for entry in manifest["file"].as_array().unwrap() {
+        let from: Format = entry["dialect"].as_str().unwrap().parse().unwrap();
+        let hostile = entry.get("hostile").and_then(toml::Value::as_bool).unwrap_or(false);
+        if hostile || from == target || entry["side"].as_str() != Some("agent") {
+            continue;
+        }
+        let path = entry["path"].as_str().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_agentglot"))
+            .args(["convert", "--from", &from.to_string(), "--to", &target.to_string()])
+            .args(extra)
+            .arg(root().join("golden").join(path))
+            .output()
+            .unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{path}: {}", text(&output));
+        // A log without a turn (answers to control requests alone) has nothing that the packages would read.
+        let written = String::from_utf8(output.stdout).unwrap();
+        if written.contains("\"type\":\"result\"") || written.contains("chat.completion") {
+            let log = folder.join(path.replace('/', "-"));
+            std::fs::write(&log, written).unwrap();
+            logs.push(log);
+        }
+    }
+    logs
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
