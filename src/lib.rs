@@ -33,7 +33,7 @@ pub struct Report {
     pub lines: u64,
     /// What could not be read, in order.
     pub damage: Vec<Damage>,
-    /// How many lines the target has no place for.
+    /// How many lines gave no output of their own; see [`Converter::dropped`].
     pub dropped: u64,
     /// The ledger as JSON lines, if [`Options::ledger`] asked for one.
     pub ledger: String,

@@ -322,6 +322,9 @@ fn validate_looks_at_what_does_not_go_over() {
         [2]
     );
     assert_eq!(feed(TO_TRICODE, &between(b"", line.as_bytes())).damaged_lines(), [] as [u64; 0]);
+    // Text is no damaged JSON.
+    let debug = feed([&TO_TRICODE[..], &["--validate"]].concat(), &between(b"", b"[DEBUG] request {"));
+    assert_eq!((debug.code, debug.damage().len()), (0, 0), "{}", debug.err);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn check_says_what_is_wrong_and_where() {
     assert_eq!(ran.code, 0, "unknown is no fault, and neither is a missing outcome: {}", ran.text());
     for line in [
         "-:3: unknown type wibble/x (2 in all)",
-        "-:5: unknown field /zz (1 in all)",
+        "-:5: unknown field, or of an unknown type: /zz (1 in all)",
         "-:1: the turn that begins here has no outcome",
         "1 line that is no JSON (first: line 6)",
     ] {

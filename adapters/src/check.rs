@@ -223,7 +223,7 @@ impl Core {
         self.arena.reset();
         // Decoders check what they need; here the rest is checked too.
         let used = used?;
-        if text.starts_with(['{', '[']) {
+        if text.starts_with('{') {
             Cursor::new(text).raw()?;
         }
         Ok(used)

@@ -212,7 +212,8 @@ impl Converter {
         self.core.damaged
     }
 
-    /// How many lines the target has no place for at all. Counted without a ledger too.
+    /// How many lines gave no output of their own: the target has no place for them, or other lines say the same. Only the
+    /// ledger knows which. Counted without a ledger too.
     pub const fn dropped(&self) -> u64 {
         self.core.dropped
     }
@@ -332,7 +333,7 @@ impl Core {
         let mut go_on = true;
         while !rest.is_empty() && go_on {
             let from = text.len() - rest.len();
-            match self.decode(rest) {
+            match self.decode(rest, from) {
                 Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
                 Err(error) => {
                     let cut = if ended { "" } else { "; the log ends in the middle of this line" };
@@ -346,8 +347,8 @@ impl Core {
         go_on
     }
 
-    /// Decodes what stands at the beginning of `text`, and passes it all the way on.
-    fn decode(&mut self, text: &str) -> Result<usize, Error> {
+    /// Decodes what stands at the beginning of `text`, which begins at offset `from` of its line, and passes it all the way on.
+    fn decode(&mut self, text: &str, from: usize) -> Result<usize, Error> {
         if let Some(trace) = &self.trace {
             trace.begin(text);
         }
@@ -380,10 +381,12 @@ impl Core {
                 return Err(error);
             }
         };
-        if self.options.validate {
-            if let Err(error) = Cursor::new(text).raw().map(|_| ()).or_else(|e| if text.starts_with(['{', '[']) { Err(e) } else { Ok(()) }) {
-                self.damage(error.at, format!("{} (in a part that does not go over)", error.why));
-            }
+        // What begins otherwise is text, or was checked in full.
+        if self.options.validate
+            && text.starts_with('{')
+            && let Err(error) = Cursor::new(text).raw()
+        {
+            self.damage(from + error.at, format!("{} (in a part that does not go over)", error.why));
         }
         let wrote = self.out.len() > before;
         if !wrote && events > 0 && !self.identity {

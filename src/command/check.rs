@@ -137,7 +137,7 @@ fn tell(name: &str, summary: &Summary) -> String {
     }
     text.push('\n');
     tallies(&mut text, name, "unknown type", &summary.unknown_types);
-    tallies(&mut text, name, "unknown field", &summary.unknown_fields);
+    tallies(&mut text, name, "unknown field, or of an unknown type:", &summary.unknown_fields);
     for line in &summary.unended {
         let _ = writeln!(text, "{name}:{line}: the turn that begins here has no outcome");
     }

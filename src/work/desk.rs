@@ -104,12 +104,12 @@ impl Desk {
     pub(super) fn close(self) -> Status {
         if self.lossy && self.dropped > 0 {
             let lines = if self.dropped == 1 {
-                "1 line has".to_owned()
+                "1 line".to_owned()
             } else {
-                format!("{} lines have", self.dropped)
+                format!("{} lines", self.dropped)
             };
             self.console.say(&format!(
-                "{lines} no place in the target and left out; --ledger FILE tells everything that did not go over"
+                "{lines} gave no output, having no place in the target or being said by other lines; --ledger FILE tells what did not go over"
             ));
         }
         self.status

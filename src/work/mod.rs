@@ -47,7 +47,12 @@ pub fn run(work: Work, console: &Console) -> Status {
             return failure.status();
         }
     };
-    let jobs = work.jobs;
+    let jobs = match work.inputs.as_slice() {
+        // One log that is not cut needs one worker.
+        [only] if only.size() < plan::WORTH_CUTTING => 1,
+        _ => work.jobs,
+    };
+    let work = Work { jobs, ..work };
     let plan = Mutex::new(Plan::new(work, console.clone()));
     let order = Order::new(desk, jobs);
     if jobs == 1 {

@@ -21,7 +21,7 @@ pub(super) struct Made {
 pub(super) struct End {
     /// Lines read.
     pub(super) lines: u64,
-    /// Lines that the target has no place for.
+    /// Lines that gave no output of their own.
     pub(super) dropped: u64,
     /// Why it could not be done, or not to its end.
     pub(super) failure: Option<Failure>,

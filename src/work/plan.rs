@@ -78,6 +78,8 @@ struct Split {
 /// A part is about this long: little enough that what waits for its turn fits into memory, enough that looking for the next
 /// place to cut costs little beside it.
 const PART: u64 = 2 << 20;
+/// A shorter log is one part.
+pub(super) const WORTH_CUTTING: u64 = 2 * PART;
 /// A log with no place to cut within this many bytes is not searched on.
 const PATIENCE: u64 = 64 << 20;
 /// Lines longer than this are not looked into for a place to cut.
@@ -147,7 +149,7 @@ impl Plan {
         tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
         let separable = self.jobs > 1 && options.from.is_streaming() && options.prompts.is_empty() && !options.strict;
         match source.file() {
-            Some((file, len)) if separable && *len >= 2 * PART => {
+            Some((file, len)) if separable && *len >= WORTH_CUTTING => {
                 let split = Split {
                     log,
                     file: Arc::clone(file),
@@ -162,7 +164,7 @@ impl Plan {
 
     fn part(&mut self, split: Split) -> (Arc<Log>, Piece, bool) {
         let Split { log, file, len, at } = split;
-        let to = if len - at < 2 * PART {
+        let to = if len - at < WORTH_CUTTING {
             None
         } else {
             cut(&file, at + PART, len, &log.options)
