@@ -92,6 +92,19 @@ impl Dialect {
         }
     }
 
+    /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
+    /// name. They stand on the dialect's page.
+    pub const fn fields(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Claude => claude::fields::KNOWN,
+            Self::Qwen => qwen::fields::KNOWN,
+            Self::QwenCode => qwen_code::fields::KNOWN,
+            Self::Tricode => tricode::fields::KNOWN,
+            Self::Cursor => cursor::fields::KNOWN,
+            Self::Agentglot => &[],
+        }
+    }
+
     /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
     /// signs.
     pub(crate) const fn ids_name_rounds(self) -> bool {

@@ -10,7 +10,7 @@
 mod content;
 mod decode;
 mod encode;
-mod fields;
+pub(crate) mod fields;
 mod learned;
 mod lines;
 mod members;

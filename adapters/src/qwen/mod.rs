@@ -19,7 +19,7 @@ mod encode_input;
 mod encode_reply;
 mod encode_side;
 mod facts;
-mod fields;
+pub(crate) mod fields;
 mod finish;
 mod hot;
 mod input;

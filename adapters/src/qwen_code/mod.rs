@@ -8,7 +8,7 @@
 
 mod decode;
 mod encode;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod recognise;
 
 pub use decode::Decoder;

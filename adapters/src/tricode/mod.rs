@@ -9,7 +9,7 @@ pub(crate) mod recognise;
 mod decode;
 mod encode;
 mod failure;
-mod fields;
+pub(crate) mod fields;
 mod formatted_call;
 mod formatted_result;
 mod input;

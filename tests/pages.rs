@@ -1,5 +1,6 @@
-//! `docs/losses.md` and the matrix in the README say what each direction cannot carry. Both are worked out from the ledgers
-//! of the goldens; this test fails when they are out of date, and `BLESS=1` writes them anew.
+//! Parts of the documentation are worked out: what each direction cannot carry (from the ledgers of the goldens: docs/losses.md
+//! and the matrix in the README), the fields that a dialect's page names, the table of tools. These tests fail when a page is out of
+//! date; `BLESS=1` writes it anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
+use agentglot::adapters::tools::{self, COLUMNS};
 use serde_json::Value;
 
 const DIALECTS: [Dialect; 5] = [Dialect::Claude, Dialect::Qwen, Dialect::QwenCode, Dialect::Tricode, Dialect::Cursor];
@@ -24,11 +26,45 @@ fn the_pages_say_what_the_ledgers_say() {
     let page = page(&all);
     let matrix = matrix(&all);
     compare(&root().join("docs/losses.md"), |_| page.clone());
-    compare(&root().join("README.md"), |old| {
-        let (head, rest) = old.split_once("<!-- losses:start -->\n").expect("README.md has the marker losses:start");
-        let (_, tail) = rest.split_once("<!-- losses:end -->").expect("README.md has the marker losses:end");
-        format!("{head}<!-- losses:start -->\n{matrix}<!-- losses:end -->{tail}")
-    });
+    compare(&root().join("README.md"), |old| between(old, "losses", &matrix));
+}
+
+#[test]
+fn the_pages_name_the_fields_that_the_codecs_know() {
+    for dialect in DIALECTS {
+        let mut table = String::from("| field | means |\n|---|---|\n");
+        for (name, meaning) in dialect.fields() {
+            let _ = writeln!(table, "| `{name}` | {} |", meaning.replace('|', "\\|"));
+        }
+        compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "fields", &table));
+    }
+}
+
+#[test]
+fn the_page_on_tools_has_the_table_that_is_used() {
+    let mut table = String::from("| tool |");
+    for dialect in COLUMNS {
+        let _ = write!(table, " {} |", dialect.name());
+    }
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(COLUMNS.len()));
+    for (kind, names) in tools::table() {
+        let _ = write!(table, "| {kind:?} |");
+        for names in names {
+            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let _ = write!(table, " {} |", if quoted.is_empty() { "–".to_owned() } else { quoted.join(", ") });
+        }
+        table.push('\n');
+    }
+    table.push_str("\nThe first name of a cell is the one that is written. The `qwen` RFC has the tools of `qwen-code`.\n");
+    compare(&root().join("docs/tools.md"), |old| between(old, "tools", &table));
+}
+
+/// The page with what stands between two of its markers replaced.
+fn between(old: &str, name: &str, new: &str) -> String {
+    let (start, end) = (format!("<!-- {name}:start -->\n"), format!("<!-- {name}:end -->"));
+    let (head, rest) = old.split_once(&start).expect("the page has a start marker");
+    let (_, tail) = rest.split_once(&end).expect("the page has an end marker");
+    format!("{head}{start}{new}{end}{tail}")
 }
 
 fn compare(path: &Path, make: impl FnOnce(&str) -> String) {
@@ -152,7 +188,7 @@ fn most_frequent(of: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
 fn page(all: &BTreeMap<(Dialect, Dialect), Losses>) -> String {
     let mut text = String::from(
         "# What each direction cannot carry\n\n\
-         Worked out from the ledgers of all logs in `golden/` (tools `native`, no partial messages asked for); `BLESS=1 cargo test --test losses`\n\
+         Worked out from the ledgers of all logs in `golden/` (tools `native`, no partial messages asked for); `BLESS=1 cargo test --test pages`\n\
          writes this page anew. In brackets: how many lines of the goldens it concerns. A conversion of your own log says exactly what it left out\n\
          with `--ledger FILE`.\n",
     );
