@@ -100,3 +100,62 @@ impl Cuts {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "aaaaaaaa-0000-4000-8000-000000000000";
+    const B: &str = "bbbbbbbb-0000-4000-8000-000000000000";
+
+    fn says(session: &str, text: &str) -> String {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"msg_1\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}},\"session_id\":\"{session}\",\"uuid\":\"u\"}}\n"
+        )
+    }
+
+    fn cuts(lines: &[String]) -> Vec<usize> {
+        let mut cuts = Cuts::new(Dialect::Claude, 1 << 20);
+        (0..lines.len()).filter(|&n| cuts.line(lines[n].as_bytes())).collect()
+    }
+
+    #[test]
+    fn a_log_is_cut_where_another_session_begins() {
+        let other = "{\"type\":\"keep_alive\"}\n".to_owned();
+        assert_eq!(
+            cuts(&[says(A, ""), says(A, ""), other.clone(), says(B, ""), other, says(B, ""), says(A, "")]),
+            [3, 6]
+        );
+        assert_eq!(cuts(&[says("a", ""), says("b", ""), says("b", ""), says("a", "")]), [1, 3]);
+    }
+
+    #[test]
+    fn an_id_in_another_sessions_line_misleads_nobody() {
+        // The second line belongs to B already: before the third one B does not begin.
+        assert_eq!(cuts(&[says(A, ""), says(B, A), says(B, ""), says(A, "")]), [3]);
+        // Nor is it known whose session goes on when a line of none names A last.
+        let nobody = format!("{{\"type\":\"keep_alive\",\"of\":\"{A}\"}}\n");
+        assert_eq!(cuts(&[says(A, ""), nobody, says(B, ""), says(A, "")]), [3]);
+    }
+
+    #[test]
+    fn damaged_and_left_out_lines_begin_no_session() {
+        let broken = says(B, "").replace("]}", "]");
+        assert_eq!(cuts(&[says(A, ""), broken, says(A, ""), says(B, "")]), [3]);
+        let mut cuts = Cuts::new(Dialect::Claude, 300);
+        let lines = [says(A, ""), says(B, &"x".repeat(300)), says(B, "")];
+        assert_eq!(
+            lines.iter().map(|line| cuts.line(line.as_bytes())).collect::<Vec<_>>(),
+            [false, false, true]
+        );
+        cuts.line(says(A, "").as_bytes());
+        cuts.forget();
+        assert!(!cuts.line(says(B, "").as_bytes()));
+    }
+
+    #[test]
+    fn two_sessions_may_meet_on_one_line() {
+        let both = format!("{}{}", says(A, "").trim_end(), says(B, ""));
+        assert_eq!(cuts(&[says(A, ""), both, says(B, ""), says(A, "")]), [3]);
+    }
+}

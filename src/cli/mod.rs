@@ -1,4 +1,4 @@
-//! The command line: as it is typed ([`low`]), and as it is meant ([`high`]).
+//! The command line: as it is typed ([`low`]), and as it is meant (`high`).
 
 mod high;
 pub mod low;

@@ -1,7 +1,7 @@
 //! Converting many logs, or the parts of a big one, at the same time, and writing in the order in which they were given.
 //!
-//! A [`plan::Plan`] hands out tasks one after the other: a log, or a part of one that begins where a session begins. Workers
-//! take a task each and convert it. What they make goes through an [`order::Order`]: the first task that is not done writes
+//! A `Plan` hands out tasks one after the other: a log, or a part of one that begins where a session begins. Workers
+//! take a task each and convert it. What they make goes through an `Order`: the first task that is not done writes
 //! as it goes, the others wait with what they have. So any number of workers writes the same bytes as one.
 
 mod desk;
