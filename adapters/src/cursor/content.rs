@@ -294,10 +294,14 @@ impl<'a> Text<'a> {
 
     fn json(&mut self, value: Raw<'_>) {
         self.spill();
+        self.many.reserve(value.as_str().len() * 9 / 8);
         Str::escape(value.as_str(), &mut self.many);
     }
 
     fn spill(&mut self) {
+        if self.many.capacity() == 0 {
+            self.many.reserve(256);
+        }
         self.many.push_str(std::mem::take(&mut self.one).as_escaped());
     }
 

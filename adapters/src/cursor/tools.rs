@@ -11,20 +11,35 @@ use crate::ids;
 use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::tools::kind_of;
 
-/// How the calls of a turn were said when they started: a completed line that repeats it says nothing new.
+/// The calls of a turn that have started: a completed line that repeats one says nothing new.
 #[derive(Debug, Default)]
-pub(super) struct Started(HashMap<String, (u64, u64)>);
+pub(super) struct Started {
+    session: String,
+    calls: HashMap<String, Option<Prints>>,
+}
+
+/// Fingerprints of a started line's arguments and round, kept when there is a ledger.
+#[derive(Clone, Copy, Debug)]
+struct Prints {
+    arguments: u64,
+    round: u64,
+}
 
 impl Started {
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.calls.clear();
     }
 
-    fn add(&mut self, id: Str<'_>, arguments: Raw<'_>, round: Option<Str<'_>>) {
-        self.0.insert(
-            id.as_escaped().to_owned(),
-            (print(arguments.as_str()), print(round.unwrap_or_default().as_escaped())),
-        );
+    fn add(&mut self, session: Str<'_>, id: Str<'_>, prints: Option<Prints>) {
+        if self.session != session.as_escaped() {
+            self.calls.clear();
+            session.as_escaped().clone_into(&mut self.session);
+        }
+        self.calls.insert(id.as_escaped().to_owned(), prints);
+    }
+
+    fn get(&self, session: Str<'_>, id: Str<'_>) -> Option<Option<Prints>> {
+        self.calls.get(id.as_escaped()).filter(|_| self.session == session.as_escaped()).copied()
     }
 }
 
@@ -57,11 +72,13 @@ impl Decoder {
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let id = members.take_string("model_call_id", line)?;
-        let tool = read(line, members, inside)?;
-        if line.cx.trace.is_some() {
-            self.started.add(tool.id, tool.arguments.unwrap_or(Raw::NULL), id);
-            tool.tell_echoes(line);
-        }
+        let tool = read(line, members, inside, |_| false)?;
+        let prints = line.cx.trace.map(|_| Prints {
+            arguments: print(tool.arguments.map_or("", Raw::as_str)),
+            round: print(id.unwrap_or_default().as_escaped()),
+        });
+        self.started.add(origin.session.unwrap_or_default(), tool.id, prints);
+        tool.tell_echoes(line);
         self.before_call(origin, sink);
         let call = tool.call().unwrap_or(tool.bare_call());
         let blocks = line.cx.list(&[Block::Call(call)]);
@@ -85,8 +102,11 @@ impl Decoder {
         sink: &mut dyn Sink<'a>,
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
-        let tool = read(line, members, inside)?;
-        self.tell_repeated(line, &tool);
+        let session = origin.session.unwrap_or_default();
+        let tool = read(line, members, inside, |id| self.started.get(session, id).is_some())?;
+        if let Some(Some(prints)) = self.started.get(session, tool.id) {
+            tool.tell_repeated(prints, line);
+        }
         tool.tell_echoes(line);
         self.before_call(origin, sink);
         self.after_result();
@@ -133,26 +153,21 @@ impl Decoder {
         });
         Ok(())
     }
-
-    /// Tells the ledger what a completed line only repeats.
-    fn tell_repeated(&self, line: &Line<'_>, tool: &Tool<'_>) {
-        let Some(&(arguments, round)) = self.started.0.get(tool.id.as_escaped()) else {
-            return;
-        };
-        if let Some(again) = tool.arguments.filter(|again| print(again.as_str()) == arguments) {
-            line.cx.took(again.as_str());
-        }
-        let again = tool.fields.iter().find(|field| field.at == At::Line && field.key.is("model_call_id"));
-        if let Some(again) = again
-            .and_then(|field| field.value.string())
-            .filter(|again| print(again.as_escaped()) == round)
-        {
-            line.cx.took(again.as_escaped());
-        }
-    }
 }
 
 impl<'a> Tool<'a> {
+    /// Tells the ledger what a completed line only repeats.
+    fn tell_repeated(&self, started: Prints, line: &Line<'_>) {
+        if let Some(again) = self.arguments.filter(|again| print(again.as_str()) == started.arguments) {
+            line.cx.took(again.as_str());
+        }
+        let again = self.fields.iter().find(|field| field.at == At::Line && field.key.is("model_call_id"));
+        let again = again.and_then(|field| field.value.string());
+        if let Some(again) = again.filter(|again| print(again.as_escaped()) == started.round) {
+            line.cx.took(again.as_escaped());
+        }
+    }
+
     /// Tells the ledger which members beside the arguments say what stands elsewhere in the line, or nothing.
     fn tell_echoes(&self, line: &Line<'_>) {
         if line.cx.trace.is_none() {
@@ -193,19 +208,26 @@ impl<'a> Tool<'a> {
     }
 }
 
-fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>) -> Result<Tool<'a>, Error> {
+fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>, has_started: impl FnOnce(Str<'a>) -> bool) -> Result<Tool<'a>, Error> {
     let missing = |why| Error { at: line.text.len(), why };
     let id = members.need_string("call_id", line)?;
     let value = members.need("tool_call", line)?;
-    let ToolCallMembers { mut outer, kind, found } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
+    let ToolCallMembers {
+        mut outer,
+        kind,
+        found,
+        is_checked,
+    } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
     let (key, mut inner) = kind.ok_or(missing(Why::Missing))?;
     let mut fields = line.fields();
+    // Nothing is done with arguments that are only said again.
+    let check = |raw| if is_checked || has_started(id) { Ok(raw) } else { line.checked(raw) };
     let (name, arguments, input) = if key.is(FUNCTION) {
         let name = inner.need_string("name", line)?;
-        let arguments = inner.take("arguments");
+        let arguments = inner.take("arguments").map(|raw| line.checked(raw)).transpose()?;
         (name, arguments, arguments.map(|raw| function_input(line, raw)))
     } else {
-        let arguments = inner.take("args");
+        let arguments = inner.take("args").map(check).transpose()?;
         (key, arguments, arguments)
     };
     let (result, found) = match inner.take("result") {
@@ -217,7 +239,9 @@ fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>) -> Re
             (result, found.transpose()?.unwrap_or_default())
         }
     };
-    let pointer = line.cx.arena.alloc_str(&format!("/tool_call/{}", key.as_escaped()));
+    let mut pointer = bumpalo::collections::String::from_str_in("/tool_call/", line.cx.arena);
+    pointer.push_str(key.as_escaped());
+    let pointer = pointer.into_bump_str();
     inner.rest(At::Part(pointer), &mut fields);
     outer.rest(At::Part("/tool_call"), &mut fields);
     members.rest(At::Line, &mut fields);

@@ -1,6 +1,7 @@
 //! What another dialect said, as runs of one turn each: init, prompt, thoughts, segments, tool calls, result.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
@@ -30,6 +31,8 @@ pub(super) struct Turn {
     held: Option<Held>,
     round: Round,
     rounds: u64,
+    /// The id of the request whose model calls these are, if one had to be made up.
+    request: String,
     calls: HashMap<String, Call>,
     /// The usage of its rounds so far.
     pub(super) usage: Option<Usage<'static>>,
@@ -245,13 +248,16 @@ impl Encoder {
 
     #[cold]
     fn make_up_round(&mut self) {
-        let request = ids::uuid(self.session(), self.turns);
+        if self.turn.request.is_empty() {
+            self.turn.request = ids::uuid(self.session(), self.turns);
+        }
         let number = self.turn.rounds.saturating_sub(1);
-        let letters = ids::uuid(&request, number);
-        self.turn.round = Round {
-            id: format!("{request}-{number}-{}", &letters[..4]),
-            made_up: true,
-        };
+        let letters = ids::fnv(self.turn.request.as_bytes(), number ^ ids::FNV_SEED) >> 40 & 0xffff;
+        let round = &mut self.turn.round;
+        round.made_up = true;
+        round.id.clear();
+        // Writing to a `String` cannot fail.
+        let _ = write!(round.id, "{}-{number}-{letters:04x}", self.turn.request);
     }
 
     #[inline]
@@ -339,7 +345,7 @@ impl Encoder {
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":");
         out.str(call.id);
         out.lit(",\"tool_call\":{");
-        tool(self.is_native(call.name), call.name, Some(call.input), out);
+        tool(self.is_native(call.name), call.name, Some(call.input), Out::raw, out);
         out.lit("}");
         siblings(call.id, started, None, out);
         out.lit("}");
@@ -370,7 +376,7 @@ impl Encoder {
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"completed\",\"call_id\":");
         out.str(result.call);
         out.lit(",\"tool_call\":{");
-        if tool(self.is_native(name), name, input, out) {
+        if tool(self.is_native(name), name, input, Out::raw, out) {
             out.lit(",");
         }
         out.lit("\"result\":");
