@@ -471,7 +471,9 @@ impl Pipe<'_, '_> {
             self.down.encoder.finish(self.down.out);
         }
         if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
-            ledger.add(self.line, trace.take_findings());
+            // What a decoder made up is in no output that is a copy.
+            let made_up = |finding: &Finding| self.identity && finding.fate == Fate::Invented;
+            ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
         }
     }
 
