@@ -22,7 +22,8 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
 
 /// Whether Cursor's page names a member.
 pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.binary_search_by_key(&name, |(known, _)| known).is_ok()
+    // Most lengths differ, which makes this quicker than a search that halves.
+    KNOWN.iter().any(|(known, _)| *known == name)
 }
 
 #[cfg(test)]

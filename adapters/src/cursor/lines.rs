@@ -44,14 +44,14 @@ pub(super) fn fields(fields: Fields<'_>, at: At<'_>, out: &mut Out) {
 }
 
 /// `"readToolCall":{"args":…` or `"function":{"name":…,"arguments":"…"`, the object left open. Returns whether anything
-/// stands in it. `write` writes the arguments as a value.
-pub(super) fn tool(native: bool, tool: Str<'_>, input: Option<Raw<'_>>, write: impl FnOnce(&mut Out, Raw<'_>), out: &mut Out) -> bool {
+/// stands in it.
+pub(super) fn tool(native: bool, tool: Str<'_>, input: Option<Raw<'_>>, out: &mut Out) -> bool {
     if native {
         out.str(tool);
         out.lit(":{");
         if let Some(input) = input {
             out.lit("\"args\":");
-            write(out, input);
+            out.raw(input);
         }
         return input.is_some();
     }

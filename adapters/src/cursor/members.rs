@@ -40,8 +40,6 @@ pub(super) struct ToolCallMembers<'a> {
     pub(super) kind: Option<(Str<'a>, Members<'a>)>,
     /// What was found in the kind's `result`.
     pub(super) found: Option<Found<'a>>,
-    /// Whether the arguments are checked in full, not for structure only.
-    pub(super) is_checked: bool,
 }
 
 /// A `message` object and its blocks, if its content is a list.
@@ -62,15 +60,9 @@ impl<'a> Members<'a> {
     /// Reads the line's object at the cursor; most values are checked for structure only.
     pub(super) fn line(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<(Self, Inside<'a>), Error> {
         let mut inside = Inside::default();
-        // A completed line repeats its call; what was checked when it started need not be checked again.
-        let mut repeats = false;
         let members = Self::each(at, cx, |name, at| {
             match name {
-                "subtype" => {
-                    repeats = at.rest().starts_with("\"completed\"");
-                    return Ok(false);
-                }
-                "tool_call" if at.shape()? == Shape::Object => inside.tool = Some(ToolCallMembers::read(at, !repeats, cx)?),
+                "tool_call" if at.shape()? == Shape::Object => inside.tool = Some(ToolCallMembers::read(at, cx)?),
                 "message" if at.shape()? == Shape::Object => inside.message = Some(Message::read(at, cx)?),
                 _ => return Ok(false),
             }
@@ -84,7 +76,8 @@ impl<'a> Members<'a> {
         let mut object = at.object()?;
         let mut items = ArenaVec::with_capacity_in(8, cx.arena);
         while let Some(key) = object.key(at)? {
-            let name = match key.has_escapes() {
+            // Keys are short: a plain loop is quicker than a call.
+            let name = match key.as_escaped().as_bytes().contains(&b'\\') {
                 true => cx.arena.alloc_str(&key.unescape()),
                 false => key.as_escaped(),
             };
@@ -177,7 +170,7 @@ impl<'a> Members<'a> {
 }
 
 impl<'a> ToolCallMembers<'a> {
-    fn read(at: &mut Cursor<'a>, is_checked: bool, cx: &Cx<'a>) -> Result<Self, Error> {
+    fn read(at: &mut Cursor<'a>, cx: &Cx<'a>) -> Result<Self, Error> {
         let (mut kind, mut found) = (None, None);
         let mut outer = Members::each(at, cx, |name, at| {
             let is_first = kind.is_none() && (is_kind(name) || name == FUNCTION);
@@ -187,7 +180,7 @@ impl<'a> ToolCallMembers<'a> {
             }
             let inner = Members::each(at, cx, |name, at| {
                 match name {
-                    "args" | "arguments" if is_checked => at.raw().map(|_| ())?,
+                    "args" | "arguments" => at.raw().map(|_| ())?,
                     "result" => found = Some(Found::read(at)?),
                     _ => return Ok(false),
                 }
@@ -201,12 +194,7 @@ impl<'a> ToolCallMembers<'a> {
             member.taken = true;
             Some((member.key, inner))
         });
-        Ok(Self {
-            outer,
-            kind,
-            found,
-            is_checked,
-        })
+        Ok(Self { outer, kind, found })
     }
 }
 
@@ -264,6 +252,6 @@ impl<'a> Line<'a> {
 
     /// A list of fields to fill.
     pub(super) fn fields(&self) -> ArenaVec<'a, Field<'a>> {
-        ArenaVec::new_in(self.cx.arena)
+        ArenaVec::with_capacity_in(8, self.cx.arena)
     }
 }

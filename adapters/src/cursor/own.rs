@@ -189,7 +189,7 @@ fn completed(event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
 
 /// What is inside `tool_call`.
 fn object(event: &Event<'_>, called: Str<'_>, input: Option<Raw<'_>>, result: Option<Raw<'_>>, out: &mut Out) {
-    let mut filled = tool(is_kind(&called.unescape()), called, input, Out::unchecked, out);
+    let mut filled = tool(is_kind(&called.unescape()), called, input, out);
     let mut comma = |out: &mut Out| {
         if std::mem::replace(&mut filled, true) {
             out.lit(",");

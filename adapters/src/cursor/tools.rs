@@ -11,14 +11,12 @@ use crate::ids;
 use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::tools::kind_of;
 
-/// The calls of a turn that have started: a completed line that repeats one says nothing new.
+/// How the calls of a turn were said when they started: a completed line that repeats it says nothing new. Kept only when there
+/// is a ledger.
 #[derive(Debug, Default)]
-pub(super) struct Started {
-    session: String,
-    calls: HashMap<String, Option<Prints>>,
-}
+pub(super) struct Started(HashMap<String, Prints>);
 
-/// Fingerprints of a started line's arguments and round, kept when there is a ledger.
+/// Fingerprints of a started line's arguments and round.
 #[derive(Clone, Copy, Debug)]
 struct Prints {
     arguments: u64,
@@ -27,19 +25,7 @@ struct Prints {
 
 impl Started {
     pub(super) fn clear(&mut self) {
-        self.calls.clear();
-    }
-
-    fn add(&mut self, session: Str<'_>, id: Str<'_>, prints: Option<Prints>) {
-        if self.session != session.as_escaped() {
-            self.calls.clear();
-            session.as_escaped().clone_into(&mut self.session);
-        }
-        self.calls.insert(id.as_escaped().to_owned(), prints);
-    }
-
-    fn get(&self, session: Str<'_>, id: Str<'_>) -> Option<Option<Prints>> {
-        self.calls.get(id.as_escaped()).filter(|_| self.session == session.as_escaped()).copied()
+        self.0.clear();
     }
 }
 
@@ -72,12 +58,14 @@ impl Decoder {
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
         let id = members.take_string("model_call_id", line)?;
-        let tool = read(line, members, inside, |_| false)?;
-        let prints = line.cx.trace.map(|_| Prints {
-            arguments: print(tool.arguments.map_or("", Raw::as_str)),
-            round: print(id.unwrap_or_default().as_escaped()),
-        });
-        self.started.add(origin.session.unwrap_or_default(), tool.id, prints);
+        let tool = read(line, members, inside)?;
+        if line.cx.trace.is_some() {
+            let prints = Prints {
+                arguments: print(tool.arguments.map_or("", Raw::as_str)),
+                round: print(id.unwrap_or_default().as_escaped()),
+            };
+            self.started.0.insert(tool.id.as_escaped().to_owned(), prints);
+        }
         tool.tell_echoes(line);
         self.before_call(origin, sink);
         let call = tool.call().unwrap_or(tool.bare_call());
@@ -102,9 +90,8 @@ impl Decoder {
         sink: &mut dyn Sink<'a>,
     ) -> Result<(), Error> {
         let origin = origin(line, &mut members)?;
-        let session = origin.session.unwrap_or_default();
-        let tool = read(line, members, inside, |id| self.started.get(session, id).is_some())?;
-        if let Some(Some(prints)) = self.started.get(session, tool.id) {
+        let tool = read(line, members, inside)?;
+        if let Some(&prints) = self.started.0.get(tool.id.as_escaped()) {
             tool.tell_repeated(prints, line);
         }
         tool.tell_echoes(line);
@@ -208,26 +195,19 @@ impl<'a> Tool<'a> {
     }
 }
 
-fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>, has_started: impl FnOnce(Str<'a>) -> bool) -> Result<Tool<'a>, Error> {
+fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>) -> Result<Tool<'a>, Error> {
     let missing = |why| Error { at: line.text.len(), why };
     let id = members.need_string("call_id", line)?;
     let value = members.need("tool_call", line)?;
-    let ToolCallMembers {
-        mut outer,
-        kind,
-        found,
-        is_checked,
-    } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
+    let ToolCallMembers { mut outer, kind, found } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
     let (key, mut inner) = kind.ok_or(missing(Why::Missing))?;
     let mut fields = line.fields();
-    // Nothing is done with arguments that are only said again.
-    let check = |raw| if is_checked || has_started(id) { Ok(raw) } else { line.checked(raw) };
     let (name, arguments, input) = if key.is(FUNCTION) {
         let name = inner.need_string("name", line)?;
-        let arguments = inner.take("arguments").map(|raw| line.checked(raw)).transpose()?;
+        let arguments = inner.take("arguments");
         (name, arguments, arguments.map(|raw| function_input(line, raw)))
     } else {
-        let arguments = inner.take("args").map(check).transpose()?;
+        let arguments = inner.take("args");
         (key, arguments, arguments)
     };
     let (result, found) = match inner.take("result") {

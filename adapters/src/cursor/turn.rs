@@ -345,7 +345,7 @@ impl Encoder {
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":");
         out.str(call.id);
         out.lit(",\"tool_call\":{");
-        tool(self.is_native(call.name), call.name, Some(call.input), Out::raw, out);
+        tool(self.is_native(call.name), call.name, Some(call.input), out);
         out.lit("}");
         siblings(call.id, started, None, out);
         out.lit("}");
@@ -376,7 +376,7 @@ impl Encoder {
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"completed\",\"call_id\":");
         out.str(result.call);
         out.lit(",\"tool_call\":{");
-        if tool(self.is_native(name), name, input, Out::raw, out) {
+        if tool(self.is_native(name), name, input, out) {
             out.lit(",");
         }
         out.lit("\"result\":");
