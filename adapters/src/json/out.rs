@@ -92,6 +92,13 @@ impl Out {
         let mut digits = [0u8; 40];
         let mut at = digits.len();
         let mut rest = n.unsigned_abs();
+        // Division of 128 bits is slow, and hardly a number needs it.
+        while rest > u128::from(u64::MAX) {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        let mut rest = rest as u64;
         loop {
             at -= 1;
             digits[at] = b'0' + (rest % 10) as u8;
@@ -228,11 +235,12 @@ mod tests {
     #[test]
     fn numbers_of_all_sizes() {
         let mut out = Out::default();
-        for n in [0i64, -1, i64::MIN, i64::MAX] {
+        for n in [0, -1, i128::from(i64::MIN), i128::from(u64::MAX), i128::from(u64::MAX) + 1, i128::MIN] {
             out.number(n);
             out.lit(" ");
         }
-        assert_eq!(out.written(), b"0 -1 -9223372036854775808 9223372036854775807 ");
+        let wanted = "0 -1 -9223372036854775808 18446744073709551615 18446744073709551616 -170141183460469231731687303715884105728 ";
+        assert_eq!(out.written(), wanted.as_bytes());
     }
 
     #[test]
