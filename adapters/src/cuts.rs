@@ -72,6 +72,12 @@ impl Cuts {
         cut
     }
 
+    /// The session that a line belongs to, as far as the line alone tells. To look at places far apart before every line
+    /// between them is taken.
+    pub fn session_of(&mut self, line: &[u8]) -> Option<String> {
+        if line.len() > self.max_line { None } else { self.sessions(line).first }
+    }
+
     /// Lines follow that were not looked at: which session they belong to is no longer known.
     pub fn forget(&mut self) {
         self.session.clear();

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use agentglot_adapters::codec::Format;
+use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::cuts::Cuts;
 use agentglot_adapters::detect::Found;
@@ -193,35 +193,87 @@ fn detect(input: &Input, source: &mut Source) -> Result<Option<Found>, Failure> 
     }
 }
 
-/// The first place behind `from` where the log may be cut. An error of reading is left to those who read the part.
+/// A place behind `from` where the log may be cut. An error of reading is left to those who read the part.
 fn cut(file: &File, from: u64, len: u64, options: &Options) -> Option<u64> {
-    let mut cuts = Cuts::new(options.from.dialect, options.max_line.min(LONG));
-    let mut lines = Lines::new(LONG);
-    let mut buffer = vec![0; READ];
-    let (mut at, mut line_at) = (from, from);
-    // The line in which `from` lies has begun before it.
-    let mut whole = false;
-    let mut found = None;
-    while found.is_none() && at < len && at - from < PATIENCE {
-        let read = read_at(file, &mut buffer, at).ok().filter(|&read| read > 0)?;
-        at += read as u64;
-        lines.feed(&buffer[..read], |line| {
-            let bytes = match line {
-                Line::Whole(bytes) => {
-                    if whole && cuts.line(bytes) {
-                        found = Some(line_at);
-                    }
-                    bytes.len() as u64
-                }
-                Line::Oversize { bytes, .. } => {
-                    cuts.forget();
-                    bytes
-                }
-            };
-            line_at += bytes;
-            whole = true;
-            found.is_none()
-        });
+    let search = Search {
+        file,
+        dialect: options.from.dialect,
+        max_line: options.max_line.min(LONG),
+    };
+    let last = len.min(from + PATIENCE);
+    let Some(mut session) = search.session_at(from) else {
+        return search.between(from, last).filter(|&at| at < len);
+    };
+    // In long steps first, then line by line where another session shows.
+    let mut left = from;
+    while left < last {
+        let right = left + STEP;
+        let other = search.session_at(right);
+        if other.as_ref() != Some(&session)
+            && let Some(found) = search.between(left, right + STEP).filter(|&at| at < len)
+        {
+            return Some(found);
+        }
+        session = other.unwrap_or(session);
+        left = right;
     }
-    found.filter(|&at| at < len)
+    None
+}
+
+/// How far the places lie apart that are looked at first.
+const STEP: u64 = READ as u64;
+
+/// Looks for sessions in a file.
+struct Search<'f> {
+    file: &'f File,
+    dialect: Dialect,
+    max_line: usize,
+}
+
+impl Search<'_> {
+    /// The session of the first line behind `at` that names one, if that is not far away.
+    fn session_at(&self, at: u64) -> Option<String> {
+        let mut buffer = vec![0; READ / 8];
+        let read = read_at(self.file, &mut buffer, at).ok()?;
+        let mut cuts = Cuts::new(self.dialect, self.max_line);
+        // The first piece is the end of a line, the last one the beginning of another.
+        let lines = buffer[..read]
+            .split_inclusive(|&byte| byte == b'\n')
+            .skip(1)
+            .filter(|line| line.ends_with(b"\n"));
+        lines.take(8).find_map(|line| cuts.session_of(line))
+    }
+
+    /// The first place to cut between `from` and `to` (or a little behind it), line by line.
+    fn between(&self, from: u64, to: u64) -> Option<u64> {
+        let mut cuts = Cuts::new(self.dialect, self.max_line);
+        let mut lines = Lines::new(LONG);
+        let mut buffer = vec![0; READ];
+        let (mut at, mut line_at) = (from, from);
+        // The line in which `from` lies has begun before it.
+        let mut whole = false;
+        let mut found = None;
+        while found.is_none() && at < to {
+            let read = read_at(self.file, &mut buffer, at).ok().filter(|&read| read > 0)?;
+            at += read as u64;
+            lines.feed(&buffer[..read], |line| {
+                let bytes = match line {
+                    Line::Whole(bytes) => {
+                        if whole && cuts.line(bytes) {
+                            found = Some(line_at);
+                        }
+                        bytes.len() as u64
+                    }
+                    Line::Oversize { bytes, .. } => {
+                        cuts.forget();
+                        bytes
+                    }
+                };
+                line_at += bytes;
+                whole = true;
+                found.is_none()
+            });
+        }
+        found
+    }
 }
