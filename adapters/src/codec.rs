@@ -139,13 +139,18 @@ impl Format {
 
     /// Every format of every dialect.
     pub fn all() -> impl Iterator<Item = Self> {
-        Dialect::ALL.into_iter().flat_map(|dialect| dialect.modes().iter().map(move |&mode| Self { dialect, mode }))
+        Dialect::ALL
+            .into_iter()
+            .flat_map(|dialect| dialect.modes().iter().map(move |&mode| Self { dialect, mode }))
     }
 }
 
 impl From<Dialect> for Format {
     fn from(dialect: Dialect) -> Self {
-        Self { dialect, mode: dialect.modes()[0] }
+        Self {
+            dialect,
+            mode: dialect.modes()[0],
+        }
     }
 }
 
@@ -169,7 +174,10 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
         let (name, mode) = text.split_once(':').map_or((text, None), |(name, mode)| (name, Some(mode)));
-        let dialect = Dialect::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| UnknownFormat(text.to_owned()))?;
+        let dialect = Dialect::ALL
+            .into_iter()
+            .find(|d| d.name() == name)
+            .ok_or_else(|| UnknownFormat(text.to_owned()))?;
         let modes = dialect.modes();
         let mode = match mode {
             None => modes[0],
@@ -272,13 +280,33 @@ pub struct Want {
 
 impl Want {
     /// Whole blocks.
-    pub const SNAPSHOTS: Self = Self { deltas: false, snapshots: true, subagents: false, as_is: false };
+    pub const SNAPSHOTS: Self = Self {
+        deltas: false,
+        snapshots: true,
+        subagents: false,
+        as_is: false,
+    };
     /// Pieces.
-    pub const DELTAS: Self = Self { deltas: true, snapshots: false, subagents: false, as_is: false };
+    pub const DELTAS: Self = Self {
+        deltas: true,
+        snapshots: false,
+        subagents: false,
+        as_is: false,
+    };
     /// Pieces and whole blocks.
-    pub const BOTH: Self = Self { deltas: true, snapshots: true, subagents: false, as_is: false };
+    pub const BOTH: Self = Self {
+        deltas: true,
+        snapshots: true,
+        subagents: false,
+        as_is: false,
+    };
     /// Everything as it is.
-    pub const AS_IS: Self = Self { deltas: true, snapshots: true, subagents: true, as_is: true };
+    pub const AS_IS: Self = Self {
+        deltas: true,
+        snapshots: true,
+        subagents: true,
+        as_is: true,
+    };
 
     /// The same with the events of subagents.
     pub const fn with_subagents(self) -> Self {

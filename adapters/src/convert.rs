@@ -123,7 +123,10 @@ impl Converter {
     pub fn new(options: Options) -> Self {
         let whole = options.from.mode == Mode::Json;
         let framing = if whole && options.from != options.to {
-            Framing::Values { finder: Values::default(), buffer: Vec::new() }
+            Framing::Values {
+                finder: Values::default(),
+                buffer: Vec::new(),
+            }
         } else {
             Framing::Lines(Lines::new(options.max_line))
         };
@@ -147,7 +150,11 @@ impl Converter {
             dropped: 0,
             options,
         };
-        Self { framing, core, stopped: false }
+        Self {
+            framing,
+            core,
+            stopped: false,
+        }
     }
 
     /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
@@ -279,7 +286,10 @@ impl Core {
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::Oversize { bytes, hash } => {
-                let reason = format!("a line of {bytes} bytes is over the limit of {} (fingerprint {hash:016x}); it was left out", self.options.max_line);
+                let reason = format!(
+                    "a line of {bytes} bytes is over the limit of {} (fingerprint {hash:016x}); it was left out",
+                    self.options.max_line
+                );
                 return self.damage(0, reason);
             }
         };
@@ -298,9 +308,13 @@ impl Core {
             return self.text(text, true);
         }
         self.line += 1;
-        let Ok(text) = std::str::from_utf8(text) else { return self.text(text, true) };
+        let Ok(text) = std::str::from_utf8(text) else {
+            return self.text(text, true);
+        };
         let mut at = Cursor::new(text);
-        let Ok(mut array) = at.array() else { return self.text(text.as_bytes(), true) };
+        let Ok(mut array) = at.array() else {
+            return self.text(text.as_bytes(), true);
+        };
         loop {
             match array.more(&mut at) {
                 Ok(true) => {}
@@ -319,15 +333,16 @@ impl Core {
     }
 
     fn text(&mut self, bytes: &[u8], ended: bool) -> bool {
-        let bytes = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = if self.line == 1 {
+            bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+        } else {
+            bytes
+        };
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        let text = match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => {
-                let at = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
-                return self.damage(at, "invalid UTF-8".to_owned());
-            }
+        let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
+            let at = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+            return self.damage(at, "invalid UTF-8".to_owned());
         };
         let mut rest = text.trim_ascii_start();
         let mut go_on = true;
@@ -358,7 +373,14 @@ impl Core {
             identity: self.identity,
             assembler: &mut self.assembler,
             session: &mut self.session,
-            down: Down { encoder: &mut self.encoder, out: &mut self.out, cx: Cx { arena: &self.arena, trace: self.trace.as_deref() } },
+            down: Down {
+                encoder: &mut self.encoder,
+                out: &mut self.out,
+                cx: Cx {
+                    arena: &self.arena,
+                    trace: self.trace.as_deref(),
+                },
+            },
             ledger: self.ledger.as_mut(),
             line: self.line,
             objection: None,
@@ -372,7 +394,14 @@ impl Core {
         if changed {
             // What the decoder remembers is of the session before: a log that was cut here would read the same.
             self.decoder = Decoder::new(self.options.from.dialect);
-            let _ = self.decoder.line(text, &Cx { arena: &self.arena, trace: None }, &mut Nobody);
+            let _ = self.decoder.line(
+                text,
+                &Cx {
+                    arena: &self.arena,
+                    trace: None,
+                },
+                &mut Nobody,
+            );
         }
         let used = match used {
             Ok(used) => used,
@@ -397,7 +426,11 @@ impl Core {
             ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
         }
         if let Some(reason) = objection {
-            self.damage.push(Damage { line: self.line, byte: 1, reason });
+            self.damage.push(Damage {
+                line: self.line,
+                byte: 1,
+                reason,
+            });
             self.damaged += 1;
         }
         self.arena.reset();
@@ -408,7 +441,11 @@ impl Core {
         if let Some(ledger) = &mut self.ledger {
             ledger.add(self.line, [Finding::new(Fate::Damaged, "", &reason)]);
         }
-        self.damage.push(Damage { line: self.line, byte: at as u64 + 1, reason });
+        self.damage.push(Damage {
+            line: self.line,
+            byte: at as u64 + 1,
+            reason,
+        });
         self.damaged += 1;
         !self.options.strict
     }
@@ -419,7 +456,14 @@ impl Core {
             identity: self.identity,
             assembler: &mut self.assembler,
             session: &mut self.session,
-            down: Down { encoder: &mut self.encoder, out: &mut self.out, cx: Cx { arena: &self.arena, trace: self.trace.as_deref() } },
+            down: Down {
+                encoder: &mut self.encoder,
+                out: &mut self.out,
+                cx: Cx {
+                    arena: &self.arena,
+                    trace: self.trace.as_deref(),
+                },
+            },
             ledger: self.ledger.as_mut(),
             line: self.line,
             objection: None,
@@ -518,7 +562,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             self.down.cx.took(id.as_escaped());
         }
         if self.options.strict {
-            self.object(event.fields, || matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned()));
+            self.object(event.fields, || {
+                matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned())
+            });
         }
         self.assembler.event(event, &mut self.down);
     }
@@ -526,7 +572,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     fn input(&mut self, input: &Input<'a>) {
         self.events += 1;
         if self.options.strict {
-            self.object(input.fields, || matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned()));
+            self.object(input.fields, || {
+                matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned())
+            });
         }
         self.assembler.input(input, &mut self.down);
     }

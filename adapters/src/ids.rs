@@ -34,7 +34,11 @@ pub struct Uuids {
 impl Uuids {
     /// Begins with the `first` one of a session.
     pub fn new(session: &str, first: u64) -> Self {
-        Self { high: fnv(session.as_bytes(), 0xcbf2_9ce4_8422_2325), low: fnv(session.as_bytes(), 0x8422_2325_cbf2_9ce4), next: first }
+        Self {
+            high: fnv(session.as_bytes(), 0xcbf2_9ce4_8422_2325),
+            low: fnv(session.as_bytes(), 0x8422_2325_cbf2_9ce4),
+            next: first,
+        }
     }
 
     /// The next one, in ASCII.
@@ -64,7 +68,9 @@ pub fn short(session: &str) -> String {
 
 /// A fingerprint of bytes that were too many to keep (64-bit FNV-1a).
 pub fn fnv(bytes: &[u8], seed: u64) -> u64 {
-    bytes.iter().fold(seed, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(seed, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The seed of [`fnv`].
@@ -84,7 +90,10 @@ mod tests {
     fn ids_are_stable_distinct_and_well_formed() {
         let ids: std::collections::HashSet<String> = (0..1000).map(|n| uuid("s", n)).chain((0..1000).map(|n| uuid("t", n))).collect();
         assert_eq!(ids.len(), 2000);
-        assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes()[14] == b'8' && matches!(id.as_bytes()[19], b'8' | b'9' | b'a' | b'b')));
+        assert!(
+            ids.iter()
+                .all(|id| id.len() == 36 && id.as_bytes()[14] == b'8' && matches!(id.as_bytes()[19], b'8' | b'9' | b'a' | b'b'))
+        );
         assert_eq!(uuid("s", 1), uuid("s", 1));
         for session in ["", "s", "3f0c"] {
             let mut ids = Uuids::new(session, 5);

@@ -18,7 +18,11 @@ pub struct Ledger {
 impl Ledger {
     /// A ledger for one input, named `file`, on its way to `dialect`.
     pub fn new(file: &str, dialect: &str) -> Self {
-        Self { file: file.to_owned(), dialect: dialect.to_owned(), ..Self::default() }
+        Self {
+            file: file.to_owned(),
+            dialect: dialect.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Adds what there is to say about a line. Lines come in rising order.
@@ -31,11 +35,24 @@ impl Ledger {
                     entry.last_line = line.max(entry.last_line);
                 }
                 Some(entry) => {
-                    let fresh = Entry { finding, line, last_line: line, count: 1 };
+                    let fresh = Entry {
+                        finding,
+                        line,
+                        last_line: line,
+                        count: 1,
+                    };
                     self.done.push(std::mem::replace(entry, fresh));
                 }
                 None => {
-                    self.open.insert(finding.clone(), Entry { finding, line, last_line: line, count: 1 });
+                    self.open.insert(
+                        finding.clone(),
+                        Entry {
+                            finding,
+                            line,
+                            last_line: line,
+                            count: 1,
+                        },
+                    );
                 }
             }
         }
@@ -77,7 +94,9 @@ impl Ledger {
     /// Puts what is finished in order. Happens after so many entries and at the end of a session, never because somebody
     /// takes: so the order does not depend on how the input was cut into reads.
     fn order(&mut self) {
-        self.done.sort_by(|a, b| (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note)));
+        self.done.sort_by(|a, b| {
+            (a.line, &a.finding.pointer, a.finding.fate, &a.finding.note).cmp(&(b.line, &b.finding.pointer, b.finding.fate, &b.finding.note))
+        });
         self.ready.append(&mut self.done);
     }
 

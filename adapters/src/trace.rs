@@ -94,7 +94,10 @@ impl Trace {
             return findings;
         }
         if !carried {
-            if !findings.iter().any(|f| f.pointer.is_empty() && matches!(f.fate, Fate::Dropped | Fate::Damaged | Fate::Merged)) {
+            if !findings
+                .iter()
+                .any(|f| f.pointer.is_empty() && matches!(f.fate, Fate::Dropped | Fate::Damaged | Fate::Merged))
+            {
                 findings.push(Finding::new(Fate::Dropped, "", &format!("no place in {target}")));
             }
             return findings;
@@ -148,7 +151,12 @@ enum Step {
 
 impl<'a> Walk<'a> {
     fn new(line: &'a str) -> Self {
-        Self { at: Cursor::new(line), base: line.as_ptr() as usize, pointer: String::new(), open: Vec::new() }
+        Self {
+            at: Cursor::new(line),
+            base: line.as_ptr() as usize,
+            pointer: String::new(),
+            open: Vec::new(),
+        }
     }
 
     /// The value at the cursor: opened if it has members, else a leaf.
@@ -172,8 +180,18 @@ impl<'a> Walk<'a> {
             return Ok(Step::Leaf(self.base + begin, self.base + begin + raw.as_str().len()));
         }
         let frame = match first {
-            Some(b'{') => Frame { object: Some(self.at.object()?), array: None, next: 0, pointer: self.pointer.len() },
-            _ => Frame { object: None, array: Some(self.at.array()?), next: 0, pointer: self.pointer.len() },
+            Some(b'{') => Frame {
+                object: Some(self.at.object()?),
+                array: None,
+                next: 0,
+                pointer: self.pointer.len(),
+            },
+            _ => Frame {
+                object: None,
+                array: Some(self.at.array()?),
+                next: 0,
+                pointer: self.pointer.len(),
+            },
         };
         self.open.push(frame);
         Ok(Step::Enter)
@@ -221,10 +239,7 @@ fn uncovered(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
             begin < end || (s.0 == s.1 && s.0 > from && s.0 < to)
         })
     };
-    let mut step = match walk.value() {
-        Ok(step) => Some(step),
-        Err(_) => None,
-    };
+    let mut step = walk.value().ok();
     while let Some(now) = step {
         match now {
             Step::Enter => open.push((found.len(), false, walk.pointer.len())),
@@ -311,8 +326,14 @@ mod tests {
     fn names_the_largest_parts_that_nobody_wrote() {
         let line = r#"{"type":"user","a":{"b":1,"c":{"d":"deep","e":2}},"list":[{"x":7},{"y":8}],"z~/":3,"n":{},"":0}"#;
         assert_eq!(findings(line, &[], &["user"]), [""], "nothing carried: the whole line");
-        assert_eq!(findings(line, &["deep", "7"], &["user"]), ["/a/b", "/a/c/e", "/list/1", "/z~0~1", "/n", "/"]);
-        assert_eq!(findings(line, &[r#"{"b":1,"c":{"d":"deep","e":2}}"#], &[]), ["/type", "/list", "/z~0~1", "/n", "/"]);
+        assert_eq!(
+            findings(line, &["deep", "7"], &["user"]),
+            ["/a/b", "/a/c/e", "/list/1", "/z~0~1", "/n", "/"]
+        );
+        assert_eq!(
+            findings(line, &[r#"{"b":1,"c":{"d":"deep","e":2}}"#], &[]),
+            ["/type", "/list", "/z~0~1", "/n", "/"]
+        );
         assert!(findings(line, &[line], &[]).is_empty());
     }
 

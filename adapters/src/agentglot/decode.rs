@@ -29,10 +29,9 @@ impl Decode for Decoder {
         let line = Raw::trusted(&text[..used]);
         if let Some(name) = members.word("event") {
             let origin = members.origin(cx);
-            let kind = match kind(name.as_escaped(), &mut members, line, cx) {
-                Some(kind) => kind,
-                // A known event that lacks what it needs.
-                None => return Err(Error { at: 0, why: Why::Missing }),
+            // A known event that lacks what it needs is damage.
+            let Some(kind) = kind(name.as_escaped(), &mut members, line, cx) else {
+                return Err(Error { at: 0, why: Why::Missing });
             };
             let unknown = matches!(kind, Kind::Unknown(raw) if raw == line);
             let fields = if unknown { &[] } else { members.fields() };

@@ -10,7 +10,6 @@ mod members;
 mod parts;
 pub(crate) mod recognise;
 
-
 pub use decode::Decoder;
 pub use encode::Encoder;
 

@@ -155,7 +155,8 @@ impl Thread {
             }
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}
         }
-        if !self.blocks[at].started && !(fresh && pieces.is_empty() && self.skips_empty(block)) {
+        let nothing = fresh && pieces.is_empty() && self.skips_empty(block);
+        if !self.blocks[at].started && !nothing {
             self.close_others(event.origin, desk);
             self.blocks[at].index = self.next_index;
             self.next_index += 1;

@@ -366,8 +366,15 @@ fn what_came_in_pieces_stays_before_what_comes_whole() {
         );
         for want in [Want::SNAPSHOTS, Want::BOTH, Want::DELTAS] {
             let all = assemble(Dialect::Cursor, want, Duties::default(), &log);
-            let at = |what: &str| all.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {all:#?}"));
-            assert!(at("hm") < at("I ask") && at("I ask") < at("\"call\"") && at("\"call\"") < at("tool_result"), "{all:#?}");
+            let at = |what: &str| {
+                all.iter()
+                    .position(|line| line.contains(what))
+                    .unwrap_or_else(|| panic!("{what}: {all:#?}"))
+            };
+            assert!(
+                at("hm") < at("I ask") && at("I ask") < at("\"call\"") && at("\"call\"") < at("tool_result"),
+                "{all:#?}"
+            );
         }
     }
 }

@@ -203,11 +203,11 @@ impl<'c, 'a> Reader<'c, 'a> {
             }
             "tool_result" if results => {
                 let call = members.need("tool_use_id", end)?;
-                if let Some(mut early) = later {
-                    if matches!(early.shape()?, Shape::String | Shape::Array) {
-                        content = Some(self.content(&mut early)?);
-                        members.take("content");
-                    }
+                if let Some(mut early) = later
+                    && matches!(early.shape()?, Shape::String | Shape::Array)
+                {
+                    content = Some(self.content(&mut early)?);
+                    members.take("content");
                 }
                 let is_error = members.bool("is_error");
                 let status = if is_error == Some(true) {

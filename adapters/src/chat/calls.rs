@@ -46,7 +46,12 @@ impl<'a> Reader<'_, 'a> {
                     call.index = value.u64();
                     match call.index {
                         Some(_) => self.cx.took(value.as_str()),
-                        None => fields.push(Field { at: At::Block(n), key, value, known: false }),
+                        None => fields.push(Field {
+                            at: At::Block(n),
+                            key,
+                            value,
+                            known: false,
+                        }),
                     }
                 }
                 (_, Shape::Null) => self.cx.took(at.skip()?.as_str()),
@@ -162,7 +167,13 @@ mod tests {
 
     #[test]
     fn arguments_are_unwrapped_and_wrapped_again() {
-        for body in ["{}", "{\\\"a\\\": [1, \\\"\\\\n\\\"]}", "...", "{\\\"a\\\":", "{\\\"s\\\":\\\"é\\\\ud800\\\"}"] {
+        for body in [
+            "{}",
+            "{\\\"a\\\": [1, \\\"\\\\n\\\"]}",
+            "...",
+            "{\\\"a\\\":",
+            "{\\\"s\\\":\\\"é\\\\ud800\\\"}",
+        ] {
             let value = json(body);
             let mut out = Out::default();
             write_call(Str::trusted("c"), Str::trusted("f"), Raw::trusted(&value), &mut out);

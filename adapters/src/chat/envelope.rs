@@ -171,7 +171,12 @@ impl<'a> Reader<'_, 'a> {
                     self.cx.took(raw.as_str());
                 } else {
                     let key = self.cx.text(&n.to_string());
-                    line.fields.push(Field { at: At::Part("/choices"), key, value: raw, known: true });
+                    line.fields.push(Field {
+                        at: At::Part("/choices"),
+                        key,
+                        value: raw,
+                        known: true,
+                    });
                 }
             }
             n += 1;
@@ -205,7 +210,12 @@ impl<'a> Reader<'_, 'a> {
                             choice.index = index;
                             self.cx.took(value.as_str());
                         }
-                        None => fields.push(Field { at: At::Part(CHOICE), key, value, known: false }),
+                        None => fields.push(Field {
+                            at: At::Part(CHOICE),
+                            key,
+                            value,
+                            known: false,
+                        }),
                     }
                 }
                 (_, Shape::Null) => self.cx.took(at.skip()?.as_str()),
@@ -249,7 +259,12 @@ impl<'a> Reader<'_, 'a> {
                     // A member that OpenAI defines, but of another type, is not known as what it is.
                     let typed = matches!(name, "content" | "reasoning_content" | "tool_calls" | "annotations" | "role");
                     let known = !typed && (self.knows)(name);
-                    fields.push(Field { at: At::Part(place), key, value, known });
+                    fields.push(Field {
+                        at: At::Part(place),
+                        key,
+                        value,
+                        known,
+                    });
                 }
             }
         }
@@ -258,7 +273,10 @@ impl<'a> Reader<'_, 'a> {
 
     /// The texts of a list of content parts, put together.
     fn parts(&self, list: Raw<'a>) -> Str<'a> {
-        let mut texts = list.elements().filter(|part| part.get("type").and_then(inner).is_some_and(|t| t.is("text"))).filter_map(|part| part.get("text").and_then(inner));
+        let mut texts = list
+            .elements()
+            .filter(|part| part.get("type").and_then(inner).is_some_and(|t| t.is("text")))
+            .filter_map(|part| part.get("text").and_then(inner));
         let Some(first) = texts.next() else { return Str::EMPTY };
         let rest: Vec<_> = texts.collect();
         if rest.is_empty() {
@@ -284,7 +302,13 @@ impl<'a> Envelope<'a> {
 
     /// The line is no chat object: its members, all of them.
     pub(crate) fn give_back(mut self) -> Members<'a> {
-        let parts = [("id", self.id), ("object", self.object_raw), ("created", self.created), ("model", self.model), ("usage", self.usage.and_then(|u| u.raw))];
+        let parts = [
+            ("id", self.id),
+            ("object", self.object_raw),
+            ("created", self.created),
+            ("model", self.model),
+            ("usage", self.usage.and_then(|u| u.raw)),
+        ];
         for (key, value) in parts {
             if let Some(value) = value {
                 self.rest.push(Str::trusted(key), value);

@@ -22,7 +22,14 @@ pub(crate) struct Frame {
 impl Frame {
     /// Nothing is known yet.
     pub(crate) const fn new(object: Object) -> Self {
-        Self { object, id: String::new(), created: String::new(), model: String::new(), line: Vec::new(), stale: true }
+        Self {
+            object,
+            id: String::new(),
+            created: String::new(),
+            model: String::new(),
+            line: Vec::new(),
+            stale: true,
+        }
     }
 
     /// Sets the id.

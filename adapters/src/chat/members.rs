@@ -17,7 +17,9 @@ pub(crate) struct Members<'a> {
 impl<'a> Members<'a> {
     /// No members yet; takes no memory until there is one.
     pub(crate) fn new(cx: &Cx<'a>) -> Self {
-        Self { list: ArenaVec::new_in(cx.arena) }
+        Self {
+            list: ArenaVec::new_in(cx.arena),
+        }
     }
 
     /// Reads the object at the cursor and checks it in full.
@@ -102,7 +104,11 @@ impl<'a> Members<'a> {
 
 /// A member that the model has no place for.
 pub(super) fn field<'a>(at: At<'a>, key: Str<'a>, value: Raw<'a>, knows: fn(&str) -> bool) -> Field<'a> {
-    let known = if key.has_escapes() { knows(&key.unescape()) } else { knows(key.as_escaped()) };
+    let known = if key.has_escapes() {
+        knows(&key.unescape())
+    } else {
+        knows(key.as_escaped())
+    };
     Field { at, key, value, known }
 }
 

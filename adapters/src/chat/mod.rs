@@ -21,15 +21,3 @@ pub(crate) use envelope::{Choice, Envelope, Form, Object, Reader};
 pub(crate) use frame::Frame;
 pub(crate) use members::{FieldList, Members, inner, plain};
 pub(crate) use usage::write_usage;
-
-use crate::event::StopKind;
-
-/// The `finish_reason` for what ended a reply. OpenAI has no word for a failure; `stop` is what is left.
-pub(crate) const fn finish_reason(kind: StopKind) -> &'static str {
-    match kind {
-        StopKind::Tools => "tool_calls",
-        StopKind::Length => "length",
-        StopKind::Refusal => "content_filter",
-        StopKind::Done | StopKind::Sequence | StopKind::Pause | StopKind::Error | StopKind::Other => "stop",
-    }
-}

@@ -7,7 +7,11 @@ pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
     if raw.shape() != Some(Shape::Object) {
         return None;
     }
-    let mut usage = Usage { inclusive: true, raw: Some(raw), ..Usage::default() };
+    let mut usage = Usage {
+        inclusive: true,
+        raw: Some(raw),
+        ..Usage::default()
+    };
     for (key, value) in raw.members() {
         let count = || Some(value).filter(|v| v.shape() == Some(Shape::Number)).and_then(Count::read);
         match key.as_escaped() {
@@ -71,11 +75,20 @@ mod tests {
     #[test]
     fn cache_reads_and_writes_of_other_dialects_are_counted_in() {
         let count = |n| Some(Count::derived(n));
-        let usage = Usage { input: count(10), output: count(3), cache_read: count(100), cache_write: count(5), ..Usage::default() };
+        let usage = Usage {
+            input: count(10),
+            output: count(3),
+            cache_read: count(100),
+            cache_write: count(5),
+            ..Usage::default()
+        };
         assert_eq!(
             written(&usage),
             "{\"prompt_tokens\":115,\"completion_tokens\":3,\"total_tokens\":118,\"prompt_tokens_details\":{\"cached_tokens\":100}}"
         );
-        assert_eq!(written(&Usage::default()), "{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}");
+        assert_eq!(
+            written(&Usage::default()),
+            "{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
+        );
     }
 }

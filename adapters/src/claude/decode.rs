@@ -92,10 +92,10 @@ impl Type {
 impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        if cx.trace.is_none() {
-            if let Some(used) = self.learned.read(text, cx, sink) {
-                return Ok(used);
-            }
+        if cx.trace.is_none()
+            && let Some(used) = self.learned.read(text, cx, sink)
+        {
+            return Ok(used);
         }
         self.any(text, cx, sink)
     }

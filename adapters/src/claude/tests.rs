@@ -62,11 +62,6 @@ pub(super) fn through(decoder: &mut Decoder, encoder: &mut Encoder, line: &str) 
     Ok((String::from_utf8(sink.out.written().to_vec()).unwrap(), sink.unknown, sink.by_host))
 }
 
-/// Decodes and encodes one line by itself.
-pub(super) fn again(line: &str) -> String {
-    through(&mut Decoder::default(), &mut Encoder::new(STYLE), line).unwrap().0
-}
-
 pub(super) fn same(a: &str, b: &str) -> bool {
     match (serde_json::from_str::<serde_json::Value>(a), serde_json::from_str::<serde_json::Value>(b)) {
         (Ok(a), Ok(b)) => a == b,

@@ -45,7 +45,11 @@ pub struct Finding {
 impl Finding {
     /// Puts the three together.
     pub fn new(fate: Fate, pointer: &str, note: &str) -> Self {
-        Self { fate, pointer: pointer.to_owned(), note: note.to_owned() }
+        Self {
+            fate,
+            pointer: pointer.to_owned(),
+            note: note.to_owned(),
+        }
     }
 }
 

@@ -74,14 +74,20 @@ fn iso_millis(text: &str) -> Option<i64> {
         return None;
     }
     let rest = text.get(19..)?;
-    let fraction = rest.strip_prefix('.').map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
+    let fraction = rest
+        .strip_prefix('.')
+        .map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
     let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
     let zone = &rest[if fraction.is_empty() { 0 } else { fraction.len() + 1 }..];
     let offset = match zone.as_bytes() {
         b"" | b"Z" => 0,
         [sign @ (b'+' | b'-'), ..] => {
             let hours: i64 = zone.get(1..3)?.parse().ok()?;
-            let minutes: i64 = zone.get(3..).map(|m| m.trim_start_matches(':')).filter(|m| !m.is_empty()).map_or(Some(0), |m| m.parse().ok())?;
+            let minutes: i64 = zone
+                .get(3..)
+                .map(|m| m.trim_start_matches(':'))
+                .filter(|m| !m.is_empty())
+                .map_or(Some(0), |m| m.parse().ok())?;
             (hours * 60 + minutes) * if *sign == b'-' { -1 } else { 1 }
         }
         _ => return None,

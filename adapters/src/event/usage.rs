@@ -90,13 +90,19 @@ impl Usage<'_> {
 
     /// The slices of the source line that its numbers stand in.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
-        [self.input, self.output, self.cache_read, self.cache_write, self.total].into_iter().flatten().map(|c| c.source)
+        [self.input, self.output, self.cache_read, self.cache_write, self.total]
+            .into_iter()
+            .flatten()
+            .map(|c| c.source)
     }
 
     /// Whether every number is absent or zero: Qwen Code writes such an object on all but the last piece of a reply, where
     /// it means "absent".
     pub fn is_blank(&self) -> bool {
-        [self.input, self.output, self.cache_read, self.cache_write, self.total].into_iter().flatten().all(|c| c.value == 0)
+        [self.input, self.output, self.cache_read, self.cache_write, self.total]
+            .into_iter()
+            .flatten()
+            .all(|c| c.value == 0)
     }
 
     /// The same numbers without any tie to a source line.

@@ -28,7 +28,11 @@ pub enum Line<'a> {
 impl Lines {
     /// Lines of up to `limit` bytes.
     pub const fn new(limit: usize) -> Self {
-        Self { carry: Vec::new(), limit, skipping: None }
+        Self {
+            carry: Vec::new(),
+            limit,
+            skipping: None,
+        }
     }
 
     /// Takes a read and hands on every line that it completes. `each` returns whether to go on.
@@ -117,9 +121,16 @@ mod tests {
 
     #[test]
     fn long_lines_are_skipped_and_the_rest_goes_on() {
-        assert_eq!(lines(&[b"ab\ncdefgh\nij"], 5), ["\"ab\\n\"", "oversize 7 8e8cc8efd3cdbb2b", "\"ij\""].map(|s| {
-            if s.starts_with("oversize") { format!("oversize 7 {:x}", ids::fnv(b"cdefgh\n", ids::FNV_SEED)) } else { s.to_owned() }
-        }));
+        assert_eq!(
+            lines(&[b"ab\ncdefgh\nij"], 5),
+            ["\"ab\\n\"", "oversize 7 8e8cc8efd3cdbb2b", "\"ij\""].map(|s| {
+                if s.starts_with("oversize") {
+                    format!("oversize 7 {:x}", ids::fnv(b"cdefgh\n", ids::FNV_SEED))
+                } else {
+                    s.to_owned()
+                }
+            })
+        );
     }
 
     proptest! {

@@ -36,7 +36,11 @@ impl Depth {
     /// The innermost bracket.
     #[inline]
     pub(crate) fn last(&self) -> Option<bool> {
-        if self.levels > 0 { Some(self.top & 1 == 1) } else { self.spilled.last().map(|word| word & 1 == 1) }
+        if self.levels > 0 {
+            Some(self.top & 1 == 1)
+        } else {
+            self.spilled.last().map(|word| word & 1 == 1)
+        }
     }
 
     #[inline]

@@ -51,7 +51,11 @@ pub fn python_float(number: &str) -> String {
     let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
     // Python writes plain decimals for exponents from -4 to 15.
     if !(-4..16).contains(&exponent) {
-        let point = if digits.len() > 1 { format!("{}.{}", &digits[..1], &digits[1..]) } else { digits };
+        let point = if digits.len() > 1 {
+            format!("{}.{}", &digits[..1], &digits[1..])
+        } else {
+            digits
+        };
         let (way, size) = if exponent < 0 { ('-', -exponent) } else { ('+', exponent) };
         return format!("{sign}{point}e{way}{size:02}");
     }
@@ -72,10 +76,25 @@ mod tests {
     #[test]
     fn floats_are_spelled_as_python_spells_them() {
         for (json, python) in [
-            ("1", "1"), ("-0", "0"), ("123456789012345678901234567890", "123456789012345678901234567890"), ("1.10", "1.1"),
-            ("1e5", "100000.0"), ("1e15", "1000000000000000.0"), ("1e16", "1e+16"), ("1.5e16", "1.5e+16"), ("0.0001", "0.0001"),
-            ("0.00001", "1e-05"), ("1.25E-7", "1.25e-07"), ("-2.50", "-2.5"), ("0.0", "0.0"), ("-0.0", "-0.0"), ("1e400", "Infinity"),
-            ("-1e400", "-Infinity"), ("1e100", "1e+100"), ("123456.789", "123456.789"), ("2.0", "2.0"),
+            ("1", "1"),
+            ("-0", "0"),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("1.10", "1.1"),
+            ("1e5", "100000.0"),
+            ("1e15", "1000000000000000.0"),
+            ("1e16", "1e+16"),
+            ("1.5e16", "1.5e+16"),
+            ("0.0001", "0.0001"),
+            ("0.00001", "1e-05"),
+            ("1.25E-7", "1.25e-07"),
+            ("-2.50", "-2.5"),
+            ("0.0", "0.0"),
+            ("-0.0", "-0.0"),
+            ("1e400", "Infinity"),
+            ("-1e400", "-Infinity"),
+            ("1e100", "1e+100"),
+            ("123456.789", "123456.789"),
+            ("2.0", "2.0"),
         ] {
             assert_eq!(python_float(json), python, "{json}");
         }

@@ -169,8 +169,7 @@ fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
             let mut taken = vec![false; right.len()];
             let mut count = 0;
             for (key, value) in a.members() {
-                let found = (0..right.len())
-                    .find(|&i| !taken[i] && right[i].0.same_text(key) && same(value, right[i].1, depth + 1));
+                let found = (0..right.len()).find(|&i| !taken[i] && right[i].0.same_text(key) && same(value, right[i].1, depth + 1));
                 match found {
                     Some(i) => taken[i] = true,
                     None => return false,
@@ -199,7 +198,10 @@ mod tests {
 
     #[test]
     fn members_keep_order_and_duplicates() {
-        let found: Vec<_> = Raw::trusted("{\"z\":1,\"a\":2,\"z\":3}").members().map(|(k, v)| (k.as_escaped(), v.as_str())).collect();
+        let found: Vec<_> = Raw::trusted("{\"z\":1,\"a\":2,\"z\":3}")
+            .members()
+            .map(|(k, v)| (k.as_escaped(), v.as_str()))
+            .collect();
         assert_eq!(found, [("z", "1"), ("a", "2"), ("z", "3")]);
         assert_eq!(Raw::trusted("\"42\"").u64(), Some(42));
     }

@@ -56,7 +56,9 @@ pub(super) struct Annotations<'a> {
 
 impl<'a> Annotations<'a> {
     pub(super) fn new(cx: &Cx<'a>) -> Self {
-        Self { list: ArenaVec::new_in(cx.arena) }
+        Self {
+            list: ArenaVec::new_in(cx.arena),
+        }
     }
 
     /// Reads the array at the cursor.
@@ -71,7 +73,10 @@ impl<'a> Annotations<'a> {
                 let raw = Raw::trusted(&before[..before.len() - at.rest().len()]);
                 annotation(members, raw, n, cx)
             } else {
-                Annotation { kind: AnnotationKind::Other(at.raw()?), fields: &[] }
+                Annotation {
+                    kind: AnnotationKind::Other(at.raw()?),
+                    fields: &[],
+                }
             };
             self.list.push(annotation);
         }
@@ -81,19 +86,31 @@ impl<'a> Annotations<'a> {
 
 /// Reads one annotation; `n` is its place in the line.
 pub(super) fn annotation<'a>(mut members: Members<'a>, raw: Raw<'a>, n: u32, cx: &Cx<'a>) -> Annotation<'a> {
-    let other = Annotation { kind: AnnotationKind::Other(raw), fields: &[] };
+    let other = Annotation {
+        kind: AnnotationKind::Other(raw),
+        fields: &[],
+    };
     let kind = members.get("type").and_then(inner).unwrap_or_default();
     let kind = match &*kind.unescape() {
         "x-qwen-thought" => {
             let description = members.text("description", cx).unwrap_or_default();
             let subject = members.text("subject", cx);
             subject.filter(|s| s.is_empty()).inspect(|s| cx.took(s.as_escaped()));
-            AnnotationKind::Thought { subject: subject.filter(|s| !s.is_empty()), description }
+            AnnotationKind::Thought {
+                subject: subject.filter(|s| !s.is_empty()),
+                description,
+            }
         }
         "x-qwen-terminal" => terminal(&mut members, cx),
         "x-qwen-ansi" => {
             let Some(value) = members.text("value", cx) else { return other };
-            AnnotationKind::Terminal { terminal: Terminal { raw_ansi: Some(value), ..Terminal::default() }, turn: None }
+            AnnotationKind::Terminal {
+                terminal: Terminal {
+                    raw_ansi: Some(value),
+                    ..Terminal::default()
+                },
+                turn: None,
+            }
         }
         "x-qwen-tool-display" => match display(&mut members, cx) {
             Some(display) => AnnotationKind::Display(display),
@@ -111,7 +128,10 @@ pub(super) fn annotation<'a>(mut members: Members<'a>, raw: Raw<'a>, n: u32, cx:
     }
     let mut fields = FieldList::new_in(cx.arena);
     members.pour(At::Block(n), is_known, &mut fields);
-    Annotation { kind, fields: fields.into_bump_slice() }
+    Annotation {
+        kind,
+        fields: fields.into_bump_slice(),
+    }
 }
 
 fn terminal<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> AnnotationKind<'a> {
@@ -142,7 +162,9 @@ fn display<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> Option<Display<'a>> {
         cx.took(session.as_str());
     }
     for name in ["confirmation", "pending"] {
-        if members.get(name).is_some_and(|v| v.is_null() || v.bool() == Some(false)) && let Some(nothing) = members.take(name, cx) {
+        if members.get(name).is_some_and(|v| v.is_null() || v.bool() == Some(false))
+            && let Some(nothing) = members.take(name, cx)
+        {
             cx.took(nothing.as_str());
         }
     }
@@ -162,14 +184,21 @@ fn display<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> Option<Display<'a>> {
 /// Reads `event`, `message` and `metrics` of a session event, on its own line or as an annotation.
 pub(super) fn notice<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> Option<Notice<'a>> {
     let name = members.text("event", cx)?;
-    Some(Notice { name, topic: topic(name), message: members.text("message", cx), data: members.take("metrics", cx) })
+    Some(Notice {
+        name,
+        topic: topic(name),
+        message: members.text("message", cx),
+        data: members.take("metrics", cx),
+    })
 }
 
 /// What a session event is about. The names are those of the program's own event types, and constants beside them.
 fn topic(name: Str<'_>) -> Topic {
     match &*name.unescape() {
         "ChatCompressed" | "CHAT_COMPRESSED" => Topic::Compaction,
-        "MaxSessionTurns" | "MAX_SESSION_TURNS" | "SessionTokenLimitExceeded" | "SESSION_TOKEN_LIMIT_EXCEEDED" | "MAX_TOKENS" | "LoopDetected" => Topic::Limit,
+        "MaxSessionTurns" | "MAX_SESSION_TURNS" | "SessionTokenLimitExceeded" | "SESSION_TOKEN_LIMIT_EXCEEDED" | "MAX_TOKENS" | "LoopDetected" => {
+            Topic::Limit
+        }
         "UserCancelled" | "USER_CANCELLED" => Topic::Cancelled,
         "Finished" => Topic::Status,
         "Retry" => Topic::Retry,
@@ -251,7 +280,13 @@ mod tests {
     #[test]
     fn what_is_no_annotation_of_the_rfc_is_kept() {
         let arena = Bump::new();
-        for text in [r#"{"subject":"no type"}"#, "5", "null", r#"{"type":"x-qwen-zz"}"#, r#"{"type":"x-qwen-tool-display","status":"zz","tool_call_id":"c"}"#] {
+        for text in [
+            r#"{"subject":"no type"}"#,
+            "5",
+            "null",
+            r#"{"type":"x-qwen-zz"}"#,
+            r#"{"type":"x-qwen-tool-display","status":"zz","tool_call_id":"c"}"#,
+        ] {
             let list = format!("[{text}]");
             assert_eq!(read(&list, &arena).kind, AnnotationKind::Other(Raw::trusted(text)));
         }

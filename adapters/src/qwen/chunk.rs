@@ -41,7 +41,10 @@ impl Round {
         self.open = true;
         self.said = false;
         self.next = 0;
-        teller.tell(Kind::RoundStart(RoundStart { model, ..RoundStart::default() }));
+        teller.tell(Kind::RoundStart(RoundStart {
+            model,
+            ..RoundStart::default()
+        }));
     }
 
     /// Opens the text or thought that a piece belongs to, unless it is open.
@@ -94,9 +97,16 @@ impl Round {
             let index = self.calls.remove(at).index;
             teller.tell(Kind::BlockStop(BlockStop { index }));
         }
-        let head = BlockHead::Call { id: id.unwrap_or_default(), name: piece.name.unwrap_or_default() };
+        let head = BlockHead::Call {
+            id: id.unwrap_or_default(),
+            name: piece.name.unwrap_or_default(),
+        };
         let index = self.open_block(head, teller);
-        self.calls.push(OpenCall { wire: piece.index, id: id.map_or_else(String::new, |id| id.as_escaped().to_owned()), index });
+        self.calls.push(OpenCall {
+            wire: piece.index,
+            id: id.map_or_else(String::new, |id| id.as_escaped().to_owned()),
+            index,
+        });
         index
     }
 
@@ -126,7 +136,12 @@ impl Decoder {
         }
         let mut fields = line.take_fields(cx);
         let mut finish = choice.finish;
-        let shows = !terminals.is_empty() || line.notes.list.iter().any(|a| matches!(a.kind, AnnotationKind::Display(_) | AnnotationKind::Notice(_)));
+        let shows = !terminals.is_empty()
+            || line
+                .notes
+                .list
+                .iter()
+                .any(|a| matches!(a.kind, AnnotationKind::Display(_) | AnnotationKind::Notice(_)));
         if let Some(word) = finish.filter(|_| shows && !self.round.open && !starts && !ends_turn && choice.says_nothing()) {
             // It ends no reply, for none is open.
             keep_finish(word, "", &mut fields, cx);
@@ -155,9 +170,19 @@ impl Decoder {
             self.end = (stop.kind != StopKind::Tools).then(|| End {
                 word: word.as_escaped().to_owned(),
                 error: line.meta.error().and_then(inner).map(|e| e.as_escaped().to_owned()),
-                usage: usage.map(|u| Usage { scope: Scope::Turn, ..u.detached() }),
+                usage: usage.map(|u| Usage {
+                    scope: Scope::Turn,
+                    ..u.detached()
+                }),
             });
-            self.round.end(RoundEnd { stop: Some(stop), usage, abandoned_from: None }, teller);
+            self.round.end(
+                RoundEnd {
+                    stop: Some(stop),
+                    usage,
+                    abandoned_from: None,
+                },
+                teller,
+            );
         }
         if ends_turn {
             self.outcome(line, teller);
@@ -165,7 +190,10 @@ impl Decoder {
         }
         if finish.is_none() && line.envelope.usage.is_some() || teller.told == told {
             // Tokens in mid-turn, or a line that says nothing (new).
-            teller.tell(Kind::RoundStop(RoundStop { stop: None, usage: line.envelope.usage }));
+            teller.tell(Kind::RoundStop(RoundStop {
+                stop: None,
+                usage: line.envelope.usage,
+            }));
         }
         if let Some((kind, index)) = hot.filter(|_| plain) {
             let mut holes = match kind {
@@ -202,24 +230,45 @@ impl Decoder {
             let index = self.round.grow(Grows::Thought, teller);
             if let Some(subject) = thinking.subject {
                 count += 1;
-                teller.tell(Kind::Delta(Delta { index, piece: Piece::Subject(subject) }));
+                teller.tell(Kind::Delta(Delta {
+                    index,
+                    piece: Piece::Subject(subject),
+                }));
             }
             count += 1;
-            teller.tell_with(Kind::Delta(Delta { index, piece: Piece::Thinking(thinking.text) }), thinking.fields);
-            hot = choice.reasoning.filter(|_| thinking.fields.is_empty()).map(|_| (if paired { HotKind::Thought } else { HotKind::Reasoning }, index));
+            teller.tell_with(
+                Kind::Delta(Delta {
+                    index,
+                    piece: Piece::Thinking(thinking.text),
+                }),
+                thinking.fields,
+            );
+            hot = choice
+                .reasoning
+                .filter(|_| thinking.fields.is_empty())
+                .map(|_| (if paired { HotKind::Thought } else { HotKind::Reasoning }, index));
         });
         let grows = self.round.current.is_some_and(|(_, grows)| grows == Grows::Text);
         if let Some(text) = choice.content.filter(|c| !c.is_empty() || grows && count == 0) {
             count += 1;
             let index = self.round.grow(Grows::Text, teller);
-            teller.tell(Kind::Delta(Delta { index, piece: Piece::Text(text) }));
+            teller.tell(Kind::Delta(Delta {
+                index,
+                piece: Piece::Text(text),
+            }));
             hot = Some((HotKind::Text, index));
         }
         for call in choice.calls {
             count += 1;
             let index = self.round.call(call, teller);
             if let Some(arguments) = call.arguments {
-                teller.tell_with(Kind::Delta(Delta { index, piece: Piece::Input(arguments) }), call.fields);
+                teller.tell_with(
+                    Kind::Delta(Delta {
+                        index,
+                        piece: Piece::Input(arguments),
+                    }),
+                    call.fields,
+                );
             }
             let goes_on = call.id.is_none() && call.name.is_none() && call.fields.is_empty();
             hot = call.arguments.filter(|_| goes_on).map(|_| (HotKind::Input, index));

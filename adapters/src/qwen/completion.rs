@@ -45,7 +45,12 @@ impl Decoder {
             keep_finish(word, finish::of_line(is_result), &mut fields, cx);
         }
         if let Some(raw) = line.envelope.usage.and_then(|u| u.raw) {
-            fields.push(Field { at: At::Line, key: Str::trusted("usage"), value: raw, known: true });
+            fields.push(Field {
+                at: At::Line,
+                key: Str::trusted("usage"),
+                value: raw,
+                known: true,
+            });
         }
         line.meta.pour(&mut fields);
         teller.fields = fields.into_bump_slice();
@@ -96,7 +101,10 @@ impl Decoder {
     pub(super) fn summary<'a>(&mut self, line: &mut Line<'a>, finish: Option<Str<'a>>, cx: &Cx<'a>) -> Outcome<'a> {
         self.end = None;
         let usage = line.envelope.usage.map(|usage| Usage { scope: Scope::Turn, ..usage });
-        Outcome { usage, ..line.meta.outcome(finish, cx) }
+        Outcome {
+            usage,
+            ..line.meta.outcome(finish, cx)
+        }
     }
 
     fn tell_annotations<'a>(&mut self, line: &Line<'a>, terminals: Terminals<'a>, teller: &mut Teller<'_, '_, 'a>) {
@@ -120,7 +128,12 @@ pub(super) fn keep_finish<'a>(word: Str<'a>, usual: &str, fields: &mut crate::ch
     if word.as_escaped() != usual {
         let quoted = format!("\"{}\"", word.as_escaped());
         let value = Raw::trusted(cx.arena.alloc_str(&quoted));
-        fields.push(Field { at: At::Part("/choices/0"), key: Str::trusted("finish_reason"), value, known: true });
+        fields.push(Field {
+            at: At::Part("/choices/0"),
+            key: Str::trusted("finish_reason"),
+            value,
+            known: true,
+        });
     }
 }
 
@@ -158,8 +171,17 @@ pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, 
     let Some(reasoning) = reasoning.filter(|r| !r.is_empty()) else {
         for (subject, description, fields) in annotated() {
             // A subject alone is the thought.
-            let (text, subject) = if description.is_empty() { (subject.unwrap_or_default(), None) } else { (description, subject) };
-            found(Thinking { text, signature: None, subject, fields });
+            let (text, subject) = if description.is_empty() {
+                (subject.unwrap_or_default(), None)
+            } else {
+                (description, subject)
+            };
+            found(Thinking {
+                text,
+                signature: None,
+                subject,
+                fields,
+            });
         }
         return;
     };
@@ -177,7 +199,12 @@ pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, 
             } else {
                 fields = with_description(fields, description, cx);
             }
-            found(Thinking { text, signature: None, subject, fields });
+            found(Thinking {
+                text,
+                signature: None,
+                subject,
+                fields,
+            });
         }
         return;
     }
@@ -186,13 +213,23 @@ pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, 
         let all: Vec<_> = fields.iter().chain(own).copied().collect();
         fields = with_description(cx.list(&all), description, cx);
     }
-    found(Thinking { text: reasoning, signature: None, subject: annotated().find_map(|(subject, _, _)| subject), fields });
+    found(Thinking {
+        text: reasoning,
+        signature: None,
+        subject: annotated().find_map(|(subject, _, _)| subject),
+        fields,
+    });
 }
 
 fn with_description<'a>(fields: &[Field<'a>], description: Str<'a>, cx: &Cx<'a>) -> &'a [Field<'a>] {
     let mut all = fields.to_vec();
     let quoted = format!("\"{}\"", description.as_escaped());
     cx.took(description.as_escaped());
-    all.push(Field { at: At::Block(0), key: Str::trusted("description"), value: Raw::trusted(cx.arena.alloc_str(&quoted)), known: true });
+    all.push(Field {
+        at: At::Block(0),
+        key: Str::trusted("description"),
+        value: Raw::trusted(cx.arena.alloc_str(&quoted)),
+        known: true,
+    });
     cx.list(&all)
 }

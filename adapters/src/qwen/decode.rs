@@ -9,8 +9,8 @@ use super::{input, side};
 use crate::chat::{Choice, Envelope, FieldList, Form, Members, Object, Reader, inner};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Content, Detail, DetailShape, Event, Fatal, Field, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Side, Sink, Stop,
-    StopKind, Terminal, Time, ToolProgress, ToolResult, Usage,
+    At, Content, Detail, DetailShape, Event, Fatal, Field, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Side, Sink,
+    Stop, StopKind, Terminal, Time, ToolProgress, ToolResult, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Str, Why};
 
@@ -80,7 +80,11 @@ impl Decode for Decoder {
         let line = &text[..used];
         let object = envelope.object.or_else(|| {
             let choice = envelope.has_choices.then_some(envelope.choice)?;
-            Some(if choice.is_some_and(|c| c.form == Form::Message) { Object::Completion } else { Object::Chunk })
+            Some(if choice.is_some_and(|c| c.form == Form::Message) {
+                Object::Completion
+            } else {
+                Object::Chunk
+            })
         });
         match object {
             Some(object) => self.chat(line, object, envelope, notes, cx, sink)?,
@@ -152,7 +156,11 @@ impl Decoder {
                 let mut fields = FieldList::new_in(cx.arena);
                 let input = side::response(&mut members, &mut fields, cx)?;
                 members.pour(At::Line, is_known, &mut fields);
-                Input { origin: Origin::default(), kind: InputKind::Response(cx.keep(input)), fields: fields.into_bump_slice() }
+                Input {
+                    origin: Origin::default(),
+                    kind: InputKind::Response(cx.keep(input)),
+                    fields: fields.into_bump_slice(),
+                }
             }
             _ => return Ok(Some(members)),
         };
@@ -191,16 +199,34 @@ impl Decoder {
     }
 
     /// A `chat.completion` or a chunk.
-    fn chat<'a>(&mut self, text: &'a str, object: Object, mut envelope: Envelope<'a>, notes: Annotations<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+    fn chat<'a>(
+        &mut self,
+        text: &'a str,
+        object: Object,
+        mut envelope: Envelope<'a>,
+        notes: Annotations<'a>,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+    ) -> Result<(), Error> {
         if !envelope.has_choices && envelope.usage.is_none() || envelope.rest.get("choices").is_some() {
-            let why = if envelope.rest.get("choices").is_some() { Why::Type } else { Why::Missing };
+            let why = if envelope.rest.get("choices").is_some() {
+                Why::Type
+            } else {
+                Why::Missing
+            };
             return Err(Error { at: text.len() - 1, why });
         }
         if object == Object::Completion && envelope.choice.is_none() && envelope.rest.get("metadata").is_none() {
-            return Err(Error { at: text.len() - 1, why: Why::Missing });
+            return Err(Error {
+                at: text.len() - 1,
+                why: Why::Missing,
+            });
         }
         envelope.took_object(cx);
-        let session = envelope.id.and_then(inner).map(|id| Str::trusted(id.as_escaped().strip_prefix("chatcmpl-").unwrap_or(id.as_escaped())));
+        let session = envelope
+            .id
+            .and_then(inner)
+            .map(|id| Str::trusted(id.as_escaped().strip_prefix("chatcmpl-").unwrap_or(id.as_escaped())));
         let time = envelope.created.map(Time::Seconds).filter(|time| time.millis().is_some());
         if let (Some(created), None) = (envelope.created, time) {
             // 0 stands for "not known"; anything else that is no time is kept.
@@ -210,15 +236,30 @@ impl Decoder {
                 envelope.rest.push(Str::trusted("created"), created);
             }
         }
-        let origin = Origin { session, time, ..Origin::default() };
+        let origin = Origin {
+            session,
+            time,
+            ..Origin::default()
+        };
         if let Some(id) = session.filter(|id| !id.is_empty() && id.as_escaped() != self.session) {
             self.next_session(id, cx, sink);
         }
         self.side = Side::Agent;
         let meta = metadata::read(&mut envelope, cx);
         let model = envelope.model.and_then(inner);
-        let mut line = Line { envelope, notes, meta, model };
-        let mut teller = Teller { cx, sink, origin, fields: &[], told: 0 };
+        let mut line = Line {
+            envelope,
+            notes,
+            meta,
+            model,
+        };
+        let mut teller = Teller {
+            cx,
+            sink,
+            origin,
+            fields: &[],
+            told: 0,
+        };
         if std::mem::take(&mut self.role_waits) {
             self.round.start(None, &mut teller);
         }
@@ -267,7 +308,10 @@ impl Decoder {
             ..outcome_of(word)
         };
         let session = (!self.session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.session)));
-        let origin = Origin { session, ..Origin::default() };
+        let origin = Origin {
+            session,
+            ..Origin::default()
+        };
         sink.event(&Event::new(origin, Kind::Outcome(cx.keep(outcome))));
     }
 
@@ -292,8 +336,16 @@ impl Decoder {
         if let Some(finish) = choice.finish {
             teller.cx.took(finish.as_escaped());
         }
-        let code = line.meta.take_refusal(teller.cx).or_else(|| line.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error")));
-        let fatal = Fatal { message: choice.content.unwrap_or_default(), kind: None, param: None, code };
+        let code = line
+            .meta
+            .take_refusal(teller.cx)
+            .or_else(|| line.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error")));
+        let fatal = Fatal {
+            message: choice.content.unwrap_or_default(),
+            kind: None,
+            param: None,
+            code,
+        };
         self.settle_model(&mut line, teller.cx);
         let mut fields = line.take_fields(teller.cx);
         line.meta.pour(&mut fields);
@@ -318,7 +370,12 @@ impl Decoder {
         }
         model.as_escaped().clone_into(&mut self.model);
         if let Some(raw) = line.envelope.model {
-            line.envelope.fields.push(Field { at: At::Line, key: Str::trusted("model"), value: raw, known: true });
+            line.envelope.fields.push(Field {
+                at: At::Line,
+                key: Str::trusted("model"),
+                value: raw,
+                known: true,
+            });
         }
     }
 
@@ -345,7 +402,8 @@ impl<'a> Line<'a> {
     fn is_refused_version(&self) -> bool {
         let says = |raw: Option<Raw<'a>>| raw.and_then(inner).is_some_and(|error| error.is("unsupported_protocol"));
         let finish = self.envelope.choice.and_then(|c| c.finish);
-        finish.is_some_and(|f| f.is("error")) && (says(self.meta.error()) || says(self.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error"))))
+        finish.is_some_and(|f| f.is("error"))
+            && (says(self.meta.error()) || says(self.envelope.usage.and_then(|u| u.raw).and_then(|u| u.get("error"))))
     }
 
     /// Whether nothing is left to tell behind a receipt.
@@ -366,7 +424,12 @@ impl<'a> Line<'a> {
         for (n, annotation) in self.notes.list.iter().enumerate() {
             if let AnnotationKind::Other(raw) = annotation.kind {
                 let known = raw.get("type").and_then(inner).is_some_and(|t| t.is("url_citation"));
-                fields.push(Field { at: At::Block(n as u32), key: Str::trusted("annotations"), value: raw, known });
+                fields.push(Field {
+                    at: At::Block(n as u32),
+                    key: Str::trusted("annotations"),
+                    value: raw,
+                    known,
+                });
             }
         }
         fields
@@ -376,7 +439,9 @@ impl<'a> Line<'a> {
     pub(super) fn terminals(&mut self) -> Vec<Shown<'a>> {
         let mut found: Vec<Shown<'a>> = Vec::new();
         for annotation in &self.notes.list {
-            let AnnotationKind::Terminal { mut terminal, turn } = annotation.kind else { continue };
+            let AnnotationKind::Terminal { mut terminal, turn } = annotation.kind else {
+                continue;
+            };
             if let (Some((last, _, _)), Some(ansi)) = (found.last_mut(), terminal.raw_ansi)
                 && last.raw_ansi.is_none()
                 && annotation.fields.is_empty()
@@ -400,7 +465,11 @@ impl<'a> Teller<'_, '_, 'a> {
     pub(super) fn tell(&mut self, kind: Kind<'a>) {
         let fields = std::mem::take(&mut self.fields);
         self.told += 1;
-        self.sink.event(&Event { origin: self.origin, kind, fields });
+        self.sink.event(&Event {
+            origin: self.origin,
+            kind,
+            fields,
+        });
     }
 
     /// Tells an event that has fields of its own.
@@ -433,12 +502,22 @@ impl<'a> Teller<'_, '_, 'a> {
         let mut own = own;
         if let Some(value) = timestamp {
             let mut fields = own.to_vec();
-            fields.push(Field { at: At::Block(0), key: Str::trusted("timestamp"), value, known: true });
+            fields.push(Field {
+                at: At::Block(0),
+                key: Str::trusted("timestamp"),
+                value,
+                known: true,
+            });
             own = self.cx.list(&fields);
         }
         let status = match display.status {
             Status::OnItsWay(status) => {
-                let progress = ToolProgress { call: display.call, status: Some(status), content: display.shown, confirmation: display.confirmation };
+                let progress = ToolProgress {
+                    call: display.call,
+                    status: Some(status),
+                    content: display.shown,
+                    confirmation: display.confirmation,
+                };
                 return self.tell_at(origin, Kind::ToolProgress(self.cx.keep(progress)), own);
             }
             Status::Final(status) => status,
@@ -449,7 +528,10 @@ impl<'a> Teller<'_, '_, 'a> {
             status,
             content: Content::Text(display.shown.and_then(seen).unwrap_or_default()),
             is_error: None,
-            detail: display.shown.map(|raw| Detail { shape: DetailShape::Qwen, raw }),
+            detail: display.shown.map(|raw| Detail {
+                shape: DetailShape::Qwen,
+                raw,
+            }),
             fields: own,
             of: None,
         };
@@ -498,7 +580,10 @@ pub(super) fn outcome_of(finish: Str<'_>) -> Outcome<'static> {
     match Stop::read(finish).kind {
         StopKind::Error => Outcome::new(OutcomeKind::Failed(Place::Model)),
         // The answer was cut short; that is no error.
-        StopKind::Length => Outcome { is_error: false, ..Outcome::new(OutcomeKind::Limit(Limit::Tokens)) },
+        StopKind::Length => Outcome {
+            is_error: false,
+            ..Outcome::new(OutcomeKind::Limit(Limit::Tokens))
+        },
         StopKind::Refusal => Outcome::new(OutcomeKind::Refused),
         _ => Outcome::new(OutcomeKind::Success),
     }

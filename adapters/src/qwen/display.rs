@@ -12,7 +12,11 @@ use crate::json::{Out, Raw, Shape, Str};
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so a text that
 /// holds a change as JSON (Tricode's) is told as the change; else it stays the text it is.
 pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &mut Out) {
-    if let Some(Detail { shape: DetailShape::Qwen, raw }) = result.detail {
+    if let Some(Detail {
+        shape: DetailShape::Qwen,
+        raw,
+    }) = result.detail
+    {
         return out.unchecked(raw);
     }
     let succeeded = result.status == ResultStatus::Success;
@@ -58,9 +62,17 @@ struct FileDiff<'a> {
 /// The change that a result tells, if its source has one.
 fn file_diff<'a>(result: &ToolResult<'a>, native: bool) -> Option<FileDiff<'a>> {
     match result.detail {
-        Some(Detail { shape: DetailShape::Claude, raw }) => claude_diff(raw),
-        Some(Detail { shape: DetailShape::Cursor, raw }) => cursor_diff(raw.get("success")?),
-        Some(Detail { shape: DetailShape::Qwen, .. }) => None,
+        Some(Detail {
+            shape: DetailShape::Claude,
+            raw,
+        }) => claude_diff(raw),
+        Some(Detail {
+            shape: DetailShape::Cursor,
+            raw,
+        }) => cursor_diff(raw.get("success")?),
+        Some(Detail {
+            shape: DetailShape::Qwen, ..
+        }) => None,
         None if native => tricode_diff(result),
         None => None,
     }
@@ -77,7 +89,11 @@ fn claude_diff(raw: Raw<'_>) -> Option<FileDiff<'_>> {
         (Some(content), ..) => Some(content),
         (None, Some(original), Some(old), Some(new)) if !old.is_empty() => {
             let all = raw.get("replaceAll").and_then(Raw::bool) == Some(true);
-            Some(Cow::Owned(if all { original.replace(&**old, new) } else { original.replacen(&**old, new, 1) }))
+            Some(Cow::Owned(if all {
+                original.replace(&**old, new)
+            } else {
+                original.replacen(&**old, new, 1)
+            }))
         }
         _ => None,
     };
@@ -88,7 +104,12 @@ fn claude_diff(raw: Raw<'_>) -> Option<FileDiff<'_>> {
         (Some(modified), true) => unified(original.as_deref(), modified, &file),
         (None, true) => return None,
     };
-    Some(FileDiff { name, diff: Cow::Owned(diff), original, modified })
+    Some(FileDiff {
+        name,
+        diff: Cow::Owned(diff),
+        original,
+        modified,
+    })
 }
 
 /// The hunks of a patch as text: `[{oldStart,oldLines,newStart,newLines,lines}]`.
@@ -96,7 +117,13 @@ fn hunks(patch: Raw<'_>) -> String {
     let mut text = String::new();
     for hunk in patch.elements() {
         let number = |key| hunk.get(key).and_then(Raw::u64).unwrap_or(0);
-        text.push_str(&format!("@@ -{},{} +{},{} @@\n", number("oldStart"), number("oldLines"), number("newStart"), number("newLines")));
+        text.push_str(&format!(
+            "@@ -{},{} +{},{} @@\n",
+            number("oldStart"),
+            number("oldLines"),
+            number("newStart"),
+            number("newLines")
+        ));
         for line in hunk.get("lines").into_iter().flat_map(Raw::elements).filter_map(Raw::string) {
             text.push_str(&line.unescape());
             text.push('\n');
@@ -131,7 +158,12 @@ fn tricode_diff<'a>(result: &ToolResult<'a>) -> Option<FileDiff<'a>> {
     value.check().ok()?;
     let diff = plain(value.get("diff"))?.into_owned();
     let path = result.of?.input.get("path").or_else(|| result.of?.input.get("file_path"))?.string()?;
-    (!diff.is_empty()).then_some(FileDiff { name: path, diff: Cow::Owned(diff), original: None, modified: None })
+    (!diff.is_empty()).then_some(FileDiff {
+        name: path,
+        diff: Cow::Owned(diff),
+        original: None,
+        modified: None,
+    })
 }
 
 fn plain(raw: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
@@ -142,7 +174,10 @@ fn plain(raw: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
 fn unified(original: Option<&str>, modified: &str, file: &str) -> String {
     let (before, after) = (format!("a/{file}"), format!("b/{file}"));
     let before = if original.is_some() { &before } else { "/dev/null" };
-    TextDiff::from_lines(original.unwrap_or(""), modified).unified_diff().header(before, &after).to_string()
+    TextDiff::from_lines(original.unwrap_or(""), modified)
+        .unified_diff()
+        .header(before, &after)
+        .to_string()
 }
 
 fn write_diff(diff: &FileDiff<'_>, out: &mut Out) {

@@ -50,14 +50,23 @@ pub(super) struct Turn {
 
 impl Turn {
     const fn new(number: u64) -> Self {
-        Self { number, calls: 0, annotations: 0, fatal: false }
+        Self {
+            number,
+            calls: 0,
+            annotations: 0,
+            fatal: false,
+        }
     }
 }
 
 impl Encoder {
     /// At the beginning of a session.
     pub fn new(style: Style) -> Self {
-        let object = if style.mode == Mode::StreamChunkJson { Object::Chunk } else { Object::Completion };
+        let object = if style.mode == Mode::StreamChunkJson {
+            Object::Chunk
+        } else {
+            Object::Completion
+        };
         Self {
             mode: style.mode,
             own: style.source == Dialect::Qwen,
@@ -114,7 +123,11 @@ impl Encoder {
             _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\"",
         });
         own::write(own::at(self.own_fields(fields), &own::BODIES), out);
-        out.lit(if self.mode == Mode::StreamChunkJson { "},\"finish_reason\":null" } else { "},\"finish_reason\":\"stop\"" });
+        out.lit(if self.mode == Mode::StreamChunkJson {
+            "},\"finish_reason\":null"
+        } else {
+            "},\"finish_reason\":\"stop\""
+        });
         own::end_choice(self.own_fields(fields), out);
         facts::write_receipt(session, self.own_fields(fields), self.own, self.mode, out);
         own::end_line(self.own_fields(fields), out);

@@ -102,7 +102,9 @@ impl Encoder {
             self.flush(None, out);
         }
         self.begin_annotations(None, out);
-        let status = progress.status.filter(|s| matches!(s.as_escaped(), "pending" | "executing" | "confirming"));
+        let status = progress
+            .status
+            .filter(|s| matches!(s.as_escaped(), "pending" | "executing" | "confirming"));
         self.begin_display(progress.call, status.unwrap_or(Str::trusted("executing")), fields, out);
         if let Some(content) = progress.content {
             match content.shape() {
@@ -157,7 +159,11 @@ impl Encoder {
             for part in [terminal.channel, terminal.source, terminal.level, event.turn].into_iter().flatten() {
                 out.used(part.as_escaped());
             }
-            for part in [terminal.spans, terminal.ansi, terminal.exit_code].into_iter().flatten().chain(fields.iter().map(|f| f.value)) {
+            for part in [terminal.spans, terminal.ansi, terminal.exit_code]
+                .into_iter()
+                .flatten()
+                .chain(fields.iter().map(|f| f.value))
+            {
                 out.used(part.as_str());
             }
             return out.carried();
@@ -170,7 +176,11 @@ impl Encoder {
             self.close_annotation(out);
         }
         if let Some(value) = terminal.raw_ansi {
-            out.lit(if has_styles { ",{\"type\":\"x-qwen-ansi\",\"value\":" } else { "{\"type\":\"x-qwen-ansi\",\"value\":" });
+            out.lit(if has_styles {
+                ",{\"type\":\"x-qwen-ansi\",\"value\":"
+            } else {
+                "{\"type\":\"x-qwen-ansi\",\"value\":"
+            });
             out.str(value);
             if !has_styles {
                 own::write(own::in_blocks(fields), out);

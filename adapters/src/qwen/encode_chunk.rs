@@ -114,12 +114,19 @@ impl Encoder {
             }
             HotKind::Input => {
                 let number = self.number(block);
-                before.extend_from_slice(format!("[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{number},\"function\":{{\"arguments\":\"").as_bytes());
+                before.extend_from_slice(
+                    format!("[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{number},\"function\":{{\"arguments\":\"").as_bytes(),
+                );
                 after.extend_from_slice(b"\"}}]");
             }
         }
         after.extend_from_slice(GOES_ON.as_bytes());
-        self.chunks.hot = Hot { kind: Some(kind), block, before, after };
+        self.chunks.hot = Hot {
+            kind: Some(kind),
+            block,
+            before,
+            after,
+        };
     }
 
     /// A piece that does not look like the one before.
@@ -376,7 +383,11 @@ impl Encoder {
             out.used(word.as_escaped());
         }
         let kept = Kept::of(fields, out);
-        self.chunks.end = Some(End { word: word.map(|w| w.as_escaped().to_owned()), created: self.frame.time().to_owned(), kept });
+        self.chunks.end = Some(End {
+            word: word.map(|w| w.as_escaped().to_owned()),
+            created: self.frame.time().to_owned(),
+            kept,
+        });
     }
 
     /// A result or a question about a call is about to go out: the reply that made the call ends before it, unless a block of it
@@ -439,7 +450,11 @@ impl Encoder {
         self.flush_head(out);
         self.chunks.hot.kind = None;
         self.chunks.open = false;
-        let mut end = self.chunks.end.take().unwrap_or_else(|| End { word: None, created: String::new(), kept: Kept::default() });
+        let mut end = self.chunks.end.take().unwrap_or_else(|| End {
+            word: None,
+            created: String::new(),
+            kept: Kept::default(),
+        });
         let word = end.word.take();
         let derived = finish::of_turn(outcome, outcome.usage.is_some());
         let word = word.as_deref().unwrap_or(derived);

@@ -93,7 +93,10 @@ fn write_prompt(prompt: &Prompt<'_>, origin: &Origin<'_>, out: &mut Out) {
 fn texts<'a>(content: &Content<'a>) -> Vec<Str<'a>> {
     match *content {
         Content::Text(text) => vec![text],
-        Content::Blocks(blocks) => blocks.iter().filter_map(|b| if let Block::Text { text, .. } = b { Some(*text) } else { None }).collect(),
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .filter_map(|b| if let Block::Text { text, .. } = b { Some(*text) } else { None })
+            .collect(),
     }
 }
 

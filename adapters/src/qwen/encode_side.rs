@@ -4,9 +4,7 @@ use super::answer;
 use super::encode::Encoder;
 use super::own;
 use crate::codec::Mode;
-use crate::event::{
-    At, CancelResult, CommandResult, ControlKind, Event, Fatal, Fields, Heartbeat, HintResult, Origin, Request, Response,
-};
+use crate::event::{At, CancelResult, CommandResult, ControlKind, Event, Fatal, Fields, Heartbeat, HintResult, Origin, Request, Response};
 use crate::json::{Out, Raw, Shape, Str};
 
 /// The object of a control request.
@@ -19,7 +17,9 @@ impl Encoder {
         out.lit("{\"type\":\"");
         out.lit(kind);
         out.lit("\"");
-        let session = origin.session.or_else(|| (!self.own && !self.session.is_empty()).then(|| Str::trusted(&self.session)));
+        let session = origin
+            .session
+            .or_else(|| (!self.own && !self.session.is_empty()).then(|| Str::trusted(&self.session)));
         session_and_turn(&Origin { session, ..*origin }, true, out);
     }
 
@@ -159,7 +159,10 @@ impl Encoder {
             Mode::StreamChunkJson => self.break_chunks(out),
             _ => self.flush(None, out),
         }
-        if fatal.code.is_some_and(|code| code.string().is_some_and(|code| code.is("unsupported_protocol"))) {
+        if fatal
+            .code
+            .is_some_and(|code| code.string().is_some_and(|code| code.is("unsupported_protocol")))
+        {
             return self.unsupported(fatal, fields, out);
         }
         out.lit("{\"error\":{\"message\":");

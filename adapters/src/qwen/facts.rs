@@ -84,7 +84,10 @@ pub(super) fn write_receipt(session: &Session<'_>, fields: Fields<'_>, is_own: b
     }
     text("permission_mode", session.permission_mode, out);
     text("agent_version", session.version, out);
-    own::write(own::at(fields, &[own::METADATA]).filter(|f| !f.key.is("input_format") && !f.key.is("output_format")), out);
+    own::write(
+        own::at(fields, &[own::METADATA]).filter(|f| !f.key.is("input_format") && !f.key.is("output_format")),
+        out,
+    );
     out.lit("}");
 }
 
@@ -100,7 +103,11 @@ pub(super) fn write_summary(outcome: &Outcome<'_>, is_own: bool, finish: &str, o
             out.lit(outcome.kind.as_str());
         }
     }
-    out.lit(if outcome.is_error { "\",\"is_error\":\"true\"" } else { "\",\"is_error\":\"false\"" });
+    out.lit(if outcome.is_error {
+        "\",\"is_error\":\"true\""
+    } else {
+        "\",\"is_error\":\"false\""
+    });
     if let Some(turns) = outcome.num_turns {
         out.used(turns.source);
         out.lit(",\"num_turns\":\"");
@@ -113,7 +120,11 @@ pub(super) fn write_summary(outcome: &Outcome<'_>, is_own: bool, finish: &str, o
     if !outcome.is_error || outcome.error.is_some() {
         text("result", outcome.text.filter(|text| !text.is_empty()), out);
     }
-    text("stop_reason", outcome.stop.map(|stop| stop.word).filter(|word| !is_own || !is_finish(*word)), out);
+    text(
+        "stop_reason",
+        outcome.stop.map(|stop| stop.word).filter(|word| !is_own || !is_finish(*word)),
+        out,
+    );
     number("cost_usd", outcome.cost_usd, out);
     if outcome.synthetic {
         out.lit(",\"synthetic\":\"true\"");
@@ -122,7 +133,10 @@ pub(super) fn write_summary(outcome: &Outcome<'_>, is_own: bool, finish: &str, o
 
 /// Writes what went wrong. A turn whose last finish reason is `error` has to say something.
 pub(super) fn write_error(outcome: &Outcome<'_>, finish: &str, before: &str, out: &mut Out) {
-    let said = outcome.error.or(outcome.text.filter(|_| outcome.is_error)).filter(|text| !text.is_empty());
+    let said = outcome
+        .error
+        .or(outcome.text.filter(|_| outcome.is_error))
+        .filter(|text| !text.is_empty());
     if said.is_none() && finish != "error" {
         return;
     }
@@ -163,14 +177,15 @@ fn is_finish(word: Str<'_>) -> bool {
 
 /// The tokens of the turn alone. `None` when no number is known.
 pub(super) fn of_turn<'a>(usage: Usage<'a>, before: &mut Usage<'static>) -> Option<Usage<'a>> {
-    if usage.sources().next().is_none() {
-        return None;
-    }
+    usage.sources().next()?;
     if usage.scope != Scope::Session {
         return Some(usage);
     }
     let less = |now: Option<Count<'a>>, then: Option<Count<'static>>| {
-        now.map(|now| Count { value: now.value.saturating_sub(then.map_or(0, |then| then.value)), source: now.source })
+        now.map(|now| Count {
+            value: now.value.saturating_sub(then.map_or(0, |then| then.value)),
+            source: now.source,
+        })
     };
     let turn = Usage {
         input: less(usage.input, before.input),
@@ -248,8 +263,20 @@ mod tests {
         let numbers = |usage: Usage<'_>| (usage.prompt_tokens(), usage.output.map(|o| o.value), usage.scope);
         assert_eq!(numbers(first), (Some(100), Some(10), Scope::Turn));
         assert_eq!(numbers(second), (Some(150), Some(5), Scope::Turn));
-        assert_eq!(of_turn(Usage { scope: Scope::Session, ..Usage::default() }, &mut before), None);
-        let turn = Usage { scope: Scope::Turn, ..usage(7, 7) };
+        assert_eq!(
+            of_turn(
+                Usage {
+                    scope: Scope::Session,
+                    ..Usage::default()
+                },
+                &mut before
+            ),
+            None
+        );
+        let turn = Usage {
+            scope: Scope::Turn,
+            ..usage(7, 7)
+        };
         assert_eq!(of_turn(turn, &mut before), Some(turn));
     }
 

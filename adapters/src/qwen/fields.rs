@@ -2,8 +2,14 @@
 
 /// Name and meaning, sorted by name. Members with a place in the model (`session_id`, `status`, `suggestions` …) are not here.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
-    ("annotations", "message, delta: one annotation of a type that is not the RFC's own, such as OpenAI's url_citation"),
-    ("blocked_path", "control_request as the program ships it: the path that the call was stopped for"),
+    (
+        "annotations",
+        "message, delta: one annotation of a type that is not the RFC's own, such as OpenAI's url_citation",
+    ),
+    (
+        "blocked_path",
+        "control_request as the program ships it: the path that the call was stopped for",
+    ),
     ("callback_id", "control_request hook_callback: the hook that is to run"),
     ("command", "control_request confirm_action: the command that wants to act"),
     ("commands", "control_request confirm_shell_commands: the commands that are to run"),
@@ -23,7 +29,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("logprobs", "choice: OpenAI's log probabilities"),
     ("max_tokens", "plain request: OpenAI's limit"),
     ("message", "control_request mcp_message: the JSON-RPC message"),
-    ("metadata", "request: free data of the host; on a line without a reply: what it says besides"),
+    (
+        "metadata",
+        "request: free data of the host; on a line without a reply: what it says besides",
+    ),
     ("model", "a line of another model than the lines around it"),
     ("n", "plain request: OpenAI's number of choices"),
     ("output_format", "receipt: how the agent writes, stream-json or stream-chunk-json"),
@@ -41,9 +50,15 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("stop", "plain request: OpenAI's stop sequences"),
     ("stream", "plain request: OpenAI's switch between the two objects"),
     ("stream_options", "plain request: OpenAI's options of a stream"),
-    ("system_fingerprint", "OpenAI's name of the server's configuration, where it holds no receipt"),
+    (
+        "system_fingerprint",
+        "OpenAI's name of the server's configuration, where it holds no receipt",
+    ),
     ("temperature", "plain request: OpenAI's sampling option"),
-    ("timestamp", "x-qwen-tool-display: when the call got there, where created says another time"),
+    (
+        "timestamp",
+        "x-qwen-tool-display: when the call got there, where created says another time",
+    ),
     ("title", "control_request: the headline of a question"),
     ("tool_choice", "plain request: OpenAI's choice of tools"),
     ("tool_request", "Chat Request: the call that the host wants to be run"),

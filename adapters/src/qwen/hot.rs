@@ -44,10 +44,18 @@ impl Spot {
         let address = |text: &str| text.as_ptr() as usize;
         let from = address(part).checked_sub(address(line)).filter(|from| from + part.len() <= line.len())?;
         if holes.iter().all(|hole| address(part) + part.len() <= address(hole.as_escaped())) {
-            return Some(Self { from, len: part.len(), from_end: false });
+            return Some(Self {
+                from,
+                len: part.len(),
+                from_end: false,
+            });
         }
         let behind = |hole: &Str<'_>| address(hole.as_escaped()) + hole.as_escaped().len() <= address(part);
-        holes.iter().all(behind).then_some(Self { from: line.len() - from, len: part.len(), from_end: true })
+        holes.iter().all(behind).then_some(Self {
+            from: line.len() - from,
+            len: part.len(),
+            from_end: true,
+        })
     }
 
     #[inline]

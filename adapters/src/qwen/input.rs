@@ -12,7 +12,11 @@ const WRONG: Error = Error { at: 0, why: Why::Type };
 /// Reads a Chat Request, or a plain request with `messages`.
 pub(super) fn chat_request<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Input<'a>, Error> {
     let mut fields = FieldList::new_in(cx.arena);
-    let origin = Origin { session: members.text("session_id", cx), turn: members.text("prompt_id", cx), ..Origin::default() };
+    let origin = Origin {
+        session: members.text("session_id", cx),
+        turn: members.text("prompt_id", cx),
+        ..Origin::default()
+    };
     let mut request = ChatRequest {
         model: members.text("model", cx),
         options: members.take("options", cx),
@@ -42,13 +46,21 @@ pub(super) fn chat_request<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<
         input.pour(At::Part("/input"), is_known, &mut fields);
     }
     members.pour(At::Line, is_known, &mut fields);
-    Ok(Input { origin, kind: InputKind::Chat(cx.keep(request)), fields: fields.into_bump_slice() })
+    Ok(Input {
+        origin,
+        kind: InputKind::Chat(cx.keep(request)),
+        fields: fields.into_bump_slice(),
+    })
 }
 
 /// Reads a request beside the conversation.
 pub(super) fn side_request<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>) -> Result<Input<'a>, Error> {
     members.word("type", cx);
-    let origin = Origin { session: members.text("session_id", cx), turn: members.text("prompt_id", cx), ..Origin::default() };
+    let origin = Origin {
+        session: members.text("session_id", cx),
+        turn: members.text("prompt_id", cx),
+        ..Origin::default()
+    };
     let kind = match kind {
         "command_hint_request" => {
             let request = HintRequest {
@@ -60,16 +72,28 @@ pub(super) fn side_request<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>
             InputKind::Hint(cx.keep(request))
         }
         "command_hint_cancel" => InputKind::HintCancel,
-        "heartbeat_request" => InputKind::Heartbeat { interval_ms: members.shaped("interval_ms", Shape::Number, cx) },
-        _ => InputKind::Cancel { reason: members.text("reason", cx) },
+        "heartbeat_request" => InputKind::Heartbeat {
+            interval_ms: members.shaped("interval_ms", Shape::Number, cx),
+        },
+        _ => InputKind::Cancel {
+            reason: members.text("reason", cx),
+        },
     };
     let mut fields = FieldList::new_in(cx.arena);
     members.pour(At::Line, is_known, &mut fields);
-    Ok(Input { origin, kind, fields: fields.into_bump_slice() })
+    Ok(Input {
+        origin,
+        kind,
+        fields: fields.into_bump_slice(),
+    })
 }
 
 /// Reads a `control_request` of the host.
 pub(super) fn control_request<'a>(members: Members<'a>, cx: &Cx<'a>) -> Result<Input<'a>, Error> {
     let asked = side::asked(members, cx)?;
-    Ok(Input { origin: asked.origin, kind: InputKind::Request(cx.keep(asked.request)), fields: asked.fields.into_bump_slice() })
+    Ok(Input {
+        origin: asked.origin,
+        kind: InputKind::Request(cx.keep(asked.request)),
+        fields: asked.fields.into_bump_slice(),
+    })
 }

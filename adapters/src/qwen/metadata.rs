@@ -28,14 +28,19 @@ pub(super) fn read<'a>(envelope: &mut Envelope<'a>, cx: &Cx<'a>) -> Meta<'a> {
         Some(body) => &*cx.arena.alloc_str(&body.unescape()),
         None => raw.as_str(),
     });
-    let members = text.filter(|t| t.contains("protocol_version")).and_then(|text| Members::of(Raw::trusted(text), cx));
+    let members = text
+        .filter(|t| t.contains("protocol_version"))
+        .and_then(|text| Members::of(Raw::trusted(text), cx));
     if let Some(members) = members.filter(|m| m.get("protocol_version").is_some()) {
         if let Some(raw) = envelope.rest.take("system_fingerprint", cx) {
             cx.took(raw.as_str());
         }
         return Meta { members, place };
     }
-    Meta { members: Members::new(cx), place }
+    Meta {
+        members: Members::new(cx),
+        place,
+    }
 }
 
 impl<'a> Meta<'a> {

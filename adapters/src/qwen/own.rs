@@ -17,12 +17,17 @@ pub(super) fn at<'f, 'a>(fields: Fields<'a>, places: &'f [At<'f>]) -> impl Itera
 
 /// The fields of annotations and tool calls.
 pub(super) fn in_blocks<'a>(fields: Fields<'a>) -> impl Iterator<Item = &'a Field<'a>> {
-    fields.iter().filter(|field| matches!(field.at, At::Block(_)) && !field.key.is("annotations"))
+    fields
+        .iter()
+        .filter(|field| matches!(field.at, At::Block(_)) && !field.key.is("annotations"))
 }
 
 /// Whole annotations that the model has no place for.
 pub(super) fn annotations<'a>(fields: Fields<'a>) -> impl Iterator<Item = Raw<'a>> {
-    fields.iter().filter(|field| matches!(field.at, At::Block(_)) && field.key.is("annotations")).map(|field| field.value)
+    fields
+        .iter()
+        .filter(|field| matches!(field.at, At::Block(_)) && field.key.is("annotations"))
+        .map(|field| field.value)
 }
 
 /// Writes members behind others.
@@ -37,12 +42,16 @@ pub(super) fn write<'a>(fields: impl Iterator<Item = &'a Field<'a>>, out: &mut O
 
 /// The finish reason of a line that has an unusual one.
 pub(super) fn finish_reason(fields: Fields<'_>) -> Option<Str<'_>> {
-    at(fields, &[CHOICE]).find(|field| field.key.is("finish_reason")).and_then(|field| field.value.string())
+    at(fields, &[CHOICE])
+        .find(|field| field.key.is("finish_reason"))
+        .and_then(|field| field.value.string())
 }
 
 /// The model of a line that has another one than those around it.
 pub(super) fn model(fields: Fields<'_>) -> Option<Str<'_>> {
-    at(fields, &[At::Line]).find(|field| field.key.is("model")).and_then(|field| field.value.string())
+    at(fields, &[At::Line])
+        .find(|field| field.key.is("model"))
+        .and_then(|field| field.value.string())
 }
 
 /// Writes what stands in the first choice behind its finish reason, closes it, and writes other choices.
@@ -58,7 +67,10 @@ pub(super) fn end_choice(fields: Fields<'_>, out: &mut Out) {
 
 /// Writes the members of the line itself, and its end. What says who and when is in the envelope.
 pub(super) fn end_line(fields: Fields<'_>, out: &mut Out) {
-    write(at(fields, &[At::Line]).filter(|field| !field.key.is("model") && !field.key.is("created")), out);
+    write(
+        at(fields, &[At::Line]).filter(|field| !field.key.is("model") && !field.key.is("created")),
+        out,
+    );
     out.lit("}\n");
 }
 

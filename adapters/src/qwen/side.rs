@@ -5,9 +5,7 @@ use super::annotations::notice;
 use super::fields::is_known;
 use crate::chat::{FieldList, Members, inner};
 use crate::codec::Cx;
-use crate::event::{
-    At, CancelResult, CommandResult, ControlKind, Event, Fatal, Heartbeat, HintResult, Kind, Origin, Permission, Request, Response,
-};
+use crate::event::{At, CancelResult, CommandResult, ControlKind, Event, Fatal, Heartbeat, HintResult, Kind, Origin, Permission, Request, Response};
 use crate::json::{Error, Raw, Shape, Str, Why};
 
 const MISSING: Error = Error { at: 0, why: Why::Missing };
@@ -18,7 +16,10 @@ pub(super) fn event<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>) -> Re
     let mut fields = FieldList::new_in(cx.arena);
     let kind = match kind {
         "result/command" => {
-            let result = CommandResult { command: members.take("command", cx), result: members.take("result", cx) };
+            let result = CommandResult {
+                command: members.take("command", cx),
+                result: members.take("result", cx),
+            };
             Kind::Command(cx.keep(result))
         }
         "result/command_hint" => {
@@ -31,17 +32,31 @@ pub(super) fn event<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>) -> Re
             };
             Kind::Hint(cx.keep(hint))
         }
-        "result/heartbeat" => Kind::Heartbeat(Heartbeat { status: members.text("status", cx), ts: members.take("ts", cx) }),
-        "result/cancel" => Kind::CancelResult(CancelResult { status: members.text("status", cx), message: members.text("message", cx) }),
+        "result/heartbeat" => Kind::Heartbeat(Heartbeat {
+            status: members.text("status", cx),
+            ts: members.take("ts", cx),
+        }),
+        "result/cancel" => Kind::CancelResult(CancelResult {
+            status: members.text("status", cx),
+            message: members.text("message", cx),
+        }),
         "x-qwen-session-event" => Kind::Notice(cx.keep(notice(&mut members, cx).ok_or(MISSING)?)),
         "control_request" => return request(members, cx).map(Some),
         "control_response" => Kind::Response(cx.keep(response(&mut members, &mut fields, cx)?)),
         _ => return Ok(None),
     };
     members.word("type", cx);
-    let origin = Origin { session: members.text("session_id", cx), turn: members.text("prompt_id", cx), ..Origin::default() };
+    let origin = Origin {
+        session: members.text("session_id", cx),
+        turn: members.text("prompt_id", cx),
+        ..Origin::default()
+    };
     members.pour(At::Line, is_known, &mut fields);
-    Ok(Some(Event { origin, kind, fields: fields.into_bump_slice() }))
+    Ok(Some(Event {
+        origin,
+        kind,
+        fields: fields.into_bump_slice(),
+    }))
 }
 
 /// Reads a bare `{"error":{message,type,param,code}}`, with which the program ends.
@@ -59,24 +74,43 @@ pub(super) fn fatal<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Event<'
             error.pour(At::Part("/error"), is_known, &mut fields);
             fatal
         }
-        None => Fatal { message: inner(error).ok_or(WRONG)?, ..Fatal::default() },
+        None => Fatal {
+            message: inner(error).ok_or(WRONG)?,
+            ..Fatal::default()
+        },
     };
-    let origin = Origin { session: members.text("session_id", cx), ..Origin::default() };
+    let origin = Origin {
+        session: members.text("session_id", cx),
+        ..Origin::default()
+    };
     members.pour(At::Line, is_known, &mut fields);
-    Ok(Event { origin, kind: Kind::Fatal(cx.keep(fatal)), fields: fields.into_bump_slice() })
+    Ok(Event {
+        origin,
+        kind: Kind::Fatal(cx.keep(fatal)),
+        fields: fields.into_bump_slice(),
+    })
 }
 
 /// Whether a `control_request` is one that only hosts send.
 pub(super) fn is_from_host(members: &Members<'_>) -> bool {
-    let subtype = members.get("request").and_then(|r| r.get("subtype")).or_else(|| members.get("subtype")).and_then(inner);
+    let subtype = members
+        .get("request")
+        .and_then(|r| r.get("subtype"))
+        .or_else(|| members.get("subtype"))
+        .and_then(inner);
     let kind = subtype.map(|s| ControlKind::read(Str::trusted(s.as_escaped())));
     let host_only = |s: &str| {
         s.starts_with("set_")
             || s.starts_with("get_")
-            || matches!(s, "supported_commands" | "mcp_server_status" | "continue_last_turn" | "mcp_status" | "rewind_files" | "mcp_set_servers")
+            || matches!(
+                s,
+                "supported_commands" | "mcp_server_status" | "continue_last_turn" | "mcp_status" | "rewind_files" | "mcp_set_servers"
+            )
     };
-    matches!(kind, Some(ControlKind::Initialize | ControlKind::Interrupt | ControlKind::SetModel | ControlKind::SetMode))
-        || subtype.is_some_and(|s| host_only(s.as_escaped()))
+    matches!(
+        kind,
+        Some(ControlKind::Initialize | ControlKind::Interrupt | ControlKind::SetModel | ControlKind::SetMode)
+    ) || subtype.is_some_and(|s| host_only(s.as_escaped()))
 }
 
 /// What a request says in all its spellings: nested in `request` (the English text, and ours), flat beside `request_id` (the
@@ -91,7 +125,11 @@ pub(super) struct Asked<'a> {
 pub(super) fn asked<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Asked<'a>, Error> {
     let id = members.text("request_id", cx);
     let mut fields = FieldList::new_in(cx.arena);
-    let mut origin = Origin { session: members.text("session_id", cx), turn: members.text("prompt_id", cx), ..Origin::default() };
+    let mut origin = Origin {
+        session: members.text("session_id", cx),
+        turn: members.text("prompt_id", cx),
+        ..Origin::default()
+    };
     let nested = members.shaped("request", Shape::Object, cx).and_then(|raw| Members::of(raw, cx));
     members.word("type", cx);
     let mut inside = match nested {
@@ -105,14 +143,31 @@ pub(super) fn asked<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Asked<'
     origin.session = inside.text("session_id", cx).or(origin.session);
     origin.turn = inside.text("prompt_id", cx).or(origin.turn);
     let kind = ControlKind::read(subtype);
-    let permission = if kind == ControlKind::CanUseTool { Some(&*cx.keep(permission(&mut inside, &mut fields, cx)?)) } else { None };
+    let permission = if kind == ControlKind::CanUseTool {
+        Some(cx.keep(permission(&mut inside, &mut fields, cx)?))
+    } else {
+        None
+    };
     inside.pour(At::Part("/request"), is_known, &mut fields);
-    Ok(Asked { origin, request: Request { id, subtype, kind, permission }, fields })
+    Ok(Asked {
+        origin,
+        request: Request {
+            id,
+            subtype,
+            kind,
+            permission,
+        },
+        fields,
+    })
 }
 
 fn request<'a>(members: Members<'a>, cx: &Cx<'a>) -> Result<Event<'a>, Error> {
     let asked = asked(members, cx)?;
-    Ok(Event { origin: asked.origin, kind: Kind::Request(cx.keep(asked.request)), fields: asked.fields.into_bump_slice() })
+    Ok(Event {
+        origin: asked.origin,
+        kind: Kind::Request(cx.keep(asked.request)),
+        fields: asked.fields.into_bump_slice(),
+    })
 }
 
 fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<'a>) -> Result<Permission<'a>, Error> {
@@ -124,17 +179,30 @@ fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<
     }
     let Some(mut tool) = inside.shaped("tool", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)) else {
         let name = inside.text("tool_name", cx).ok_or(MISSING)?;
-        return Ok(Permission { name, call, input: inside.take("input", cx), suggestions });
+        return Ok(Permission {
+            name,
+            call,
+            input: inside.take("input", cx),
+            suggestions,
+        });
     };
     let name = tool.text("name", cx).ok_or(MISSING)?;
     let input = tool.take("arguments", cx);
     tool.pour(At::Part("/request/tool"), is_known, fields);
-    Ok(Permission { name, call, input, suggestions })
+    Ok(Permission {
+        name,
+        call,
+        input,
+        suggestions,
+    })
 }
 
 /// The id of the question that a `control_response` answers.
 pub(super) fn answered<'a>(members: &Members<'a>) -> Option<Str<'a>> {
-    members.get("request_id").or_else(|| members.get("response").and_then(|r| r.get("request_id"))).and_then(inner)
+    members
+        .get("request_id")
+        .or_else(|| members.get("response").and_then(|r| r.get("request_id")))
+        .and_then(inner)
 }
 
 /// Reads a `control_response`: `request_id` at the top and `result` inside (both texts), or both inside as `request_id` and
@@ -142,13 +210,24 @@ pub(super) fn answered<'a>(members: &Members<'a>) -> Option<Str<'a>> {
 pub(super) fn response<'a>(members: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<'a>) -> Result<Response<'a>, Error> {
     members.word("type", cx);
     let top = members.text("request_id", cx);
-    let mut inside = members.shaped("response", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)).ok_or(MISSING)?;
+    let mut inside = members
+        .shaped("response", Shape::Object, cx)
+        .and_then(|raw| Members::of(raw, cx))
+        .ok_or(MISSING)?;
     let subtype = inside.word("subtype", cx).ok_or(MISSING)?;
     let id = inside.text("request_id", cx).or(top);
-    let body = inside.take("result", cx).or_else(|| inside.take("response", cx)).map(|body| allowed(body, cx));
+    let body = inside
+        .take("result", cx)
+        .or_else(|| inside.take("response", cx))
+        .map(|body| allowed(body, cx));
     let error = inside.take("error", cx);
     inside.pour(At::Part("/response"), is_known, fields);
-    Ok(Response { id, ok: !subtype.is("error"), body, error })
+    Ok(Response {
+        id,
+        ok: !subtype.is("error"),
+        body,
+        error,
+    })
 }
 
 /// An answer with `approve` said as `allow`.

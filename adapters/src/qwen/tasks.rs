@@ -70,7 +70,11 @@ impl Tasks {
             }
             Kind::Delta(delta) => {
                 if let Piece::Input(text) = delta.piece
-                    && let Some(call) = self.task(event).calls.iter_mut().rfind(|call| call.in_pieces && call.block == delta.index)
+                    && let Some(call) = self
+                        .task(event)
+                        .calls
+                        .iter_mut()
+                        .rfind(|call| call.in_pieces && call.block == delta.index)
                 {
                     told([text.as_escaped()], out);
                     call.input.push_str(text.as_escaped());
@@ -110,7 +114,10 @@ impl Tasks {
     fn task(&mut self, event: &Event<'_>) -> &mut Task {
         let parent = event.origin.parent.unwrap_or_default();
         let at = self.open.iter().position(|task| task.call == parent.as_escaped()).unwrap_or_else(|| {
-            self.open.push(Task { call: parent.as_escaped().to_owned(), ..Task::default() });
+            self.open.push(Task {
+                call: parent.as_escaped().to_owned(),
+                ..Task::default()
+            });
             self.open.len() - 1
         });
         let task = &mut self.open[at];
@@ -126,7 +133,10 @@ impl Task {
         told([call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()], out);
         let known = self.calls.iter().rposition(|known| known.id == call.id.as_escaped());
         let at = known.unwrap_or_else(|| {
-            self.calls.push(TaskCall { id: call.id.as_escaped().to_owned(), ..TaskCall::default() });
+            self.calls.push(TaskCall {
+                id: call.id.as_escaped().to_owned(),
+                ..TaskCall::default()
+            });
             self.calls.len() - 1
         });
         let known = &mut self.calls[at];

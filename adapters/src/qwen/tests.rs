@@ -7,12 +7,18 @@ use serde_json::Value;
 
 use super::{Decoder, Encoder};
 use crate::codec::{Cx, Decode, Dialect, Encode, Mode, Style};
-use crate::convert::{Converter, Options, ToolNames};
-use crate::event::{Event, Input, Kind, Sink};
+use crate::event::{Event, Input, Sink};
 use crate::json::Out;
 
 fn style(mode: Mode, source: Dialect) -> Style {
-    Style { mode, source, partial: false, native_tools: false, old_text: false, verbose: false }
+    Style {
+        mode,
+        source,
+        partial: false,
+        native_tools: false,
+        old_text: false,
+        verbose: false,
+    }
 }
 
 /// A decoder's events go straight to an encoder.
@@ -33,7 +39,10 @@ impl<'a> Sink<'a> for Straight {
 
 /// Reads a log and writes it again without copying any line.
 fn rebuilt(log: &str, mode: Mode) -> String {
-    let mut straight = Straight { encoder: Encoder::new(style(mode, Dialect::Qwen)), out: Out::default() };
+    let mut straight = Straight {
+        encoder: Encoder::new(style(mode, Dialect::Qwen)),
+        out: Out::default(),
+    };
     let mut decoder = Decoder::default();
     let arena = Bump::new();
     let cx = Cx { arena: &arena, trace: None };
@@ -55,12 +64,12 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/qwen")
 }
 
-fn protocols() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/protocols")
-}
-
 fn mode_of(name: &str) -> Mode {
-    if name.contains("chunk") { Mode::StreamChunkJson } else { Mode::StreamJson }
+    if name.contains("chunk") {
+        Mode::StreamChunkJson
+    } else {
+        Mode::StreamJson
+    }
 }
 
 fn logs(folder: &Path, suffix: &str) -> Vec<(String, String)> {
@@ -68,14 +77,21 @@ fn logs(folder: &Path, suffix: &str) -> Vec<(String, String)> {
     let mut logs: Vec<_> = files
         .filter_map(|file| Some(file.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(suffix))
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&path).unwrap()))
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(&path).unwrap(),
+            )
+        })
         .collect();
     logs.sort();
     logs
 }
 
 fn values(log: &str) -> Vec<Value> {
-    log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+    log.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect()
 }
 
 /// Lines of `log` that do not come back as they were, by number.

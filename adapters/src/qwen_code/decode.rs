@@ -30,11 +30,11 @@ impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         // With a ledger every part of a line is looked at.
-        if cx.trace.is_none() {
-            if let Some((origin, delta, used)) = self.hot.read(text) {
-                sink.event(&Event::new(origin, Kind::Delta(delta)));
-                return Ok(used);
-            }
+        if cx.trace.is_none()
+            && let Some((origin, delta, used)) = self.hot.read(text)
+        {
+            sink.event(&Event::new(origin, Kind::Delta(delta)));
+            return Ok(used);
         }
         self.general(text, cx, sink)
     }

@@ -26,7 +26,6 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
 struct Straight<'e> {
     encoder: &'e mut Encoder,
     out: &'e mut Out,
-    seen: Vec<String>,
     unknown: Vec<String>,
 }
 
@@ -39,7 +38,6 @@ impl Straight<'_> {
 
 impl<'a> Sink<'a> for Straight<'_> {
     fn event(&mut self, event: &Event<'a>) {
-        self.seen.push(format!("{:?}", event.kind));
         self.fields(event.fields);
         if let Kind::Reply(reply) = event.kind {
             for block in reply.blocks {
@@ -55,7 +53,6 @@ impl<'a> Sink<'a> for Straight<'_> {
     }
 
     fn input(&mut self, input: &Input<'a>) {
-        self.seen.push(format!("{:?}", input.kind));
         self.fields(input.fields);
         self.encoder.input(input, self.out);
     }
@@ -64,7 +61,6 @@ impl<'a> Sink<'a> for Straight<'_> {
 /// One line decoded and encoded again.
 struct Rebuilt {
     out: String,
-    seen: Vec<String>,
     unknown: Vec<String>,
 }
 
@@ -89,15 +85,13 @@ impl Mirror {
         let mut sink = Straight {
             encoder: &mut self.encoder,
             out: &mut out,
-            seen: Vec::new(),
             unknown: Vec::new(),
         };
         let used = self.decoder.line(line, &cx, &mut sink)?;
         assert_eq!(used, line.trim_end().len(), "{line}");
-        let (seen, unknown) = (sink.seen, sink.unknown);
+        let unknown = sink.unknown;
         Ok(Rebuilt {
             out: String::from_utf8(out.written().to_vec()).unwrap(),
-            seen,
             unknown,
         })
     }

@@ -8,8 +8,8 @@ pub enum Json {
     Bool(bool),
     Number(String),
     Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
 }
 
 /// Deeper than this nothing is read: such lines are for the tests of depth, which need no reader.

@@ -272,12 +272,10 @@ pub fn with_unknown_fields(input: &[u8]) -> Vec<u8> {
                     let arguments = last == b':' && matches!(&line[string.clone()], b"input" | b"arguments" | b"args");
                     open.push(arguments || open.last() == Some(&true));
                 }
-                b'}' | b']' => {
-                    if open.pop() == Some(false) && byte == b'}' {
-                        count += 1;
-                        let comma = if last == b'{' { "" } else { "," };
-                        out.extend_from_slice(format!("{comma}\"zz_unknown_{number}_{count}\":\"Zz value {number}.{count}\"").as_bytes());
-                    }
+                b'}' | b']' if open.pop() == Some(false) && byte == b'}' => {
+                    count += 1;
+                    let comma = if last == b'{' { "" } else { "," };
+                    out.extend_from_slice(format!("{comma}\"zz_unknown_{number}_{count}\":\"Zz value {number}.{count}\"").as_bytes());
                 }
                 _ => {}
             }

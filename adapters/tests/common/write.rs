@@ -4,6 +4,9 @@ use super::Chance;
 use super::json::quoted;
 use super::story::{Room, Round, Story, Turn, pieces};
 
+/// Passes a stream event on: its object, what follows it on the line, and where it goes.
+type Stream<'a> = dyn FnMut(String, &mut dyn FnMut() -> String, &mut String) + 'a;
+
 /// How a story is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
@@ -204,7 +207,7 @@ fn shaped_round(round: &Round, qwen: bool, chance: &mut Option<&mut Chance>, tai
         if qwen && index + 1 < count {
             line = line.replace(usage, "\"usage\":{\"input_tokens\":0,\"output_tokens\":0}");
         }
-        let stop = |log: &mut String, tail: &mut dyn FnMut() -> String, stream: &mut dyn FnMut(String, &mut dyn FnMut() -> String, &mut String)| {
+        let stop = |log: &mut String, tail: &mut dyn FnMut() -> String, stream: &mut Stream<'_>| {
             stream(format!("{{\"type\":\"content_block_stop\",\"index\":{index}}}"), tail, log);
         };
         // Claude writes a block's message before the block's stop, Qwen Code behind it.

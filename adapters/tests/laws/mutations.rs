@@ -66,10 +66,10 @@ fn try_one(log: &Log, to: Format, bytes: &[u8], chance: &mut Chance, wrongs: &mu
     if begun.elapsed() > Duration::from_secs(10) {
         wrongs.add(&group, format!("{}: took {:?} for {} bytes", log.name, begun.elapsed(), bytes.len()));
     }
-    if log.format != to {
-        if let Some(what) = unsound(log.format, to, bytes, &done.out) {
-            wrongs.add(&group, format!("{}: {what} ({})", log.name, how(&options)));
-        }
+    if log.format != to
+        && let Some(what) = unsound(log.format, to, bytes, &done.out)
+    {
+        wrongs.add(&group, format!("{}: {what} ({})", log.name, how(&options)));
     }
     entries(&done.ledger);
     let most = 1 + chance.below(3000);

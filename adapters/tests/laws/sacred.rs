@@ -38,7 +38,7 @@ fn logs(body: &str, input: &str) -> Vec<(Format, String)> {
             )
         };
         [
-            format!(r#"{{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"x","uuid":"00000000-0000-4000-8000-000000000002"}}"#),
+            r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"x","uuid":"00000000-0000-4000-8000-000000000002"}"#.to_string(),
             block("1", &format!(r#"{{"type":"thinking","thinking":"{body}","signature":"{body}"}}"#)),
             block("2", &format!(r#"{{"type":"text","text":"{body}"}}"#)),
             block("3", &format!(r#"{{"type":"tool_use","id":"c1","name":"Frobnicate","input":{input}}}"#)),

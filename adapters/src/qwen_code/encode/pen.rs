@@ -43,10 +43,10 @@ impl Pen {
     /// An event says which session it belongs to.
     #[inline]
     pub(super) fn session(&mut self, id: Option<Str<'_>>) {
-        if let Some(id) = id {
-            if id.as_escaped() != self.session {
-                self.begin_session(id.as_escaped());
-            }
+        if let Some(id) = id
+            && id.as_escaped() != self.session
+        {
+            self.begin_session(id.as_escaped());
         }
     }
 

@@ -187,11 +187,12 @@ impl Thread {
         }
         self.model(reply.model, out);
         self.usage(reply.usage.as_ref(), out);
-        if self.round.id.is_empty() && self.message.run.is_none() {
-            if let Some(id) = reply.id.map(Str::as_escaped).filter(|id| *id != self.last_round) {
-                id.clone_into(&mut self.round.id);
-                id.clone_into(&mut self.last_round);
-            }
+        if self.round.id.is_empty()
+            && self.message.run.is_none()
+            && let Some(id) = reply.id.map(Str::as_escaped).filter(|id| *id != self.last_round)
+        {
+            id.clone_into(&mut self.round.id);
+            id.clone_into(&mut self.last_round);
         }
         if let Some(id) = reply
             .id
