@@ -3,16 +3,129 @@
 //! Each dialect's folder has a `recognise` that weighs one line; the [`Detector`] adds the weights up until one dialect is
 //! sure. It is given what has been read so far, again and again, so a live pipe is decided with its first telling line.
 
-mod opened;
-
 use std::fmt;
 
 use crate::codec::{Dialect, Format, Mode};
-use crate::json::{Cursor, Shape};
+use crate::json::{Cursor, Raw, Shape, Str};
 use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
 
-pub use opened::Evidence;
-pub(crate) use opened::{FAINT, HINT, Opened, PROOF, STRONG, word};
+/// Only this dialect writes such a line.
+pub(crate) const PROOF: u32 = 1000;
+/// No other dialect has been seen to write such a line.
+pub(crate) const STRONG: u32 = 100;
+/// This dialect writes such lines more often than others do.
+pub(crate) const HINT: u32 = 10;
+/// Fits the dialect, and others too.
+pub(crate) const FAINT: u32 = 1;
+
+/// What one line says about the dialect of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Which dialect, and as far as the line can tell which of its modes.
+    pub format: Format,
+    /// How much it counts.
+    pub weight: u32,
+    /// What was seen, in a few words.
+    pub why: &'static str,
+}
+
+impl Evidence {
+    pub(crate) fn new(dialect: Dialect, weight: u32, why: &'static str) -> Self {
+        Self {
+            format: dialect.into(),
+            weight,
+            why,
+        }
+    }
+
+    pub(crate) const fn mode(self, mode: Mode) -> Self {
+        Self {
+            format: Format {
+                dialect: self.format.dialect,
+                mode,
+            },
+            ..self
+        }
+    }
+}
+
+/// One line, opened at its top level. A line that is cut off has the members that came through, the last one cut.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    /// The whole text.
+    pub(crate) text: &'a str,
+    /// `type`, if it is a string.
+    pub(crate) kind: &'a str,
+    members: Vec<(Str<'a>, Raw<'a>)>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut members = Vec::new();
+        let mut at = Cursor::new(text);
+        if let Ok(mut object) = at.object() {
+            while let Ok(Some(key)) = object.key(&mut at) {
+                let rest = at.rest().trim_ascii_start();
+                match at.skip() {
+                    Ok(value) => members.push((key, value)),
+                    Err(_) => {
+                        members.push((key, Raw::trusted(rest)));
+                        break;
+                    }
+                }
+            }
+        }
+        let mut line = Self { text, kind: "", members };
+        line.kind = line.word("type");
+        line
+    }
+
+    /// Whether it is an object (at least the beginning of one).
+    pub(crate) fn is_object(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// The value of a member.
+    pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
+        self.members.iter().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
+    }
+
+    /// Whether there is such a member.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether there is any of these members.
+    pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.has(key))
+    }
+
+    /// Whether all of these members are there.
+    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.has(key))
+    }
+
+    /// The text of a member that is a string; else empty.
+    pub(crate) fn word(&self, key: &str) -> &'a str {
+        self.get(key).map_or("", word)
+    }
+
+    /// The member at the end of a path of keys.
+    pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.get(first)?, |value, key| value.get(key))
+    }
+
+    /// Where a member stands among the others.
+    pub(crate) fn place(&self, key: &str) -> Option<usize> {
+        self.members.iter().position(|(name, _)| name.is(key))
+    }
+}
+
+/// The escaped text of a value that is a string; else empty.
+pub(crate) fn word(value: Raw<'_>) -> &str {
+    value.string().map_or("", Str::as_escaped)
+}
 
 /// A dialect that was told from the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
