@@ -11,7 +11,11 @@ use crate::tools::{FileChange, Shown, Todo, shown};
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so what a
 /// text alone tells (Tricode's changes and plans) is told in the RFC's kind; else it stays the text it is.
 pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &mut Out) {
-    if let Some(Detail { shape: DetailShape::Qwen, raw }) = result.detail {
+    if let Some(Detail {
+        shape: DetailShape::Qwen,
+        raw,
+    }) = result.detail
+    {
         return out.unchecked(raw);
     }
     if !write_rich(result, task, native, out) {
@@ -31,7 +35,10 @@ fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &
         write_task(result, result.of, task, out);
         return true;
     }
-    if !matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Todo | ToolKind::ExitPlan) {
+    if !matches!(
+        kind,
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Todo | ToolKind::ExitPlan
+    ) {
         return false;
     }
     let arena = Bump::new();
