@@ -105,6 +105,11 @@ impl Dialect {
         }
     }
 
+    /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
+    pub(crate) const fn one_turn_a_run(self) -> bool {
+        matches!(self, Self::Tricode | Self::Cursor)
+    }
+
     /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
     /// signs.
     pub(crate) const fn ids_name_rounds(self) -> bool {

@@ -104,6 +104,8 @@ enum Framing {
 struct Core {
     options: Options,
     identity: bool,
+    /// The last line that was copied had no line feed.
+    unended: bool,
     decoder: Decoder,
     encoder: Encoder,
     assembler: Assembler,
@@ -136,6 +138,7 @@ impl Converter {
         let encoder = Encoder::new(options.to.dialect, style);
         let core = Core {
             identity: options.from == options.to,
+            unended: false,
             decoder: Decoder::new(options.from.dialect),
             assembler: assembler(&options, &encoder, 0),
             encoder,
@@ -295,6 +298,7 @@ impl Core {
         };
         let go_on = self.text(bytes, bytes.ends_with(b"\n"));
         if self.identity {
+            self.unended = !bytes.ends_with(b"\n");
             self.out.bytes(bytes);
         }
         go_on
@@ -472,8 +476,13 @@ impl Core {
             changed: false,
         };
         let cx = pipe.down.cx;
+        let before = pipe.down.out.len();
         self.decoder.finish(&cx, &mut pipe);
         pipe.end_session();
+        // A copied last line that lacks its line feed must not run into what was added behind it.
+        if self.identity && self.unended && self.out.len() > before {
+            self.out.insert(before, b'\n');
+        }
         if let Some(ledger) = &mut self.ledger {
             ledger.close();
         }

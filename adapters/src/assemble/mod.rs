@@ -38,6 +38,7 @@ pub struct Assembler {
     want: Want,
     duties: Duties,
     ids_name_rounds: bool,
+    one_turn_a_run: bool,
     threads: Vec<Thread>,
     calls: Calls,
     turn: Turn,
@@ -96,6 +97,7 @@ impl Assembler {
             want,
             duties,
             ids_name_rounds: source.ids_name_rounds(),
+            one_turn_a_run: source.one_turn_a_run(),
             threads: vec![Thread::default()],
             calls: Calls::default(),
             turn: Turn::default(),
@@ -154,6 +156,16 @@ impl Assembler {
             Kind::Request(request) => self.request(event, request, down),
             Kind::Prompt(prompt) => self.prompt(event, prompt, down),
             Kind::Session(session) => {
+                if self.one_turn_a_run && session.opens_turn && self.turn.open {
+                    // The next run begins, and the one before never ended.
+                    self.end_unfinished(
+                        Origin {
+                            session: event.origin.session,
+                            ..Origin::default()
+                        },
+                        down,
+                    );
+                }
                 self.settle(event.origin, down);
                 self.turn.open |= session.opens_turn;
                 self.pass(event, down);
@@ -198,22 +210,27 @@ impl Assembler {
             ..Origin::default()
         };
         if self.turn.open {
-            let outcome = Outcome {
-                synthetic: true,
-                error: Some(Str::trusted("the log ends before the turn does")),
-                ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
-            };
-            down.out.note(
-                if self.duties.watch { Fate::Repaired } else { Fate::Invented },
-                "",
-                "the turn has no outcome: one was made up",
-            );
-            self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
+            self.end_unfinished(origin, down);
         } else {
             self.settle(origin, down);
         }
         self.threads.truncate(1);
         self.threads[0] = Thread::default();
+    }
+
+    /// Ends a turn that the source left without an outcome.
+    fn end_unfinished(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let outcome = Outcome {
+            synthetic: true,
+            error: Some(Str::trusted("the log ends before the turn does")),
+            ..Outcome::new(OutcomeKind::Failed(Place::Protocol))
+        };
+        match (self.duties.watch, self.duties.repair) {
+            (false, _) => down.out.note(Fate::Invented, "", "the turn has no outcome: one was made up"),
+            (true, true) => down.out.note(Fate::Repaired, "", "the turn had no outcome: one was added"),
+            (true, false) => {}
+        }
+        self.end_turn(&Event::new(origin, Kind::Outcome(&outcome)), down);
     }
 
     /// How many prompts of [`Duties::prompts`] have been used up.

@@ -196,6 +196,11 @@ impl Out {
         self.trace.is_some()
     }
 
+    /// Puts a byte in front of what was written from `at` on.
+    pub fn insert(&mut self, at: usize, byte: u8) {
+        self.buffer.insert(at.min(self.buffer.len()), byte);
+    }
+
     /// How many bytes are in the buffer.
     #[inline(always)]
     pub const fn len(&self) -> usize {
