@@ -122,7 +122,14 @@ fn write_task(result: &ToolResult<'_>, call: Option<ToolCall<'_>>, task: Option<
             out.lit(",\"subagentName\":");
             out.str(Str::trusted(&task.name));
         }
-        (None, None) => {}
+        (None, None) => {
+            // The RFC's shape has it always; a client reads it as a text.
+            out.lit(",\"subagentName\":\"unknown\"");
+            out.invented(
+                "/choices/0/message/annotations/0/result_display/subagentName",
+                "the source does not name the subagent",
+            );
+        }
     }
     for (key, name) in [("description", ",\"taskDescription\":"), ("prompt", ",\"taskPrompt\":")] {
         if let Some(text) = told(key) {

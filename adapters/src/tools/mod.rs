@@ -48,7 +48,7 @@ mod json;
 mod lines;
 mod names;
 #[cfg(test)]
-mod recorded;
+mod recorded_tests;
 mod result;
 mod shown;
 

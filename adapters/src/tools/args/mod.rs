@@ -170,6 +170,6 @@ impl<'a> Args<'a> {
 }
 
 #[cfg(test)]
-mod props;
+mod props_tests;
 #[cfg(test)]
 mod tests;

@@ -110,6 +110,6 @@ fn bytes(text: Str<'_>) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod props;
+mod props_tests;
 #[cfg(test)]
 mod tests;
