@@ -72,7 +72,7 @@ def line_faults(line, copied):
                 yield "error object lacks a member"
         elif line.get("type") not in SIDE:
             yield f"unknown line {line.get('type')!r}"
-        elif missing := SIDE[line["type"]] - line.keys():
+        elif missing := SIDE[line["type"]] - line.keys() - ({"session_id"} if copied else set()):
             yield f"{line['type']} lacks {sorted(missing)}"
         return
     plain = json.loads(json.dumps(line))

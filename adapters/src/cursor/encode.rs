@@ -8,8 +8,8 @@ use crate::json::{Out, Str};
 
 /// Writes `stream-json`, `json` and `text` of today's generation.
 ///
-/// Lines that were read in this dialect go back as they were ([`own`](super::own)). Everything else becomes runs of one turn
-/// each ([`turn`](super::turn)).
+/// Lines that were read in this dialect go back as they were (`own`). Everything else becomes runs of one turn
+/// each (`turn`).
 #[derive(Debug)]
 pub struct Encoder {
     pub(super) style: Style,

@@ -5,7 +5,7 @@
 //! of the host's side does not exist, and what a host says in another dialect has no place here.
 //!
 //! Read are both generations (assistant lines of 2025 are pieces, today's are whole segments), with and without
-//! `--stream-partial-output` ([`segments`]). Written is today's.
+//! `--stream-partial-output` (`segments`). Written is today's.
 
 mod content;
 mod decode;
