@@ -93,7 +93,10 @@ pub fn pair(input: &[u8]) {
         );
     }
     if from != to {
-        sound(to, &whole.out);
+        // Within one dialect text that is no JSON stays where it stood.
+        if from.dialect != to.dialect {
+            sound(to, &whole.out);
+        }
         one_end(from, to, rest, &options);
     }
 }
