@@ -19,7 +19,7 @@ def event($e):
         .out = [chunk($s; {reasoning_content: $e.delta.thinking, annotations: [{type: "x-qwen-thought", subject: "",
           description: $e.delta.thinking, index: $s.places[$e.index | place]}]}; null)]
       elif $kind == "input_json_delta" and $e.delta.partial_json != "" then
-        .out = [chunk($s; {tool_calls: [{index: $s.places[$e.index | place], function: {arguments: $e.delta.partial_json}}]}; null)]
+        .pieces += [$e.delta.partial_json] | .out = []
       else .out = [] end
   elif $e.type == "content_block_start" then
     if $e.content_block.type == "thinking" then
@@ -47,6 +47,16 @@ def init($line):
           agent_version: $line.claude_code_version}}]
     end;
 
+# The arguments of a call, when they are known for good: the program may have changed what was streamed.
+def arguments($block):
+  if $block.type != "tool_use" then .out = []
+  else
+    . as $s
+    | (if .pieces != [] and (.pieces | add | fromjson) == $block.input then .pieces else [$block.input | tojson] end) as $pieces
+    | .out = [$pieces[] | chunk($s; {tool_calls: [{index: ($s.calls - 1), function: {arguments: .}}]}; null)]
+    | .pieces = []
+  end;
+
 def results($line):
   reduce ($line.message.content | arrays | .[] | select(.type == "tool_result")) as $block (.out = [];
     (if $block.content | type == "string" then $block.content
@@ -66,8 +76,9 @@ def result($line):
   | .calls = 0 | .annotations = 0;
 
 foreach inputs as $line (
-  {session: null, model: "unknown", calls: 0, annotations: 0, places: {}, out: []};
+  {session: null, model: "unknown", calls: 0, annotations: 0, places: {}, pieces: [], out: []};
   if $line.type == "stream_event" then event($line.event)
+  elif $line.type == "assistant" then arguments($line.message.content[0])
   elif $line.type == "user" then results($line)
   elif $line.type == "result" then result($line)
   elif $line.type == "system" and $line.subtype == "init" then init($line)

@@ -1,6 +1,7 @@
 // The same translation as translate.py, which says what it is: translate.mjs [FILE].
 import { openSync, readSync, writeSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
+import { isDeepStrictEqual } from "node:util";
 
 const FINISH = { end_turn: "stop", stop_sequence: "stop", tool_use: "tool_calls", max_tokens: "length" };
 
@@ -9,6 +10,7 @@ let model = "unknown";
 let calls = 0;
 let annotations = 0;
 let places = []; // content block -> index of its call or of its annotation
+let pieces = []; // of the arguments of the call that is open
 let out = "";
 
 function chunk(delta, finish = null, metadata = undefined) {
@@ -24,6 +26,8 @@ function translate(line) {
   switch (line.type) {
     case "stream_event":
       return event(line.event);
+    case "assistant":
+      return args(line.message.content[0]);
     case "user":
       return results(line.message.content);
     case "result":
@@ -80,7 +84,18 @@ function delta(block, delta) {
       return chunk({ reasoning_content: text, annotations: [thought] });
     }
     case "input_json_delta":
-      if (delta.partial_json) chunk({ tool_calls: [{ index: places[block], function: { arguments: delta.partial_json } }] });
+      if (delta.partial_json) pieces.push(delta.partial_json);
+  }
+}
+
+// The arguments of a call, when they are known for good: the program may have changed what was streamed.
+function args(block) {
+  if (block.type !== "tool_use") return;
+  const held = pieces;
+  pieces = [];
+  const said = held.length > 0 && isDeepStrictEqual(JSON.parse(held.join("")), block.input);
+  for (const piece of said ? held : [JSON.stringify(block.input)]) {
+    chunk({ tool_calls: [{ index: calls - 1, function: { arguments: piece } }] });
   }
 }
 

@@ -10,7 +10,9 @@ checks that what they write says the same as what agentglot writes. The work is 
   content_block_start, a tool_use         delta{tool_calls[{index,id,type,function{name,arguments:""}}]}
   text_delta                              delta{content}
   thinking_delta                          delta{reasoning_content,annotations[x-qwen-thought]}
-  input_json_delta, unless empty          delta{tool_calls[{index,function{arguments}}]}
+  input_json_delta, unless empty          nothing yet
+  assistant, a tool_use                   delta{tool_calls[{index,function{arguments}}]}: for each piece held, if together they
+                                          say the call's input; else once, with the input
   message_delta                           delta{}, finish_reason
   user, each tool_result                  delta{annotations[x-qwen-tool-display]}
   result                                  choices[], usage, metadata: the summary
@@ -36,7 +38,9 @@ FINISH = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls",
 
 
 class Translation:
-    def __init__(self):
+    def __init__(self, loads, dumps):
+        self.loads = loads
+        self.compact = lambda value: dumps(value).decode()
         self.session = None
         self.model = "unknown"
         self.new_turn()
@@ -45,6 +49,7 @@ class Translation:
         self.calls = 0
         self.annotations = 0
         self.places = {}  # content block -> index of its call or of its annotation
+        self.pieces = []  # of the arguments of the call that is open
 
     def chunk(self, delta, finish=None, **more):
         return {
@@ -63,6 +68,8 @@ class Translation:
             return self.event(line["event"])
         if kind == "system" and line.get("subtype") == "init":
             return self.init(line)
+        if kind == "assistant":
+            return self.arguments(line)
         if kind == "user":
             return self.results(line)
         if kind == "result":
@@ -115,9 +122,18 @@ class Translation:
             thought = {"type": "x-qwen-thought", "subject": "", "description": text, "index": self.places[block]}
             return (self.chunk({"reasoning_content": text, "annotations": [thought]}),)
         if kind == "input_json_delta" and delta["partial_json"]:
-            call = {"index": self.places[block], "function": {"arguments": delta["partial_json"]}}
-            return (self.chunk({"tool_calls": [call]}),)
+            self.pieces.append(delta["partial_json"])
         return ()
+
+    def arguments(self, line):
+        """The arguments of a call, when they are known for good: the program may have changed what was streamed."""
+        block = line["message"]["content"][0]
+        if block["type"] != "tool_use":
+            return ()
+        pieces, self.pieces = self.pieces, []
+        if not pieces or self.loads("".join(pieces)) != block["input"]:
+            pieces = [self.compact(block["input"])]
+        return [self.chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": piece}}]}) for piece in pieces]
 
     def results(self, line):
         chunks = []
@@ -167,7 +183,7 @@ class Translation:
 def main(arguments):
     library = arguments.pop(0) if arguments and arguments[0] == "--orjson" else "--json"
     loads, dumps = encoder(library)
-    translation = Translation()
+    translation = Translation(loads, dumps)
     source = open(arguments[0], "rb") if arguments else sys.stdin.buffer
     write = sys.stdout.buffer.write
     with source:
