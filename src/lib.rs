@@ -20,9 +20,11 @@ use std::io::{ErrorKind, Read, Write};
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
 
+pub mod backend;
 pub mod cli;
 pub mod command;
 pub mod io;
+pub mod session;
 pub mod status;
 pub mod work;
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
+use crate::conduct::Conduct;
 use crate::event::{Event, Input, Sink};
 use crate::json::{Error, Out, Str};
 use crate::trace::Trace;
@@ -102,6 +103,17 @@ impl Dialect {
             Self::Tricode => tricode::fields::KNOWN,
             Self::Cursor => cursor::fields::KNOWN,
             Self::Agentglot => &[],
+        }
+    }
+
+    /// How its own program behaves towards its host. The canonical events have no program: they behave like the RFC's.
+    pub fn conduct(self) -> &'static dyn Conduct {
+        match self {
+            Self::Claude => &claude::conduct::Claude,
+            Self::Qwen | Self::Agentglot => &qwen::conduct::Rfc,
+            Self::QwenCode => &qwen_code::conduct::Qwen,
+            Self::Tricode => &tricode::conduct::Tricode,
+            Self::Cursor => &cursor::conduct::CursorAgent,
         }
     }
 
@@ -372,6 +384,16 @@ impl Decoder {
             Dialect::Tricode => tricode::Decoder::default().into(),
             Dialect::Cursor => cursor::Decoder::default().into(),
             Dialect::Agentglot => agentglot::Decoder::default().into(),
+        }
+    }
+
+    /// A decoder of what a host says. Cursor and Tricode have no lines of their hosts'.
+    pub fn of_host(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Claude => claude::Decoder::of_host().into(),
+            Dialect::Qwen => qwen::Decoder::of_host().into(),
+            Dialect::QwenCode => qwen_code::Decoder::of_host().into(),
+            Dialect::Tricode | Dialect::Cursor | Dialect::Agentglot => Self::new(dialect),
         }
     }
 }

@@ -20,6 +20,7 @@
 pub mod assemble;
 pub mod check;
 pub mod codec;
+pub mod conduct;
 pub mod convert;
 pub mod cuts;
 pub mod detect;
@@ -28,6 +29,7 @@ pub mod frame;
 pub mod ids;
 pub mod json;
 pub mod ledger;
+pub mod live;
 pub mod prompts;
 pub mod tools;
 pub mod trace;

@@ -238,6 +238,15 @@ impl Assembler {
         self.prompts_used
     }
 
+    /// A prompt that came while the session goes on, as the body of a JSON string: the next turn that lacks one takes it.
+    pub fn prompted(&mut self, body: &str) {
+        if self.prompts_used == self.duties.prompts.len() {
+            self.duties.prompts.clear();
+            self.prompts_used = 0;
+        }
+        self.duties.prompts.push(body.to_owned());
+    }
+
     /// Continues with the prompts of an earlier session.
     pub const fn skip_prompts(&mut self, used: usize) {
         self.prompts_used = used;

@@ -102,6 +102,14 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// At the beginning of what a host says.
+    pub(crate) fn of_host() -> Self {
+        Self {
+            side: Side::Host,
+            ..Self::default()
+        }
+    }
+
     /// Reads a line of any type, spelled in any way.
     fn any<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {

@@ -111,6 +111,14 @@ fn no_object<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
 }
 
 impl Decoder {
+    /// At the beginning of what a host says.
+    pub(crate) fn of_host() -> Self {
+        Self {
+            side: Side::Host,
+            ..Self::default()
+        }
+    }
+
     /// A line without `object` and `choices`.
     fn other<'a>(&mut self, line: &'a str, members: Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let kind = members.get("type").and_then(inner).map(Str::unescape);

@@ -10,6 +10,7 @@ mod annotations;
 mod answer;
 mod chunk;
 mod completion;
+pub mod conduct;
 mod decode;
 mod display;
 mod encode;

@@ -41,6 +41,14 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// At the beginning of what a host says.
+    pub(crate) fn of_host() -> Self {
+        Self {
+            side: Side::Host,
+            ..Self::default()
+        }
+    }
+
     fn general<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {
             return Ok(other(text, sink));

@@ -6,6 +6,7 @@
 
 pub(crate) mod recognise;
 
+pub mod conduct;
 mod decode;
 mod encode;
 mod failure;

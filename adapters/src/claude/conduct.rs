@@ -1,0 +1,151 @@
+//! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
+
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, member, quoted, text};
+use crate::event::{ControlKind, Fields, Request};
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Claude;
+
+/// Its permission modes.
+const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+impl Conduct for Claude {
+    fn version(&self) -> &'static str {
+        "2.1.329"
+    }
+
+    fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {
+        let subtype = request.subtype.unescape();
+        let done = |body: String| Answer::Done(Some(body));
+        match request.kind {
+            ControlKind::Initialize => return done(self.handshake(facts)),
+            ControlKind::Interrupt => return done("{\"still_queued\":[]}".to_owned()),
+            ControlKind::SetModel => {
+                let model = text(fields, "model").unwrap_or_else(|| facts.model.clone());
+                return done(format!("{{\"model\":{}}}", quoted(&model)));
+            }
+            ControlKind::SetMode => {
+                let mode = text(fields, "mode").unwrap_or_default();
+                return if MODES.contains(&mode.as_str()) {
+                    done(format!("{{\"mode\":{}}}", quoted(&mode)))
+                } else {
+                    let why = format!("Cannot set permission mode: must be one of {}", MODES.join(", "));
+                    Answer::Refused(why, Some("invalid_mode"))
+                };
+            }
+            _ => {}
+        }
+        match &*subtype {
+            "set_max_thinking_tokens"
+            | "set_has_subscribers"
+            | "seed_read_state"
+            | "apply_flag_settings"
+            | "rename_session"
+            | "end_session"
+            | "mcp_message" => Answer::Done(None),
+            "stop_task" | "background_tasks" | "update_settings" => done("{}".to_owned()),
+            "mcp_status" => done("{\"mcpServers\":[]}".to_owned()),
+            "mcp_set_servers" => done("{\"added\":[],\"removed\":[],\"errors\":{}}".to_owned()),
+            "cancel_async_message" => done("{\"cancelled\":false}".to_owned()),
+            "file_suggestions" => done(format!("{{\"suggestions\":[],\"cwd\":{}}}", quoted(&facts.cwd))),
+            "generate_session_title" => done("{\"title\":null}".to_owned()),
+            "list_models" => done(format!("{{\"models\":{}}}", models(facts))),
+            "get_binary_version" => done(format!("{{\"version\":\"{}\"}}", self.version())),
+            "get_context_usage" => done(context(facts)),
+            "get_settings" => done(format!(
+                "{{\"effective\":{{}},\"sources\":[],\"applied\":{{\"model\":{}}}}}",
+                quoted(&facts.model)
+            )),
+            "list_permission_rules" => done(format!(
+                "{{\"state\":{{\"rules\":[],\"workspaceDirectories\":[],\"originalCwd\":{},\"managedOnly\":false}}}}",
+                quoted(&facts.cwd)
+            )),
+            "rewind_files" => Answer::Refused("File rewinding is not enabled.".to_owned(), None),
+            "mcp_call" => Answer::Refused(format!("MCP server not connected: {}", text(fields, "tool").unwrap_or_default()), None),
+            "mcp_reconnect" | "mcp_toggle" => {
+                let name = text(fields, "serverName").unwrap_or_default();
+                Answer::Refused(format!("Server not found: {name}"), None)
+            }
+            _ => Answer::Refused(format!("Unsupported control request subtype: {subtype}"), Some("unsupported_request")),
+        }
+    }
+
+    fn damaged(&self, why: &str, _busy: bool) -> Damage {
+        Damage::Fatal {
+            stderr: format!("Error parsing streaming input line: {why}"),
+            code: 1,
+        }
+    }
+
+    fn no_prompt(&self) -> (&'static str, u8) {
+        ("Error: Input must be provided either through stdin or as a prompt argument when using --print", 1)
+    }
+
+    /// The last result decides; a turn that was stopped by the host fails like any other that is last.
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.is_error)
+    }
+
+    fn can_ask(&self) -> bool {
+        true
+    }
+
+    fn withdraws(&self) -> bool {
+        true
+    }
+}
+
+impl Claude {
+    /// The answer to `initialize`: the members that the SDKs read, and those that a program which is no Claude knows.
+    fn handshake(&self, facts: &Facts) -> String {
+        let agents: Vec<String> = facts
+            .agents
+            .iter()
+            .map(|name| format!("{{\"name\":{},\"description\":\"\"}}", quoted(name)))
+            .collect();
+        let mode = if facts.permission_mode.is_empty() {
+            "default"
+        } else {
+            &facts.permission_mode
+        };
+        format!(
+            "{{\"commands\":[],\"agents\":[{}],\"output_style\":\"default\",\"available_output_styles\":[\"default\"],\"models\":{},\
+             \"account\":{{\"tokenSource\":\"none\",\"apiKeySource\":\"none\"}},\"pid\":{},\"claude_code_version\":\"{}\",\
+             \"current_permission_mode\":{},\"session_state\":\"{}\",\"capabilities\":[]}}",
+            agents.join(","),
+            models(facts),
+            facts.pid,
+            self.version(),
+            quoted(mode),
+            if facts.busy { "running" } else { "idle" },
+        )
+    }
+}
+
+/// The models on offer: the one that is set, under the name that stands for it.
+fn models(facts: &Facts) -> String {
+    let name = if facts.model.is_empty() { "default" } else { &facts.model };
+    format!("[{{\"value\":\"default\",\"displayName\":{0},\"description\":{0}}}]", quoted(name))
+}
+
+/// What fills the context, as far as the tokens of the session tell.
+fn context(facts: &Facts) -> String {
+    let (input, output) = facts.tokens;
+    let total = input.saturating_add(output);
+    format!(
+        "{{\"categories\":[{{\"id\":\"messages\",\"name\":\"Messages\",\"tokens\":{total},\"color\":\"purple_FOR_SUBAGENTS_ONLY\",\"kind\":\"used\"}}],\
+         \"totalTokens\":{total},\"model\":{}}}",
+        quoted(&facts.model)
+    )
+}
+
+/// The subagents that an `initialize` request declares, by name.
+pub fn declared_agents(fields: Fields<'_>) -> Vec<String> {
+    let agents = member(fields, "agents");
+    agents
+        .into_iter()
+        .flat_map(|agents| agents.members())
+        .map(|(name, _)| name.unescape().into_owned())
+        .collect()
+}

@@ -1,0 +1,107 @@
+//! How a dialect's own program behaves towards its host, besides the lines that it writes: what it answers to control
+//! requests, what it does with input that it cannot read, and with which code it exits.
+
+use crate::event::{Fields, OutcomeKind, Request};
+use crate::json::{Raw, Str};
+
+/// What is known of the session when its host asks.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The session's id.
+    pub session: String,
+    /// The working folder.
+    pub cwd: String,
+    /// The model; empty if nobody named one.
+    pub model: String,
+    /// The permission mode, in this dialect's words; empty if nobody named one.
+    pub permission_mode: String,
+    /// The process, where its host is told.
+    pub pid: u32,
+    /// A turn is running.
+    pub busy: bool,
+    /// Subagents that the host declared, by name.
+    pub agents: Vec<String>,
+    /// Tokens of the session so far: input, output.
+    pub tokens: (u64, u64),
+}
+
+/// What a program answers to a control request of its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done. With the JSON of the answer's body, if there is something to say.
+    Done(Option<String>),
+    /// It is refused, with the reason and, where the dialect has them, a code.
+    Refused(String, Option<&'static str>),
+}
+
+/// What a program does with a line of its host's that it cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Nothing: the session goes on.
+    Ignored,
+    /// It exits, and says why on standard error.
+    Fatal {
+        /// The text, without a line feed at its end.
+        stderr: String,
+        /// The exit code.
+        code: u8,
+    },
+}
+
+/// How a run ended, as far as the exit code depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The last outcome; `None` if there was no turn.
+    pub outcome: Option<OutcomeKind>,
+    /// The last outcome was called an error.
+    pub is_error: bool,
+    /// The host talks over standard input, for as many turns as it likes.
+    pub interactive: bool,
+}
+
+/// How a program behaves towards its host.
+pub trait Conduct: std::fmt::Debug + Sync {
+    /// The version that it calls itself, where hosts look at it.
+    fn version(&self) -> &'static str;
+
+    /// What it answers to a control request. `fields` are the request's own members.
+    fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer;
+
+    /// What it does with a line that it cannot read. `busy`: a turn is running.
+    fn damaged(&self, why: &str, busy: bool) -> Damage;
+
+    /// What it writes to standard error when there is no prompt, without a line feed at the end, and its exit code.
+    fn no_prompt(&self) -> (&'static str, u8);
+
+    /// Its exit code.
+    fn exit_code(&self, ended: Ended) -> u8;
+
+    /// Whether it has a way to ask its host for leave; without one a policy decides.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes a question back when it no longer needs the answer.
+    fn withdraws(&self) -> bool {
+        false
+    }
+}
+
+/// A member of a control request.
+pub(crate) fn member<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
+    fields.iter().find(|field| field.key.is(name)).map(|field| field.value)
+}
+
+/// A text among the members of a control request, as plain text.
+pub(crate) fn text(fields: Fields<'_>, name: &str) -> Option<String> {
+    member(fields, name).and_then(Raw::string).map(|text| text.unescape().into_owned())
+}
+
+/// Plain text as a JSON string.
+pub(crate) fn quoted(plain: &str) -> String {
+    let mut body = String::with_capacity(plain.len() + 2);
+    body.push('"');
+    Str::escape(plain, &mut body);
+    body.push('"');
+    body
+}

@@ -1,0 +1,31 @@
+//! How `cursor-agent` behaves towards its host: docs/cursor.md. It reads a prompt and nothing else.
+
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::event::{Fields, Request};
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+pub struct CursorAgent;
+
+impl Conduct for CursorAgent {
+    fn version(&self) -> &'static str {
+        "2026.09.10-fd3934a"
+    }
+
+    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
+        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
+    }
+
+    fn damaged(&self, _why: &str, _busy: bool) -> Damage {
+        Damage::Ignored
+    }
+
+    fn no_prompt(&self) -> (&'static str, u8) {
+        ("Error: No prompt provided for print mode", 1)
+    }
+
+    /// A run that fails has no result line; the code says it.
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.is_error || ended.outcome.is_none())
+    }
+}

@@ -1,0 +1,268 @@
+//! Both ends of a conversation that is going on: what one side says is read as soon as a line is whole, and what is to be
+//! said to the other is written at once. Like everything here it does no IO: bytes in, bytes out.
+
+use bumpalo::Bump;
+
+use crate::assemble::{Assembler, Down, Duties};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
+use crate::event::{Event, Input, Sink};
+use crate::frame::{Line, Lines};
+use crate::json::Out;
+use crate::tools::Translate;
+
+/// One thing that was heard.
+#[derive(Debug)]
+pub enum Heard<'l, 'a> {
+    /// The agent said something.
+    Event(&'l Event<'a>),
+    /// The host said something.
+    Input(&'l Input<'a>),
+    /// A line, or the rest of one, that could not be read.
+    Damaged {
+        /// Which line, counted from 1.
+        line: u64,
+        /// The byte within it, counted from 1.
+        byte: u64,
+        /// The bytes of the line; empty for one that is over the length limit.
+        bytes: &'l [u8],
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Reads one side of a conversation.
+#[derive(Debug)]
+pub struct Listener {
+    lines: Lines,
+    reader: Reader,
+}
+
+#[derive(Debug)]
+struct Reader {
+    decoder: Decoder,
+    arena: Bump,
+    line: u64,
+}
+
+impl Listener {
+    /// Listens to an agent; lines of more than `max_line` bytes are left out and told.
+    pub fn to_agent(dialect: Dialect, max_line: usize) -> Self {
+        Self::new(Decoder::new(dialect), max_line)
+    }
+
+    /// Listens to a host.
+    pub fn to_host(dialect: Dialect, max_line: usize) -> Self {
+        Self::new(Decoder::of_host(dialect), max_line)
+    }
+
+    fn new(decoder: Decoder, max_line: usize) -> Self {
+        Self {
+            lines: Lines::new(max_line),
+            reader: Reader {
+                decoder,
+                arena: Bump::new(),
+                line: 0,
+            },
+        }
+    }
+
+    /// Takes what came, in pieces of any size, and tells `hear` what each whole line means.
+    pub fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Heard<'_, '_>)) {
+        let Self { lines, reader } = self;
+        lines.feed(bytes, |line| {
+            reader.line(line, hear);
+            true
+        });
+    }
+
+    /// Nothing more comes: a last line without a line feed is read as it stands, and what the decoder held is told.
+    pub fn finish(&mut self, hear: &mut dyn FnMut(Heard<'_, '_>)) {
+        let Self { lines, reader } = self;
+        lines.finish(|line| {
+            reader.line(line, hear);
+            true
+        });
+        let cx = Cx {
+            arena: &reader.arena,
+            trace: None,
+        };
+        reader.decoder.finish(&cx, &mut Ear(hear));
+        reader.arena.reset();
+    }
+
+    /// How many lines were read.
+    pub const fn lines(&self) -> u64 {
+        self.reader.line
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: Line<'_>, hear: &mut dyn FnMut(Heard<'_, '_>)) {
+        self.line += 1;
+        let bytes = match line {
+            Line::Whole(bytes) => bytes,
+            Line::Oversize { bytes, .. } => {
+                return hear(Heard::Damaged {
+                    line: self.line,
+                    byte: 1,
+                    bytes: &[],
+                    why: format!("a line of {bytes} bytes is over the limit"),
+                });
+            }
+        };
+        let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let whole = whole.strip_suffix(b"\r").unwrap_or(whole);
+        let whole = match self.line {
+            1 => whole.strip_prefix(b"\xef\xbb\xbf").unwrap_or(whole),
+            _ => whole,
+        };
+        let damaged = |at: usize, why: String| Heard::Damaged {
+            line: self.line,
+            byte: at as u64 + 1,
+            bytes: whole,
+            why,
+        };
+        let text = match std::str::from_utf8(whole) {
+            Ok(text) => text,
+            Err(error) => return hear(damaged(error.valid_up_to(), "invalid UTF-8".to_owned())),
+        };
+        let mut rest = text.trim_ascii_start();
+        while !rest.is_empty() {
+            let cx = Cx {
+                arena: &self.arena,
+                trace: None,
+            };
+            match self.decoder.line(rest, &cx, &mut Ear(hear)) {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(error) => {
+                    hear(damaged(text.len() - rest.len() + error.at, error.why.to_string()));
+                    break;
+                }
+            }
+        }
+        self.arena.reset();
+    }
+}
+
+struct Ear<'f>(&'f mut dyn FnMut(Heard<'_, '_>));
+
+impl<'a> Sink<'a> for Ear<'_> {
+    fn event(&mut self, event: &Event<'a>) {
+        (self.0)(Heard::Event(event));
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        (self.0)(Heard::Input(input));
+    }
+}
+
+/// How one side of a conversation is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Whose words the other side says.
+    pub from: Dialect,
+    /// What is written.
+    pub to: Format,
+    /// Tools carry the target's own names and shapes.
+    pub native_tools: bool,
+    /// Deltas beside snapshots.
+    pub partial: bool,
+    /// The older of two styles, where a dialect has one.
+    pub old_text: bool,
+    /// `json` with all messages.
+    pub verbose: bool,
+}
+
+/// Writes one side of a conversation.
+#[derive(Debug)]
+pub struct Speaker {
+    assembler: Assembler,
+    encoder: Encoder,
+    out: Out,
+    arena: Bump,
+}
+
+impl Speaker {
+    /// Has said nothing yet.
+    pub fn new(manner: Manner) -> Self {
+        let style = Style {
+            mode: manner.to.mode,
+            source: manner.from,
+            partial: manner.partial,
+            native_tools: manner.native_tools,
+            old_text: manner.old_text,
+            verbose: manner.verbose,
+        };
+        let encoder = Encoder::new(manner.to.dialect, style);
+        let (from, to) = (manner.from, manner.to.dialect);
+        // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
+        let same = from == to && !matches!(manner.to.mode, Mode::Json | Mode::Text);
+        let want = if same { Want::AS_IS } else { encoder.want() };
+        let native = manner.native_tools && from != to && from != Dialect::Agentglot && to != Dialect::Agentglot;
+        let duties = Duties {
+            tools: native.then_some(Translate { from, to }),
+            ..Duties::default()
+        };
+        Self {
+            assembler: Assembler::new(from, want, duties),
+            encoder,
+            out: Out::new(None),
+            arena: Bump::new(),
+        }
+    }
+
+    /// Says what an agent said.
+    pub fn event(&mut self, event: &Event<'_>, to: &mut Vec<u8>) {
+        self.say(What::Event(event), to);
+    }
+
+    /// Says what a host said.
+    pub fn input(&mut self, input: &Input<'_>, to: &mut Vec<u8>) {
+        self.say(What::Input(input), to);
+    }
+
+    /// The prompt of the next turn, as the body of a JSON string, for dialects that say it again and sources that do not.
+    pub fn prompt(&mut self, body: &str) {
+        self.assembler.prompted(body);
+    }
+
+    /// Says something as it is: neither is anything supplied nor taken away.
+    pub fn directly(&mut self, event: &Event<'_>, to: &mut Vec<u8>) {
+        self.out.swap(to);
+        self.encoder.event(event, &mut self.out);
+        self.out.swap(to);
+    }
+
+    /// The conversation is over: says what is still held. A turn that has no outcome gets one.
+    pub fn finish(&mut self, to: &mut Vec<u8>) {
+        self.say(What::End, to);
+        self.out.swap(to);
+        self.encoder.finish(&mut self.out);
+        self.out.swap(to);
+    }
+
+    fn say(&mut self, what: What<'_, '_>, to: &mut Vec<u8>) {
+        self.out.swap(to);
+        let mut down = Down {
+            encoder: &mut self.encoder,
+            out: &mut self.out,
+            cx: Cx {
+                arena: &self.arena,
+                trace: None,
+            },
+        };
+        match what {
+            What::Event(event) => self.assembler.event(event, &mut down),
+            What::Input(input) => self.assembler.input(input, &mut down),
+            What::End => self.assembler.finish(&mut down),
+        }
+        self.out.swap(to);
+        self.arena.reset();
+    }
+}
+
+enum What<'l, 'a> {
+    Event(&'l Event<'a>),
+    Input(&'l Input<'a>),
+    End,
+}

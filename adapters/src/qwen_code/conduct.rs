@@ -1,0 +1,110 @@
+//! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
+
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, quoted, text};
+use crate::event::{ControlKind, Fields, Request};
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Qwen;
+
+/// Its permission modes.
+const MODES: [&str; 5] = ["plan", "default", "auto-edit", "auto", "yolo"];
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+impl Conduct for Qwen {
+    fn version(&self) -> &'static str {
+        "0.24.4"
+    }
+
+    fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {
+        let subtype = request.subtype.unescape();
+        let done = |members: &str| Answer::Done(Some(format!("{{\"subtype\":{}{members}}}", quoted(&subtype))));
+        match request.kind {
+            ControlKind::Initialize => {
+                return done(&format!(
+                    ",\"session_id\":{},\"capabilities\":{{\"can_handle_can_use_tool\":true,\"can_handle_hook_callback\":false,\
+                     \"can_set_permission_mode\":true,\"can_set_model\":true,\"can_set_effort\":true,\"can_get_context_usage\":true,\
+                     \"can_get_available_models\":true,\"can_get_usage_info\":true,\"can_handle_mcp_message\":true}}",
+                    quoted(&facts.session)
+                ));
+            }
+            ControlKind::Interrupt => return done(""),
+            ControlKind::SetModel => {
+                return match text(fields, "model").filter(|model| !model.trim().is_empty()) {
+                    Some(model) => done(&format!(",\"model\":{}", quoted(&model))),
+                    None => Answer::Refused("Invalid model specified for set_model request".to_owned(), None),
+                };
+            }
+            ControlKind::SetMode => {
+                let mode = text(fields, "mode").unwrap_or_default();
+                return if MODES.contains(&mode.as_str()) {
+                    Answer::Done(Some(format!("{{\"status\":\"updated\",\"mode\":{}}}", quoted(&mode))))
+                } else {
+                    Answer::Refused(format!("Invalid permission mode: {mode}. Valid values are: {}", MODES.join(", ")), None)
+                };
+            }
+            _ => {}
+        }
+        match &*subtype {
+            "supported_commands" => done(",\"commands\":[\"compress\",\"init\",\"summary\"]"),
+            "get_context_usage" => {
+                let (input, output) = facts.tokens;
+                done(&format!(
+                    ",\"modelName\":{},\"totalTokens\":{}",
+                    quoted(&facts.model),
+                    input.saturating_add(output)
+                ))
+            }
+            "mcp_server_status" => done(",\"status\":{}"),
+            "get_available_models" => done(",\"models\":[]"),
+            "get_usage_info" => {
+                let (input, output) = facts.tokens;
+                let total = input.saturating_add(output);
+                Answer::Done(Some(format!(
+                    "{{\"range\":\"today\",\"summary\":{{\"totalTokens\":{total},\"inputTokens\":{input},\"outputTokens\":{output}}},\"models\":[]}}"
+                )))
+            }
+            "set_effort" => {
+                let effort = text(fields, "effort").unwrap_or_default();
+                if EFFORTS.contains(&effort.as_str()) {
+                    done(&format!(",\"effort\":{},\"applied\":true,\"override\":null", quoted(&effort)))
+                } else {
+                    Answer::Refused(format!("Invalid effort value. Supported: {}", EFFORTS.join(", ")), None)
+                }
+            }
+            "continue_last_turn" => done(",\"accepted\":false,\"interruption\":\"none\""),
+            "can_use_tool" => {
+                let message = "Tool execution requires manual approval. Update permission mode or approve via host.";
+                done(&format!(",\"behavior\":\"deny\",\"message\":{}", quoted(message)))
+            }
+            _ => Answer::Refused(format!("Unknown control request subtype: {subtype}"), None),
+        }
+    }
+
+    fn damaged(&self, why: &str, busy: bool) -> Damage {
+        if busy {
+            return Damage::Fatal {
+                stderr: "Operation cancelled.".to_owned(),
+                code: 130,
+            };
+        }
+        Damage::Fatal {
+            stderr: format!("An unexpected critical error occurred:\nError: Failed to parse stream-json line: {why}"),
+            code: 1,
+        }
+    }
+
+    fn no_prompt(&self) -> (&'static str, u8) {
+        ("No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.", 1)
+    }
+
+    /// A host that talks over standard input reads results; a single prompt's failure shows in the code.
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(!ended.interactive && ended.is_error)
+    }
+
+    fn can_ask(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,337 @@
+//! Another agent's program as a back end: `claude` and `qwen` live as long as the session, `cursor-agent` and `tricode` as long as a
+//! turn, started anew and resumed for the next one.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::replay::Live;
+use super::{Backend, Said};
+use crate::adapters::codec::{Dialect, Format};
+use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
+use crate::adapters::json::Str;
+use crate::adapters::launch::{self, Launch, PermissionMode, PromptBy, Resume};
+use crate::adapters::live::{Manner, Speaker};
+use crate::child::{Child, Environment, Plan, Steps};
+use crate::status::Failure;
+
+/// The program, and how it is started.
+#[derive(Debug)]
+pub struct Cli {
+    dialect: Dialect,
+    host: Dialect,
+    program: PathBuf,
+    launch: Launch,
+    cwd: PathBuf,
+    env: Environment,
+    /// Writes what the host says, in the program's words.
+    voice: Speaker,
+    child: Option<Child>,
+    /// Files that only we can read and that the program is told to; gone with us.
+    files: Vec<tempfile::NamedTempFile>,
+    /// Prompts that wait for the program of a turn.
+    prompts: VecDeque<String>,
+    /// The turn that runs has had its outcome.
+    answered: bool,
+    /// The host stopped the turn.
+    cancelled: bool,
+    /// The host will say nothing more.
+    closed: bool,
+    /// The first line has gone out.
+    greeted: bool,
+    /// Why no program could be started.
+    failed: Option<String>,
+    room: Vec<u8>,
+}
+
+/// The names of the programs, and what of our environment they need besides the basics.
+const fn program(dialect: Dialect) -> (&'static str, &'static [&'static str]) {
+    match dialect {
+        Dialect::Claude => ("claude", &["ANTHROPIC_*", "CLAUDE_*", "AWS_*", "DISABLE_*", "MAX_THINKING_TOKENS", "MCP_*"]),
+        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"]),
+        Dialect::Cursor => ("cursor-agent", &["CURSOR_*"]),
+        Dialect::Tricode => ("tricode", &["OPENAI_*", "ANTHROPIC_*", "TRICODE_*"]),
+    }
+}
+
+/// The id of our own greeting; its answer is for us alone.
+const GREETING: &str = "agentglot-initialize";
+
+impl Cli {
+    /// Ready to be started with the first thing that the host says.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn new(dialect: Dialect, path: Option<&Path>, launch: &Launch, live: &Live, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
+        let (name, needs) = program(dialect);
+        let wanted = path.map_or_else(|| OsString::from(name), |path| path.as_os_str().to_owned());
+        let program = crate::child::find(&wanted).map_err(|error| Failure::Usage(error.to_string()))?;
+        let host = launch.format.dialect;
+        let mut launch = launch.clone();
+        launch.cwd = Some(cwd.display().to_string());
+        // What is streamed can be put together again; what is not cannot be taken apart.
+        launch.partial |= launch.format.mode == crate::adapters::codec::Mode::StreamChunkJson;
+        launch.prompt = None;
+        if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() {
+            launch.session_id = Some(live.session.clone());
+        }
+        let manner = Manner {
+            from: host,
+            to: Format::from(dialect),
+            native_tools: true,
+            partial: false,
+            old_text: false,
+            verbose: false,
+        };
+        Ok(Self {
+            dialect,
+            host,
+            program,
+            launch,
+            cwd: cwd.to_owned(),
+            env: Environment::default().allow(needs).allow(pass),
+            voice: Speaker::new(manner),
+            child: None,
+            files: Vec::new(),
+            prompts: VecDeque::new(),
+            answered: false,
+            cancelled: false,
+            closed: false,
+            greeted: false,
+            failed: None,
+            room: vec![0; 64 << 10],
+        })
+    }
+
+    /// Whether it lives for a turn only.
+    const fn one_turn(&self) -> bool {
+        matches!(self.dialect, Dialect::Cursor | Dialect::Tricode)
+    }
+
+    /// Starts the program. `prompt`: that of its only turn.
+    fn start(&mut self, prompt: Option<&str>) -> Result<(), String> {
+        let Some(program) = self.dialect.args() else {
+            return Err("there is no such program".to_owned());
+        };
+        self.launch.prompt = prompt.map(str::to_owned);
+        let line = launch::argv(program, &self.launch).map_err(|error| error.to_string())?;
+        let mut args: Vec<OsString> = Vec::new();
+        // Scripts have no first line that says who runs them where they come out of a package's folder.
+        let script = self.program.extension().is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js));
+        let file = if script {
+            args.push(self.program.clone().into());
+            PathBuf::from("node")
+        } else {
+            self.program.clone()
+        };
+        let at = line.args.iter().position(|arg| arg == "--").unwrap_or(line.args.len());
+        args.extend(line.args[..at].iter().map(OsString::from));
+        for part in &line.files {
+            let mut file = tempfile::Builder::new().prefix("agentglot-").suffix(".json").tempfile().map_err(|e| e.to_string())?;
+            file.write_all(part.text.as_bytes()).map_err(|error| error.to_string())?;
+            args.push(format!("{}={}", part.flag, file.path().display()).into());
+            self.files.push(file);
+        }
+        args.extend(line.args[at..].iter().map(OsString::from));
+        tracing::info!(program = %self.program.display(), ?args, unsaid = ?line.unsaid, "starting");
+        let plan = Plan {
+            env: self.env.clone(),
+            cwd: Some(self.cwd.clone()),
+            ..Plan::new(file)
+        };
+        let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
+        match (line.prompt, prompt) {
+            (PromptBy::Stdin, Some(prompt)) => {
+                let _ = child.write(prompt.as_bytes());
+                child.close_stdin();
+            }
+            (PromptBy::Argument, _) => child.close_stdin(),
+            _ => {}
+        }
+        self.child = Some(child);
+        self.answered = false;
+        Ok(())
+    }
+
+    /// Sees to it that a program that lives as long as the session runs.
+    fn awake(&mut self) -> bool {
+        if self.child.is_none() && self.failed.is_none()
+            && let Err(why) = self.start(None)
+        {
+            self.failed = Some(why);
+        }
+        self.child.is_some()
+    }
+
+    /// Says something to the program in its own words. Returns whether it has words for it.
+    fn say(&mut self, input: &Input<'_>) -> bool {
+        let mut line = Vec::new();
+        self.voice.input(input, &mut line);
+        match &self.child {
+            Some(child) if !line.is_empty() => child.write(&line).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Qwen Code decides by its first line whether it is controlled at all.
+    fn greet(&mut self, first: &Input<'_>) {
+        if std::mem::replace(&mut self.greeted, true) || self.dialect != Dialect::QwenCode {
+            return;
+        }
+        let initializes = matches!(first.kind, InputKind::Request(request) if request.kind == ControlKind::Initialize);
+        if initializes || self.host == self.dialect {
+            return;
+        }
+        let request = Request {
+            id: Some(Str::trusted(GREETING)),
+            subtype: Str::trusted("initialize"),
+            kind: ControlKind::Initialize,
+            permission: None,
+        };
+        self.say(&Input {
+            origin: Origin::default(),
+            kind: InputKind::Request(&request),
+            fields: &[],
+        });
+    }
+
+    /// A change that a program which is started for each turn is told with the next start.
+    fn change(&mut self, input: &Input<'_>, kind: ControlKind) {
+        let text = |name: &str| {
+            let field = input.fields.iter().find(|field| field.key.is(name));
+            field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
+        };
+        match kind {
+            ControlKind::SetModel => self.launch.model = text("model"),
+            ControlKind::SetMode => {
+                let mode = text("mode").and_then(|mode| PermissionMode::from_name(self.host, &mode));
+                self.launch.permission = mode.or(self.launch.permission);
+            }
+            ControlKind::Interrupt => {
+                if let Some(child) = &self.child {
+                    self.cancelled = true;
+                    child.begin_stop(Steps {
+                        close: Duration::ZERO,
+                        ..Steps::default()
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The program has ended: what there is to say about it.
+    async fn epilogue(&mut self) -> Said {
+        let Some(child) = self.child.take() else { return Said::Over(None) };
+        let ending = child.ended().await;
+        let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
+        let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
+        let name = self.program.display();
+        let why = if words.is_empty() { format!("{name} {how}") } else { format!("{name} {how}: {words}") };
+        if !self.one_turn() {
+            return Said::Over(Some(why));
+        }
+        if std::mem::take(&mut self.cancelled) {
+            return Said::Cancelled;
+        }
+        if self.answered {
+            return Said::Bytes;
+        }
+        Said::Failed(why)
+    }
+}
+
+#[async_trait(?Send)]
+impl Backend for Cli {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn input(&mut self, input: &Input<'_>) -> bool {
+        if self.one_turn() {
+            match input.kind {
+                InputKind::Prompt(prompt) => self.prompts.push_back(words(prompt)),
+                InputKind::Request(request) => {
+                    self.change(input, request.kind);
+                    return false;
+                }
+                InputKind::Cancel { .. } => self.change(input, ControlKind::Interrupt),
+                _ => return false,
+            }
+            return true;
+        }
+        if !self.awake() {
+            return false;
+        }
+        self.greet(input);
+        self.say(input)
+    }
+
+    /// Qwen Code reads changed arguments and runs the original ones (docs/qwen-code.md).
+    fn takes_changes(&self) -> bool {
+        self.dialect == Dialect::Claude
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn()) {
+            child.close_stdin();
+        }
+    }
+
+    fn heard(&mut self, event: &Event<'_>) {
+        self.answered |= matches!(event.kind, Kind::Outcome(_));
+        if let Some(session) = event.origin.session.filter(|_| self.one_turn()) {
+            let id = session.unescape();
+            if !matches!(&self.launch.resume, Resume::Session(known) if *known == id) {
+                self.launch.resume = Resume::Session(id.into_owned());
+                self.launch.session_id = None;
+            }
+        }
+    }
+
+    async fn read(&mut self, into: &mut Vec<u8>) -> Said {
+        loop {
+            if let Some(why) = self.failed.take() {
+                return Said::Over(Some(why));
+            }
+            let Some(child) = &self.child else {
+                match self.prompts.pop_front() {
+                    Some(prompt) => {
+                        if let Err(why) = self.start(Some(&prompt)) {
+                            self.failed = Some(why);
+                        }
+                        continue;
+                    }
+                    None if self.closed => return Said::Over(None),
+                    None => return std::future::pending().await,
+                }
+            };
+            match child.read(&mut self.room).await {
+                Ok(read @ 1..) => {
+                    into.extend_from_slice(&self.room[..read]);
+                    return Said::Bytes;
+                }
+                Ok(0) | Err(_) => return self.epilogue().await,
+            }
+        }
+    }
+
+    async fn stop(&mut self) {
+        if let Some(child) = self.child.take() {
+            child.stop(Steps::default()).await;
+        }
+    }
+}
+
+/// The text of a prompt.
+fn words(prompt: &Prompt<'_>) -> String {
+    match prompt.content {
+        Content::Text(text) => text.unescape().into_owned(),
+        content => content.texts().map(|text| text.unescape().into_owned()).collect::<Vec<_>>().join("\n"),
+    }
+}

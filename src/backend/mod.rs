@@ -1,0 +1,59 @@
+//! Who answers: a recorded log, another agent's program.
+//!
+//! A back end speaks its own dialect: it gives lines as its program would write them, and is told what the host says as
+//! canonical [`Input`]s. Everything between the two (dialects, ids, deadlines, the one outcome a turn) is the session's
+//! ([`crate::session`]).
+
+pub mod cli;
+pub mod demo;
+pub mod replay;
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{Event, Input};
+
+/// What a back end has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Bytes were appended: lines of its dialect, or a part of one.
+    Bytes,
+    /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
+    Failed(String),
+    /// The turn that runs was stopped because the host asked for it.
+    Cancelled,
+    /// Nothing more will come. With a reason, if it is not because everything was said.
+    Over(Option<String>),
+}
+
+/// Somebody who answers.
+#[async_trait(?Send)]
+pub trait Backend: fmt::Debug {
+    /// Whose words it says.
+    fn dialect(&self) -> Dialect;
+
+    /// The host said something. Never waits. Returns whether the back end deals with it: that it will answer a request, act on
+    /// a response. What it does not deal with, the session answers for it.
+    fn input(&mut self, input: &Input<'_>) -> bool;
+
+    /// Whether a tool that was allowed with other arguments runs with these.
+    fn takes_changes(&self) -> bool {
+        true
+    }
+
+    /// The host will say nothing more.
+    fn close(&mut self);
+
+    /// It was understood to have said this.
+    fn heard(&mut self, event: &Event<'_>) {
+        let _ = event;
+    }
+
+    /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
+    async fn read(&mut self, into: &mut Vec<u8>) -> Said;
+
+    /// Ends it and leaves nothing behind. Bounded in time.
+    async fn stop(&mut self);
+}

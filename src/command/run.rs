@@ -1,0 +1,269 @@
+//! `run`: be another program.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentglot_adapters::codec::{Dialect, Mode};
+use agentglot_adapters::conduct::Facts;
+use agentglot_adapters::convert::Options;
+use agentglot_adapters::launch::{self, Command, Errand, Launch, PermissionMode, Resume};
+use agentglot_adapters::live::Listener;
+
+use crate::backend::demo::demo;
+use crate::backend::replay::{Asked, Live, Pace, Replay};
+use crate::backend::{Backend, cli};
+use crate::io::{Console, Input, Source};
+use crate::live;
+use crate::session::run::{Ears, run as drive};
+use crate::session::{Host, OnAsk, Session, Timers};
+use crate::status::Failure;
+
+/// Whom to be, and who answers.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Whose program.
+    pub dialect: Dialect,
+    /// Who answers.
+    pub backend: Choice,
+    /// Its own arguments.
+    pub args: Vec<String>,
+    /// Arguments that nobody knows are an error, also where they are usually let through.
+    pub strict: bool,
+    /// How fast a log is told again.
+    pub pace: Pace,
+    /// How long to wait for what.
+    pub timers: Timers,
+    /// What happens to questions that the host cannot be asked.
+    pub on_ask: OnAsk,
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// A recorded log.
+    Replay(PathBuf),
+    /// The session inside the program.
+    Demo,
+    /// Another agent's program.
+    Cli(Dialect, Option<PathBuf>),
+}
+
+/// Runs until the session ends. Returns the exit code of the program that we stand in for.
+///
+/// # Errors
+/// When the back end cannot be had.
+pub fn run(run: &Run) -> Result<u8, Failure> {
+    let Some(program) = run.dialect.args() else {
+        return Err(Failure::Usage(format!("{} is no program that could be stood in for", run.dialect.name())));
+    };
+    let launch = match launch::parse(program, &run.args, run.strict) {
+        Ok(Command::Launch(launch)) => *launch,
+        Ok(Command::Errand(errand)) => return Ok(answer(&errand, program)),
+        Err(error) => {
+            let _ = write!(std::io::stderr().lock(), "{}", error.text);
+            return Ok(error.exit_code);
+        }
+    };
+    let prompt = if launch.has_stdin_protocol() {
+        None
+    } else if let Some(prompt) = prompt(&launch) {
+        Some(prompt)
+    } else {
+        let (text, code) = run.dialect.conduct().no_prompt();
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        return Ok(code);
+    };
+    let cwd = match &launch.cwd {
+        Some(cwd) => std::path::absolute(cwd),
+        None => std::env::current_dir(),
+    };
+    let cwd = cwd.map_err(|error| Failure::Read {
+        name: "the working folder".to_owned(),
+        error,
+    })?;
+    let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let session = match (&launch.session_id, &launch.resume) {
+        (Some(id), _) | (None, Resume::Session(id)) => id.clone(),
+        _ => uuid::Uuid::new_v4().to_string(),
+    };
+    let live_facts = Live {
+        session: session.clone(),
+        cwd: cwd.display().to_string(),
+    };
+    let host = host(&launch, &live_facts);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Failure::Read {
+        name: "the async runtime".to_owned(),
+        error,
+    })?;
+    runtime.block_on(async {
+        let mut backend = backend(run, &launch, &live_facts, &cwd)?;
+        let mut ears = Ears {
+            host: Listener::to_host(run.dialect, Options::MAX_LINE),
+            backend: Listener::to_agent(backend.dialect(), Options::MAX_LINE),
+        };
+        let mut session = Session::new(host, backend.dialect(), run.timers, run.on_ask.clone());
+        let stdin = launch.has_stdin_protocol().then(live::Input::stdin).transpose();
+        let stdin = stdin.map_err(|error| Failure::Read {
+            name: "standard input".to_owned(),
+            error,
+        })?;
+        let stdout = live::Output::stdout().map_err(|error| Failure::Write {
+            name: "standard output".to_owned(),
+            error,
+        })?;
+        let stop = Signals::new()?;
+        let code = drive(&mut session, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
+        if let Some(words) = session.last_words() {
+            let _ = writeln!(std::io::stderr().lock(), "{words}");
+        }
+        Ok(code)
+    })
+}
+
+/// A small command's answer.
+fn answer(errand: &Errand, program: &launch::Program) -> u8 {
+    let id = uuid::Uuid::new_v4().to_string();
+    let facts = launch::Facts {
+        new_id: &id,
+        account: "agentglot@localhost",
+        models: &[("auto", "Auto")],
+        sessions: &[],
+    };
+    let answer = errand.answer(program, &facts);
+    let _ = std::io::stdout().lock().write_all(answer.stdout.as_bytes());
+    let _ = std::io::stderr().lock().write_all(answer.stderr.as_bytes());
+    answer.exit_code
+}
+
+/// The prompt of a host that does not talk: from the command line, else all of standard input.
+fn prompt(launch: &Launch) -> Option<String> {
+    if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
+        return Some(prompt.clone());
+    }
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    stdin.lock().read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+fn host(launch: &Launch, live: &Live) -> Host {
+    let dialect = launch.format.dialect;
+    let mode = launch.permission_or_default();
+    Host {
+        format: launch.format,
+        partial: launch.partial,
+        // A single object is all that Claude's `json` writes, unless it is to be verbose.
+        verbose: launch.verbose && launch.format.mode == Mode::Json,
+        interactive: launch.has_stdin_protocol(),
+        answers_permissions: match dialect {
+            Dialect::Claude => launch.answerer == launch::Answerer::Host,
+            _ => launch.has_stdin_protocol(),
+        },
+        allows_all: mode == PermissionMode::Bypass,
+        facts: Facts {
+            session: live.session.clone(),
+            cwd: live.cwd.clone(),
+            model: launch.model.clone().unwrap_or_default(),
+            permission_mode: mode.name(dialect).unwrap_or_default().to_owned(),
+            pid: std::process::id(),
+            ..Facts::default()
+        },
+    }
+}
+
+fn backend(run: &Run, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
+    match &run.backend {
+        Choice::Demo => {
+            let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;
+            Ok(Box::new(demo))
+        }
+        Choice::Replay(path) => replay(path, run.pace, live),
+        Choice::Cli(dialect, path) => Ok(Box::new(cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd)?)),
+    }
+}
+
+/// A log, and beside it what its host said, if that was recorded too.
+fn replay(path: &Path, pace: Pace, live: &Live) -> Result<Box<dyn Backend>, Failure> {
+    let console = Console::plain();
+    let input = Input::File(path.to_owned());
+    let mut source = Source::open(&input, &console)?;
+    let name = input.name();
+    let found = source.detect()?.ok_or_else(|| Failure::Usage(format!("{name}: there is nothing in it")))?;
+    let dialect = found.format.dialect;
+    let log = source.read_all()?;
+    let beside = name.strip_suffix(".out.jsonl").map(|stem| PathBuf::from(format!("{stem}.in.jsonl")));
+    let asked = match beside.filter(|path| path.is_file()) {
+        Some(path) => Asked::read(dialect, &Source::open(&Input::File(path), &console)?.read_all()?),
+        None => Asked::default(),
+    };
+    let replay = Replay::new(dialect, &log, &asked, live, pace).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    Ok(Box::new(replay))
+}
+
+/// `SIGTERM` and `SIGINT`.
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> Result<impl AsyncFnMut() -> i32, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let failed = |error| Failure::Read {
+            name: "signals".to_owned(),
+            error,
+        };
+        let mut signals = Self {
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+        };
+        Ok(async move || {
+            tokio::select! {
+                _ = signals.terminate.recv() => 15,
+                _ = signals.interrupt.recv() => 2,
+            }
+        })
+    }
+}
+
+impl Choice {
+    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence that names the choices.
+    pub fn read(text: &str) -> Result<Self, String> {
+        if text == "demo" {
+            return Ok(Self::Demo);
+        }
+        if let Some(file) = text.strip_prefix("replay:").filter(|file| !file.is_empty()) {
+            return Ok(Self::Replay(PathBuf::from(file)));
+        }
+        if let Some(program) = text.strip_prefix("cli:") {
+            let (name, path) = program.split_once('=').map_or((program, None), |(name, path)| (name, Some(path)));
+            let dialect = match name {
+                "claude" => Dialect::Claude,
+                "qwen" | "qwen-code" => Dialect::QwenCode,
+                "cursor" | "cursor-agent" => Dialect::Cursor,
+                "tricode" => Dialect::Tricode,
+                _ => return Err(format!("cli:{name}: there are cli:claude, cli:qwen, cli:cursor and cli:tricode")),
+            };
+            return Ok(Self::Cli(dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
+        }
+        Err(format!("{text:?} is no back end; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"))
+    }
+}
+
+/// The waits of a session, from seconds; 0 is for ever.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is wanted".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(Duration::ZERO) => Ok(Duration::from_secs(u64::from(u32::MAX))),
+        Ok(wait) => Ok(wait.min(Duration::from_secs(u64::from(u32::MAX)))),
+        Err(error) => Err(error.to_string()),
+    }
+}

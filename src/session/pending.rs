@@ -1,0 +1,66 @@
+//! Questions that wait for an answer.
+
+use std::time::{Duration, Instant};
+
+/// A question that waits, with what its answer will be looked at for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting<T> {
+    /// Its id, as the body of a JSON string.
+    pub(super) id: String,
+    /// When it was asked.
+    pub(super) since: Instant,
+    until: Instant,
+    pub(super) note: T,
+}
+
+/// Questions of one direction, oldest first.
+#[derive(Debug)]
+pub(super) struct Pending<T>(Vec<Waiting<T>>);
+
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Pending<T> {
+    /// More than any program has open; beyond it the oldest is due at once.
+    const MOST: usize = 1024;
+
+    pub(super) fn add(&mut self, id: String, note: T, now: Instant, limit: Duration) {
+        if self.0.len() >= Self::MOST
+            && let Some(oldest) = self.0.first_mut()
+        {
+            oldest.until = now;
+        }
+        self.0.push(Waiting {
+            id,
+            since: now,
+            until: now + limit,
+            note,
+        });
+    }
+
+    pub(super) fn take(&mut self, id: &str) -> Option<Waiting<T>> {
+        let at = self.0.iter().position(|waiting| waiting.id == id)?;
+        Some(self.0.remove(at))
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.0.iter().map(|waiting| waiting.until).min()
+    }
+
+    /// Takes those whose time is over.
+    pub(super) fn expired(&mut self, now: Instant) -> Vec<Waiting<T>> {
+        self.0.extract_if(.., |waiting| waiting.until <= now).collect()
+    }
+
+    /// Takes all.
+    pub(super) fn drain(&mut self) -> Vec<Waiting<T>> {
+        std::mem::take(&mut self.0)
+    }
+}

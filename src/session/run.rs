@@ -1,0 +1,165 @@
+//! Drives a session: the host's two pipes, the back end, the clock and the signals, all served at the same time.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::Session;
+use crate::adapters::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
+use crate::adapters::json::Str;
+use crate::adapters::live::{Heard, Listener};
+use crate::backend::{Backend, Said};
+use crate::live;
+
+/// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
+const BACKLOG: usize = 256 << 10;
+
+/// How long the last bytes may take to reach the host when everything else is over.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// The two sides, as they are read.
+#[derive(Debug)]
+pub struct Ears {
+    /// What the host says.
+    pub host: Listener,
+    /// What the back end says.
+    pub backend: Listener,
+}
+
+/// Runs a session to its end and returns the exit code.
+///
+/// `prompt`: the only one, for hosts that do not talk over standard input; `stdin` is then not read. `stop` resolves to the number
+/// of a signal that asks us to end.
+pub async fn run(
+    session: &mut Session,
+    ears: &mut Ears,
+    backend: &mut dyn Backend,
+    prompt: Option<&str>,
+    mut stdin: Option<live::Input>,
+    mut stdout: live::Output,
+    mut stop: impl AsyncFnMut() -> i32,
+) -> u8 {
+    let mut room = vec![0; crate::io::READ];
+    let mut said_bytes = Vec::new();
+    let mut signal = None;
+    let mut reader_gone = false;
+    let mut backend_over = false;
+    if let Some(prompt) = prompt {
+        say_prompt(session, prompt, backend);
+    }
+    if stdin.is_none() {
+        backend.close();
+    }
+    loop {
+        stdout.queue().append(session.out());
+        let done = stdin.is_none() && !session.busy();
+        if session.over() || reader_gone || signal.is_some() || done || (backend_over && !session.busy()) {
+            break;
+        }
+        let wake = session.deadline();
+        let hold = stdout.queued() >= BACKLOG;
+        tokio::select! {
+            biased;
+            number = stop() => signal = Some(number),
+            gone = serve(&mut stdout) => reader_gone = gone,
+            read = read_some(&mut stdin, &mut room), if stdin.is_some() => {
+                if hear_host(session, ears, backend, &room, read) {
+                    stdin = None;
+                }
+            }
+            said = backend.read(&mut said_bytes), if !hold && !backend_over => {
+                backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
+            }
+            () = sleep_until(wake), if wake.is_some() => {
+                backend_over |= session.tick(Instant::now(), backend);
+            }
+        }
+    }
+    if signal.is_some() {
+        session.end_turns(OutcomeKind::Cancelled, "stopped by a signal", true, Instant::now());
+    }
+    session.finish();
+    stdout.queue().append(session.out());
+    let (_, ()) = tokio::join!(tokio::time::timeout(LAST_WORDS, stdout.flush()), backend.stop());
+    match signal {
+        Some(number) => u8::try_from(128 + number).unwrap_or(1),
+        None => session.exit_code(),
+    }
+}
+
+/// Gives the session the one prompt of a host that does not talk.
+fn say_prompt(session: &mut Session, prompt: &str, backend: &mut dyn Backend) {
+    let mut body = String::new();
+    Str::escape(prompt, &mut body);
+    let prompt = Prompt {
+        content: Content::Text(Str::trusted(&body)),
+        source: PromptSource::Host,
+    };
+    let input = Input {
+        origin: Origin::default(),
+        kind: InputKind::Prompt(&prompt),
+        fields: &[],
+    };
+    session.host(&Heard::Input(&input), Instant::now(), backend);
+}
+
+/// Hands on what the host said. Returns whether it will say nothing more.
+fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, room: &[u8], read: io::Result<usize>) -> bool {
+    let now = Instant::now();
+    let read = read.unwrap_or(0);
+    let mut hear = |heard: Heard<'_, '_>| session.host(&heard, now, backend);
+    ears.host.feed(&room[..read], &mut hear);
+    if read == 0 {
+        ears.host.finish(&mut hear);
+        session.host_gone(backend);
+        backend.close();
+    }
+    read == 0
+}
+
+/// Hands on what the back end said. Returns whether it will say nothing more.
+fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, bytes: &mut Vec<u8>, said: Said) -> bool {
+    let now = Instant::now();
+    let mut hear = |heard: Heard<'_, '_>| session.backend(&heard, now, backend);
+    ears.backend.feed(bytes, &mut hear);
+    bytes.clear();
+    match said {
+        Said::Bytes => false,
+        Said::Failed(why) => {
+            session.end_turns(OutcomeKind::Failed(Place::Backend), &why, false, now);
+            false
+        }
+        Said::Cancelled => {
+            session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now);
+            false
+        }
+        Said::Over(why) => {
+            ears.backend.finish(&mut hear);
+            let why = why.unwrap_or_else(|| "the agent ended before the turn did".to_owned());
+            session.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
+            true
+        }
+    }
+}
+
+/// Writes what is queued, or, while there is nothing, waits for the reader to go. Returns whether it has gone.
+async fn serve(stdout: &mut live::Output) -> bool {
+    if stdout.queued() == 0 {
+        stdout.closed().await;
+        return true;
+    }
+    !matches!(stdout.flush().await, Ok(live::Flow::Written))
+}
+
+async fn read_some(stdin: &mut Option<live::Input>, room: &mut [u8]) -> io::Result<usize> {
+    match stdin {
+        Some(stdin) => stdin.read(room).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}
