@@ -4,6 +4,7 @@
 //! part of the line went over. When the line is done, a walk over its JSON finds the parts that nobody wrote.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use crate::event::{Fate, Finding};
 use crate::json::{Cursor, Error, Object};
@@ -18,6 +19,41 @@ pub struct Trace {
     findings: RefCell<Vec<Finding>>,
     carried: Cell<bool>,
     merged: Cell<Option<&'static str>>,
+    held: RefCell<HeldParts>,
+}
+
+/// Parts of source lines that an encoder holds, until it is known whether they go over. Empty, and without memory of its
+/// own, when nobody keeps a ledger.
+#[derive(Default, Debug)]
+pub struct Kept(Vec<u64>);
+
+impl Kept {
+    /// The parts that were kept before the `at`-th stay; the others are returned.
+    pub fn split_off(&mut self, at: usize) -> Self {
+        Self(self.0.split_off(at.min(self.0.len())))
+    }
+
+    /// How many parts there are; zero when nobody keeps a ledger.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What the ledger knows about parts that are held.
+#[derive(Default, Debug)]
+struct HeldParts {
+    count: u64,
+    /// Parts of the line that is being handled: their number, and their addresses.
+    here: Vec<(u64, usize, usize)>,
+    /// Parts of earlier lines: the line, counted from 1, and the pointer.
+    before: HashMap<u64, (u64, String)>,
+    /// Parts that turned out to have no place.
+    dropped: Vec<(u64, &'static str)>,
 }
 
 impl Trace {
@@ -30,6 +66,9 @@ impl Trace {
         self.renamed.borrow_mut().clear();
         self.carried.set(false);
         self.merged.set(None);
+        let mut held = self.held.borrow_mut();
+        held.here.clear();
+        held.dropped.clear();
     }
 
     /// A part went over. Slices that do not belong to the line are ignored.
@@ -54,6 +93,74 @@ impl Trace {
             self.spans.borrow_mut().push((from, to));
             self.renamed.borrow_mut().push((from, to, note));
         }
+    }
+
+    /// A part is held: whether it goes over is told later, with [`Self::release`] or [`Self::drop_held`].
+    pub fn hold(&self, kept: &mut Kept, part: &str) {
+        let mut held = self.held.borrow_mut();
+        held.count += 1;
+        let number = held.count;
+        if let Some((from, to)) = self.span(part) {
+            self.spans.borrow_mut().push((from, to));
+            held.here.push((number, from, to));
+        }
+        kept.0.push(number);
+    }
+
+    /// Parts that were held have gone over.
+    pub fn release(&self, kept: &mut Kept) {
+        let mut held = self.held.borrow_mut();
+        for number in kept.0.drain(..) {
+            held.before.remove(&number);
+        }
+    }
+
+    /// Parts that were held have no place after all. Each is told on the line that it stands on; of one that no line holds
+    /// as a whole, because it came in pieces, this line tells.
+    pub fn drop_held(&self, kept: &mut Kept, note: &'static str) {
+        let mut nowhere = false;
+        let mut held = self.held.borrow_mut();
+        for number in kept.0.drain(..) {
+            let known = held.before.contains_key(&number) || held.here.iter().any(|here| here.0 == number);
+            nowhere |= !known;
+            if known {
+                held.dropped.push((number, note));
+            }
+        }
+        drop(held);
+        if nowhere {
+            self.note(Fate::Dropped, "", &format!("{note} (it came in pieces, on lines before this one)"));
+        }
+    }
+
+    /// Ends the line number `line` for the parts of it that are held.
+    pub(crate) fn settle_held(&self, text: &str, line: u64) {
+        let mut held = self.held.borrow_mut();
+        let start = text.as_ptr() as usize;
+        let HeldParts { here, before, .. } = &mut *held;
+        for (number, from, to) in here.drain(..) {
+            before.insert(number, (line, pointer_of(text, from - start, to - start)));
+        }
+    }
+
+    /// What there is to say about parts of earlier lines that were held: for each the line and the finding.
+    pub(crate) fn take_late(&self) -> Vec<(u64, Finding)> {
+        let mut held = self.held.borrow_mut();
+        let HeldParts { before, dropped, .. } = &mut *held;
+        let mut late = Vec::new();
+        dropped.retain(|(number, note)| match before.remove(number) {
+            Some((line, pointer)) => {
+                late.push((line, Finding::new(Fate::Dropped, &pointer, note)));
+                false
+            }
+            None => true,
+        });
+        late
+    }
+
+    /// The session is over: nobody holds anything of the lines before this one.
+    pub(crate) fn end_held(&self) {
+        self.held.borrow_mut().before.clear();
     }
 
     /// The event of this line went over.
@@ -358,5 +465,33 @@ mod tests {
         trace.renamed(&line[at..at + 4], "renamed");
         let found: Vec<_> = trace.settle(line, true, "x").into_iter().map(|f| f.pointer).collect();
         assert_eq!(found, ["/m/input", "/m/name"]);
+    }
+
+    #[test]
+    fn what_was_held_is_told_on_its_own_line() {
+        let trace = Trace::default();
+        let (mut first, mut second, mut gone) = (Kept::default(), Kept::default(), Kept::default());
+        let lines = [r#"{"m":{"text":"one"},"id":7}"#, r#"{"text":"two","more":"three"}"#];
+        let part = |line: usize, text: &str| lines[line].find(text).map(|at| &lines[line][at..at + text.len()]).unwrap();
+        trace.begin(lines[0]);
+        trace.hold(&mut first, part(0, "one"));
+        assert!(trace.settle(lines[0], false, "x").iter().all(|f| f.pointer == "/id"), "held for now");
+        trace.settle_held(lines[0], 4);
+        assert!(trace.take_late().is_empty());
+        trace.begin(lines[1]);
+        trace.drop_held(&mut first, "no place");
+        trace.hold(&mut second, part(1, "two"));
+        trace.drop_held(&mut second, "no place either");
+        trace.hold(&mut gone, part(1, "three"));
+        trace.release(&mut gone);
+        trace.drop_held(&mut gone, "went over");
+        trace.settle_held(lines[1], 5);
+        let late: Vec<_> = trace.take_late().into_iter().map(|(line, f)| (line, f.pointer, f.note)).collect();
+        let wanted = [(4, "/m/text", "no place"), (5, "/text", "no place either")];
+        assert_eq!(late, wanted.map(|(line, pointer, note)| (line, pointer.to_owned(), note.to_owned())));
+        let mut pieces = Kept::default();
+        trace.hold(&mut pieces, "of no line");
+        trace.drop_held(&mut pieces, "no place");
+        assert_eq!(trace.take_findings().len(), 1, "what no line holds is told where it is dropped");
     }
 }

@@ -164,6 +164,7 @@ impl Encode for Encoder {
 
     fn finish(&mut self, out: &mut Out) {
         self.flush(true, out);
+        self.end_round(out);
     }
 }
 
