@@ -1,7 +1,7 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, Pending, in_thread, is_one_value, says_json, some};
+use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, ToolCall};
 use crate::json::{Raw, Str};
@@ -17,7 +17,10 @@ impl Thread {
                 self.blocks[at].shown = true;
                 self.blocks[at].confirmed = true;
             }
-            None => self.blocks.push(Pending::shown(block)),
+            None => {
+                let fresh = self.fresh_block().shown(block);
+                self.blocks.push(fresh);
+            }
         }
     }
 
@@ -27,7 +30,7 @@ impl Thread {
             desk.calls.add(call);
         }
         let at = known.unwrap_or_else(|| {
-            let mut fresh = Pending::shown(block);
+            let mut fresh = self.fresh_block().shown(block);
             fresh.shown = false;
             fresh.complete = true;
             self.blocks.push(fresh);
@@ -83,9 +86,12 @@ impl Thread {
     /// The pieces of a block of a snapshot: those that came, if they say the same; else what they lack, or the whole.
     fn emit_pieces(&mut self, at: usize, fresh: bool, block: &Block<'_>, translated: bool, event: &Event<'_>, desk: &mut Desk<'_, '_, '_>) {
         let plain = Event { fields: &[], ..*event };
-        let mut pieces: Vec<Piece<'_>> = Vec::new();
+        // A text, a signature, a subject; or the pieces of a call as they came.
+        let mut pieces = [None; 3];
+        let mut as_they_came = false;
         let held = std::mem::take(&mut self.blocks[at].body);
-        let mut escaped = String::new();
+        let mut escaped = std::mem::take(&mut self.escaped);
+        escaped.clear();
         match block {
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
                 let thinking = matches!(block, Block::Thinking(_));
@@ -94,11 +100,9 @@ impl Thread {
                 } else {
                     Piece::Text as fn(_) -> _
                 };
-                let said = match fresh {
-                    true => self.ghost_of(block, desk).unwrap_or_default(),
-                    false => held.clone(),
-                };
-                match text.as_escaped().strip_prefix(said.as_str()) {
+                let ghost = if fresh { self.ghost_of(block, desk) } else { None };
+                let said = if fresh { ghost.as_deref().unwrap_or_default() } else { &held };
+                match text.as_escaped().strip_prefix(said) {
                     Some("") if fresh && said.is_empty() => {}
                     Some("") => desk.down.out.used(text.as_escaped()),
                     Some(rest) => {
@@ -110,10 +114,10 @@ impl Thread {
                             );
                         }
                         desk.down.out.used(text.as_escaped());
-                        pieces.push(piece(Str::trusted(rest)));
+                        pieces[0] = Some(piece(Str::trusted(rest)));
                     }
                     None => {
-                        if !text.same_text(Str::trusted(&said)) {
+                        if !text.same_text(Str::trusted(said)) {
                             desk.down.out.note(
                                 crate::event::Fate::Dropped,
                                 "",
@@ -125,23 +129,17 @@ impl Thread {
                 }
                 if let Block::Thinking(thinking) = block {
                     if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
-                        pieces.push(Piece::Signature(signature));
+                        pieces[1] = Some(Piece::Signature(signature));
                     }
                     if let Some(subject) = thinking.subject.filter(|s| !s.is_empty() && self.blocks[at].subject.is_none()) {
-                        pieces.push(Piece::Subject(subject));
+                        pieces[2] = Some(Piece::Subject(subject));
                     }
                 }
             }
             Block::Call(call) => {
                 desk.down.out.used(call.input.as_str());
-                let same = !translated && !held.is_empty() && says_json(&held, call.input);
-                if same {
-                    let mut from = 0;
-                    for &end in &self.blocks[at].ends {
-                        pieces.push(Piece::Input(Str::trusted(&held[from..end])));
-                        from = end;
-                    }
-                } else {
+                as_they_came = !translated && !held.is_empty() && says_json(&held, call.input);
+                if !as_they_came {
                     if !held.is_empty() && !translated {
                         desk.down.out.note(
                             crate::event::Fate::Merged,
@@ -150,12 +148,12 @@ impl Thread {
                         );
                     }
                     Str::escape(call.input.as_str(), &mut escaped);
-                    pieces.push(Piece::Input(Str::trusted(&escaped)));
+                    pieces[0] = Some(Piece::Input(Str::trusted(&escaped)));
                 }
             }
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}
         }
-        let nothing = fresh && pieces.is_empty() && self.skips_empty(block);
+        let nothing = fresh && pieces.iter().all(Option::is_none) && self.skips_empty(block);
         if !self.blocks[at].started && !nothing {
             self.close_others(event.origin, desk);
             self.blocks[at].index = self.next_index;
@@ -182,13 +180,21 @@ impl Thread {
             desk.emit(&Event { kind, ..plain });
         }
         let index = self.blocks[at].index;
-        for piece in pieces {
+        let ends: &[usize] = if as_they_came { &self.blocks[at].ends } else { &[] };
+        let mut from = 0;
+        let came = ends
+            .iter()
+            .map(|&end| Piece::Input(Str::trusted(&held[std::mem::replace(&mut from, end)..end])));
+        for piece in came.chain(pieces.into_iter().flatten()) {
             desk.emit(&Event {
                 kind: Kind::Delta(Delta { index, piece }),
                 ..plain
             });
         }
         self.blocks[at].body = held;
+        if escaped.capacity() <= KEEP {
+            self.escaped = escaped;
+        }
     }
 
     /// An empty text that comes as a snapshot is not worth a block of its own unless snapshots are wanted.
@@ -245,7 +251,7 @@ impl Thread {
             let mut quoted = String::new();
             let input = match text.trim() {
                 "" => "{}",
-                text if Raw::trusted(text).check().is_ok() && is_one_value(text) => text,
+                text if is_one_value(text) => text,
                 text => {
                     // Arguments that are no JSON go on as a text.
                     quoted.push('"');

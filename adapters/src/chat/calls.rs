@@ -136,15 +136,10 @@ pub(crate) fn write_call(id: Str<'_>, name: Str<'_>, input: Raw<'_>, out: &mut O
 /// holds.
 fn json_text(body: Str<'_>) -> String {
     let mut text = String::with_capacity(body.as_escaped().len());
-    for unit in char::decode_utf16(body.units()) {
-        match unit {
-            Ok(c) => text.push(c),
-            Err(lone) => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(text, "\\u{:04x}", lone.unpaired_surrogate());
-            }
-        }
-    }
+    body.unescape_into(&mut text, |text, lone| {
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "\\u{lone:04x}");
+    });
     text
 }
 
