@@ -1,7 +1,8 @@
 //! One block that is on its way.
 
 use crate::event::{Block, Origin, Thinking, Usage};
-use crate::json::{Raw, Str};
+use crate::json::{Out, Raw, Str};
+use crate::trace::Kept;
 
 /// Beyond this the memory of a block is given back.
 pub(super) const KEEP: usize = 1 << 16;
@@ -20,6 +21,8 @@ pub(super) struct Pending {
     pub(super) body: String,
     /// Where each piece of a call's arguments ends in `body`.
     pub(super) ends: Vec<usize>,
+    /// Where the source says these pieces, for the ledger.
+    pub(super) kept: Kept,
     pub(super) signature: Option<String>,
     pub(super) subject: Option<String>,
     /// The block's start went on.
@@ -108,6 +111,15 @@ pub(super) fn in_thread<'o>(origin: Origin<'o>, parent: &'o str) -> Origin<'o> {
 
 pub(super) fn some(text: &str) -> Option<Str<'_>> {
     (!text.is_empty()).then(|| Str::trusted(text))
+}
+
+/// The pieces of a call's arguments go on as the whole call: as they are, or `translated`.
+pub(super) fn tell_kept(kept: &mut Kept, translated: bool, out: &Out) {
+    if translated {
+        out.rename_held(kept, "the target's own arguments");
+    } else {
+        out.release(kept);
+    }
 }
 
 /// Per number the last value said wins.

@@ -1,7 +1,7 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some};
+use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, ToolCall};
 use crate::json::{Raw, Str};
@@ -14,8 +14,10 @@ impl Thread {
         }
         match known {
             Some(at) => {
-                self.blocks[at].shown = true;
-                self.blocks[at].confirmed = true;
+                let pending = &mut self.blocks[at];
+                pending.shown = true;
+                pending.confirmed = true;
+                tell_kept(&mut pending.kept, false, desk.down.out);
             }
             None => {
                 let fresh = self.fresh_block().shown(block);
@@ -42,6 +44,7 @@ impl Thread {
             return;
         }
         let translated = self.translate(block, desk);
+        tell_kept(&mut self.blocks[at].kept, translated.is_some(), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
         if desk.want.deltas {
             self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
@@ -86,7 +89,7 @@ impl Thread {
     /// The pieces of a block of a snapshot: those that came, if they say the same; else what they lack, or the whole.
     fn emit_pieces(&mut self, at: usize, fresh: bool, block: &Block<'_>, translated: bool, event: &Event<'_>, desk: &mut Desk<'_, '_, '_>) {
         let plain = Event { fields: &[], ..*event };
-        // A text, a signature, a subject; or the pieces of a call as they came.
+        // A subject, which is the headline of what follows, a text, a signature; or the pieces of a call as they came.
         let mut pieces = [None; 3];
         let mut as_they_came = false;
         let held = std::mem::take(&mut self.blocks[at].body);
@@ -114,7 +117,7 @@ impl Thread {
                             );
                         }
                         desk.down.out.used(text.as_escaped());
-                        pieces[0] = Some(piece(Str::trusted(rest)));
+                        pieces[1] = Some(piece(Str::trusted(rest)));
                     }
                     None => {
                         if !text.same_text(Str::trusted(said)) {
@@ -128,11 +131,11 @@ impl Thread {
                     }
                 }
                 if let Block::Thinking(thinking) = block {
-                    if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
-                        pieces[1] = Some(Piece::Signature(signature));
-                    }
                     if let Some(subject) = thinking.subject.filter(|s| !s.is_empty() && self.blocks[at].subject.is_none()) {
-                        pieces[2] = Some(Piece::Subject(subject));
+                        pieces[0] = Some(Piece::Subject(subject));
+                    }
+                    if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
+                        pieces[2] = Some(Piece::Signature(signature));
                     }
                 }
             }
@@ -234,7 +237,8 @@ impl Thread {
         if self.blocks[at].shown && (!want.deltas || !self.blocks[at].started || self.blocks[at].closed) {
             return;
         }
-        let block = std::mem::take(&mut self.blocks[at]);
+        let mut block = std::mem::take(&mut self.blocks[at]);
+        let mut kept = std::mem::take(&mut block.kept);
         let parent = std::mem::take(&mut self.parent);
         let origin = in_thread(origin, &parent);
         let model = std::mem::take(&mut self.round.model);
@@ -273,6 +277,7 @@ impl Thread {
             let arena = bumpalo::Bump::new();
             let translated = desk.tools.and_then(|tools| tools.call(&call, &arena));
             let shown = translated.unwrap_or(call);
+            tell_kept(&mut kept, translated.is_some(), desk.down.out);
             if want.deltas {
                 index = self.next_index;
                 self.next_index += 1;

@@ -95,7 +95,7 @@ impl Thread {
                 // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
                 block.body.push_str(text.as_escaped());
                 block.ends.push(block.body.len());
-                desk.down.out.used(text.as_escaped());
+                desk.down.out.hold(&mut block.kept, text.as_escaped());
                 desk.down.out.carried();
                 return;
             }
@@ -165,6 +165,7 @@ impl Thread {
             self.blocks = kept;
             self.ghosts = gone;
             for ghost in &mut self.ghosts {
+                desk.down.out.drop_held(&mut ghost.kept, "a call that was given up");
                 if ghost.started && !ghost.closed {
                     ghost.closed = true;
                     desk.emit(&Event {

@@ -43,7 +43,8 @@ impl<'a> Reader<'_, 'a> {
                 ("function", Shape::Object) if call.name.is_none() && call.arguments.is_none() => self.function(at, n, &mut call, &mut fields)?,
                 ("index", Shape::Number) if call.index.is_none() => {
                     let value = at.skip()?;
-                    call.index = value.u64();
+                    // A number beyond any count of calls is none.
+                    call.index = value.u64().filter(|index| u32::try_from(*index).is_ok());
                     match call.index {
                         Some(_) => self.cx.took(value.as_str()),
                         None => fields.push(Field {

@@ -238,6 +238,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
+        self.unsaid_facts(out);
         if self.array {
             self.array = false;
             out.lit("]\n");

@@ -170,7 +170,15 @@ impl Out {
     #[inline]
     pub fn drop_held(&self, kept: &mut Kept, note: &'static str) {
         if let Some(trace) = &self.trace {
-            trace.drop_held(kept, note);
+            trace.tell_held(kept, crate::event::Fate::Dropped, note);
+        }
+    }
+
+    /// Tells the ledger that what was kept with [`Self::hold`] went over in another shape.
+    #[inline]
+    pub fn rename_held(&self, kept: &mut Kept, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.tell_held(kept, crate::event::Fate::Renamed, note);
         }
     }
 

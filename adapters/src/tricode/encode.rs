@@ -111,7 +111,10 @@ impl Encode for Encoder {
                 lines::reminder(message, &[], out);
             }
             Kind::Outcome(outcome) => self.outcome(origin, outcome, out),
-            Kind::Fatal(fatal) => self.fatal(fatal, out),
+            Kind::Fatal(fatal) => {
+                self.unsaid_session(origin, out);
+                self.fatal(fatal, out);
+            }
             Kind::Prompt(prompt) => input::prompt(prompt, out),
             _ => {}
         }
@@ -265,7 +268,9 @@ impl Encoder {
     fn outcome(&mut self, origin: Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         // A program that cannot even begin says only why.
         let still_born = outcome.is_error && !self.turn.begun && self.turns == 0 && outcome.kind == OutcomeKind::Failed(Place::Backend);
-        if !still_born && !self.turn.failed {
+        if still_born {
+            self.unsaid_session(origin, out);
+        } else if !self.turn.failed {
             self.begin(origin, false, out);
         }
         self.release(out);
@@ -308,6 +313,15 @@ impl Encoder {
         self.release(out);
         failure::write(OutcomeKind::Failed(Place::Model), Some(fatal.message), out);
         self.turn.failed = true;
+    }
+
+    /// A program that cannot even begin names no session.
+    fn unsaid_session(&self, origin: Origin<'_>, out: &Out) {
+        if let Some(id) = origin.session.filter(|_| !self.turn.begun && self.turns == 0) {
+            let mut kept = Kept::default();
+            out.hold(&mut kept, id.as_escaped());
+            out.drop_held(&mut kept, "a run that cannot begin names no session");
+        }
     }
 
     fn drop_text(&mut self, out: &Out) {
