@@ -223,6 +223,15 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Tells the ledger that `made` says the same as the part `source` of the line: where the one is written, the other counts
+    /// as written too.
+    #[inline]
+    pub fn stands_for(&self, made: &str, source: &str) {
+        if let Some(trace) = self.trace {
+            trace.stands_for(made, source);
+        }
+    }
+
     /// Puts a value into the arena.
     #[inline]
     pub fn keep<T: Copy>(&self, value: T) -> &'a T {

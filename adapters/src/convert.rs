@@ -428,6 +428,8 @@ impl Core {
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
+            trace.settle_held(value, self.line);
+            ledger.add_late(trace.take_late());
         }
         if let Some(reason) = objection {
             self.damage.push(Damage {
@@ -527,6 +529,8 @@ impl Pipe<'_, '_> {
             // What a decoder made up is in no output that is a copy.
             let made_up = |finding: &Finding| self.identity && finding.fate == Fate::Invented;
             ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
+            ledger.add_late(trace.take_late());
+            trace.end_held();
         }
     }
 

@@ -43,20 +43,37 @@ impl Uuids {
 
     /// The next one, in ASCII.
     pub fn next_ascii(&mut self) -> [u8; 36] {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let n = self.next;
         self.next += 1;
         let high = mix(self.high ^ n) & !0xf000 | 0x8000;
         let low = mix(self.low.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))) & !(0b11 << 62) | 1 << 63;
         let mut text = [b'-'; 36];
-        let places = (0..8).chain(9..13).chain(14..18).chain(19..23).chain(24..36);
-        for (digit, place) in places.enumerate() {
-            let half = if digit < 16 { high } else { low };
-            text[place] = HEX[(half >> (60 - digit % 16 * 4) & 15) as usize];
-        }
+        let (high, low) = (high.to_be_bytes(), low.to_be_bytes());
+        let mut put = |from: usize, bytes: &[u8]| {
+            for (n, &byte) in bytes.iter().enumerate() {
+                text[from + 2 * n..from + 2 * n + 2].copy_from_slice(&HEX[usize::from(byte)]);
+            }
+        };
+        put(0, &high[..4]);
+        put(9, &high[4..6]);
+        put(14, &high[6..]);
+        put(19, &low[..2]);
+        put(24, &low[2..]);
         text
     }
 }
+
+/// Each byte as two hexadecimal digits.
+const HEX: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    table
+};
 
 /// Eight hexadecimal digits for a session, as Tricode uses them: the first eight of the id if it begins so, else made up.
 pub fn short(session: &str) -> String {

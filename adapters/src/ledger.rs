@@ -65,6 +65,19 @@ impl Ledger {
         }
     }
 
+    /// Adds what a later line has shown about an earlier one, which was held.
+    pub fn add_late(&mut self, findings: impl IntoIterator<Item = (u64, Finding)>) {
+        for (line, finding) in findings {
+            *self.counts.entry(finding.fate).or_default() += 1;
+            self.done.push(Entry {
+                finding,
+                line,
+                last_line: line,
+                count: 1,
+            });
+        }
+    }
+
     /// Ends all runs: the session is over.
     pub fn close(&mut self) {
         self.close_before(u64::MAX);
@@ -77,7 +90,7 @@ impl Ledger {
     }
 
     /// Takes what is finished, as JSON lines. Entries come in the order of their first lines, except that a long run may come
-    /// behind others that ended before it.
+    /// behind others that ended before it, and what a target held behind the lines that followed.
     pub fn take(&mut self) -> String {
         let mut text = String::new();
         for entry in self.ready.drain(..) {

@@ -1,77 +1,144 @@
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
+use super::pending::KEEP;
 use crate::codec::Cx;
 use crate::event::{ToolCall, ToolKind};
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Str, alike};
 
 /// The tool calls of a turn, so that a result can be told with its call.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    by_id: HashMap<String, Stored>,
-    order: Vec<String>,
+    /// In the order in which they were made: first those of this turn, then places that are kept for their memory.
+    all: Vec<Stored>,
+    used: usize,
+    /// The last call of those whose ids have this hash; the others follow by [`Stored::before`].
+    last: HashMap<u64, usize, BuildHasherDefault<Same>>,
+    hashes: RandomState,
 }
 
 /// A call that waits for its result.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stored {
     pub(super) id: String,
     pub(super) name: String,
     kind: ToolKind,
     input: String,
     resolved: bool,
+    /// The call before this one whose id has the same hash.
+    before: Option<usize>,
 }
+
+/// The keys are hashes.
+#[derive(Debug, Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// How many of the latest calls are looked at before the others are searched by hash: results come soon.
+const NEAR: usize = 4;
+/// How many places are kept for their memory when a turn is over.
+const SPARE: usize = 64;
 
 impl Calls {
     /// Remembers a call. A call that is said again is an update.
     pub(super) fn add(&mut self, call: &ToolCall<'_>) {
         let id = call.id.as_escaped();
-        match self.by_id.get_mut(id) {
-            Some(known) => {
-                call.name.as_escaped().clone_into(&mut known.name);
-                known.kind = call.kind;
-                call.input.as_str().clone_into(&mut known.input);
-            }
+        let hash = self.hashes.hash_one(id);
+        let at = match self.by_hash(hash, id) {
+            Some(at) => at,
             None => {
-                self.order.push(id.to_owned());
-                let stored = Stored {
-                    id: id.to_owned(),
-                    name: call.name.as_escaped().to_owned(),
-                    kind: call.kind,
-                    input: call.input.as_str().to_owned(),
-                    resolved: false,
-                };
-                self.by_id.insert(id.to_owned(), stored);
+                let at = self.used;
+                self.used += 1;
+                if at == self.all.len() {
+                    self.all.push(Stored::default());
+                }
+                let stored = &mut self.all[at];
+                id.clone_into(&mut stored.id);
+                stored.resolved = false;
+                stored.before = self.last.insert(hash, at);
+                at
             }
-        }
+        };
+        let stored = &mut self.all[at];
+        call.name.as_escaped().clone_into(&mut stored.name);
+        stored.kind = call.kind;
+        call.input.as_str().clone_into(&mut stored.input);
     }
 
     pub(super) fn knows(&self, id: Str<'_>) -> bool {
-        self.by_id.contains_key(id.as_escaped())
+        self.find(id.as_escaped()).is_some()
     }
 
     /// The call of a result, put into the line's memory. What it held is let go: a call has one result.
     pub(super) fn resolve<'a>(&mut self, id: Str<'a>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
-        let stored = self.by_id.get_mut(id.as_escaped())?;
+        let at = self.find(id.as_escaped())?;
+        let stored = &mut self.all[at];
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
         }
-        let input = std::mem::take(&mut stored.input);
+        let input = cx.arena.alloc_str(&stored.input);
+        stored.input.clear();
+        if stored.input.capacity() > KEEP {
+            stored.input = String::new();
+        }
         Some(ToolCall {
             id,
             name: Str::trusted(cx.arena.alloc_str(&stored.name)),
             kind: stored.kind,
-            input: Raw::trusted(cx.arena.alloc_str(&input)),
+            input: Raw::trusted(input),
             fields: &[],
         })
     }
 
+    fn find(&self, id: &str) -> Option<usize> {
+        let near = self.used.saturating_sub(NEAR)..self.used;
+        near.rev().find(|at| alike(&self.all[*at].id, id)).or_else(|| {
+            if self.used > NEAR {
+                self.by_hash(self.hashes.hash_one(id), id)
+            } else {
+                None
+            }
+        })
+    }
+
+    fn by_hash(&self, hash: u64, id: &str) -> Option<usize> {
+        let last = self.last.get(&hash).copied();
+        std::iter::successors(last, |at| self.all[*at].before).find(|at| alike(&self.all[*at].id, id))
+    }
+
     /// Calls that got no result, in the order in which they were made.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = &Stored> {
-        self.order.iter().filter_map(|id| self.by_id.get(id)).filter(|call| !call.resolved)
+        self.all[..self.used].iter().filter(|call| !call.resolved)
     }
 
     pub(super) fn clear(&mut self) {
-        self.by_id.clear();
-        self.order.clear();
+        self.used = 0;
+        if self.all.len() > SPARE {
+            self.all.truncate(SPARE);
+            self.all.shrink_to_fit();
+            self.last = HashMap::default();
+        } else {
+            self.last.clear();
+        }
+        for stored in &mut self.all {
+            let texts = [&mut stored.id, &mut stored.name, &mut stored.input];
+            texts
+                .into_iter()
+                .filter(|text| text.capacity() > KEEP)
+                .for_each(|text| *text = String::new());
+        }
     }
 }

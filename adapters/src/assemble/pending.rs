@@ -1,7 +1,11 @@
 //! One block that is on its way.
 
 use crate::event::{Block, Origin, Thinking, Usage};
-use crate::json::{Raw, Str};
+use crate::json::{Out, Raw, Str};
+use crate::trace::Kept;
+
+/// Beyond this the memory of a block is given back.
+pub(super) const KEEP: usize = 1 << 16;
 
 /// A block that deltas build up, or a snapshot that was passed on.
 #[derive(Debug, Default)]
@@ -17,6 +21,8 @@ pub(super) struct Pending {
     pub(super) body: String,
     /// Where each piece of a call's arguments ends in `body`.
     pub(super) ends: Vec<usize>,
+    /// Where the source says these pieces, for the ledger.
+    pub(super) kept: Kept,
     pub(super) signature: Option<String>,
     pub(super) subject: Option<String>,
     /// The block's start went on.
@@ -29,6 +35,8 @@ pub(super) struct Pending {
     pub(super) confirmed: bool,
     /// The source says that it is complete.
     pub(super) complete: bool,
+    /// A block of the snapshot that is being looked at says the same.
+    pub(super) taken: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,20 +49,37 @@ pub(super) enum BlockKind {
 }
 
 impl Pending {
-    /// A block that a snapshot said.
-    pub(super) fn shown(block: &Block<'_>) -> Self {
+    /// Forgets the block, keeps the memory; what one huge block took is given back.
+    pub(super) fn emptied(self) -> Self {
+        let empty = |mut text: String| {
+            text.clear();
+            if text.capacity() > KEEP { String::new() } else { text }
+        };
+        let mut ends = self.ends;
+        ends.clear();
+        Self {
+            id: empty(self.id),
+            name: empty(self.name),
+            body: empty(self.body),
+            ends: if ends.capacity() > KEEP { Vec::new() } else { ends },
+            ..Self::default()
+        }
+    }
+
+    /// Makes an empty one into a block that a snapshot said.
+    pub(super) fn shown(self, block: &Block<'_>) -> Self {
         let mut pending = Self {
             shown: true,
             confirmed: true,
             complete: true,
-            ..Self::default()
+            ..self
         };
         match block {
             Block::Text { .. } => {}
             Block::Thinking(_) => pending.kind = BlockKind::Thinking,
             Block::Call(call) => {
                 pending.kind = BlockKind::Call;
-                call.id.as_escaped().clone_into(&mut pending.id);
+                pending.id.push_str(call.id.as_escaped());
             }
             _ => pending.kind = BlockKind::Other,
         }
@@ -66,9 +91,9 @@ impl Pending {
     pub(super) fn says(&self, block: &Block<'_>, same_id: bool) -> bool {
         match (block, self.kind) {
             (Block::Text { text, .. }, BlockKind::Text) | (Block::Thinking(Thinking { text, .. }), BlockKind::Thinking) => {
-                same_id || text.as_escaped().starts_with(&self.body) || text.same_text(Str::trusted(&self.body))
+                same_id || self.body.is_empty() || text.as_escaped().starts_with(&self.body) || text.same_text(Str::trusted(&self.body))
             }
-            (Block::Call(call), BlockKind::Call) => self.id == call.id.as_escaped() || self.id.is_empty(),
+            (Block::Call(call), BlockKind::Call) => self.id.is_empty() || self.id == call.id.as_escaped(),
             (Block::Redacted { .. } | Block::Media(_) | Block::Other { .. }, BlockKind::Other) => same_id,
             _ => false,
         }
@@ -86,6 +111,15 @@ pub(super) fn in_thread<'o>(origin: Origin<'o>, parent: &'o str) -> Origin<'o> {
 
 pub(super) fn some(text: &str) -> Option<Str<'_>> {
     (!text.is_empty()).then(|| Str::trusted(text))
+}
+
+/// The pieces of a call's arguments go on as the whole call: as they are, or `translated`.
+pub(super) fn tell_kept(kept: &mut Kept, translated: bool, out: &Out) {
+    if translated {
+        out.rename_held(kept, "the target's own arguments");
+    } else {
+        out.release(kept);
+    }
 }
 
 /// Per number the last value said wins.
@@ -106,6 +140,10 @@ pub(super) fn merge(into: &mut Option<Usage<'static>>, new: &Usage<'_>) {
 
 /// Whether pieces of a call's arguments, put together, say the same as the arguments.
 pub(super) fn says_json(escaped: &str, input: Raw<'_>) -> bool {
+    // As a rule they agree byte by byte, and the arguments were checked when they were read.
+    if Str::trusted(escaped).spells(input.as_str()) {
+        return true;
+    }
     let text = Str::trusted(escaped).unescape();
     is_one_value(&text) && Raw::trusted(text.trim()).same_value(input)
 }

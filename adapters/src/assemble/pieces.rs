@@ -1,7 +1,7 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, Pending, in_thread, is_one_value, says_json, some};
+use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, ToolCall};
 use crate::json::{Raw, Str};
@@ -14,10 +14,15 @@ impl Thread {
         }
         match known {
             Some(at) => {
-                self.blocks[at].shown = true;
-                self.blocks[at].confirmed = true;
+                let pending = &mut self.blocks[at];
+                pending.shown = true;
+                pending.confirmed = true;
+                tell_kept(&mut pending.kept, false, desk.down.out);
             }
-            None => self.blocks.push(Pending::shown(block)),
+            None => {
+                let fresh = self.fresh_block().shown(block);
+                self.blocks.push(fresh);
+            }
         }
     }
 
@@ -27,7 +32,7 @@ impl Thread {
             desk.calls.add(call);
         }
         let at = known.unwrap_or_else(|| {
-            let mut fresh = Pending::shown(block);
+            let mut fresh = self.fresh_block().shown(block);
             fresh.shown = false;
             fresh.complete = true;
             self.blocks.push(fresh);
@@ -39,6 +44,7 @@ impl Thread {
             return;
         }
         let translated = self.translate(block, desk);
+        tell_kept(&mut self.blocks[at].kept, translated.is_some(), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
         if desk.want.deltas {
             self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
@@ -83,9 +89,12 @@ impl Thread {
     /// The pieces of a block of a snapshot: those that came, if they say the same; else what they lack, or the whole.
     fn emit_pieces(&mut self, at: usize, fresh: bool, block: &Block<'_>, translated: bool, event: &Event<'_>, desk: &mut Desk<'_, '_, '_>) {
         let plain = Event { fields: &[], ..*event };
-        let mut pieces: Vec<Piece<'_>> = Vec::new();
+        // A subject, which is the headline of what follows, a text, a signature; or the pieces of a call as they came.
+        let mut pieces = [None; 3];
+        let mut as_they_came = false;
         let held = std::mem::take(&mut self.blocks[at].body);
-        let mut escaped = String::new();
+        let mut escaped = std::mem::take(&mut self.escaped);
+        escaped.clear();
         match block {
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
                 let thinking = matches!(block, Block::Thinking(_));
@@ -94,11 +103,9 @@ impl Thread {
                 } else {
                     Piece::Text as fn(_) -> _
                 };
-                let said = match fresh {
-                    true => self.ghost_of(block, desk).unwrap_or_default(),
-                    false => held.clone(),
-                };
-                match text.as_escaped().strip_prefix(said.as_str()) {
+                let ghost = if fresh { self.ghost_of(block, desk) } else { None };
+                let said = if fresh { ghost.as_deref().unwrap_or_default() } else { &held };
+                match text.as_escaped().strip_prefix(said) {
                     Some("") if fresh && said.is_empty() => {}
                     Some("") => desk.down.out.used(text.as_escaped()),
                     Some(rest) => {
@@ -110,10 +117,10 @@ impl Thread {
                             );
                         }
                         desk.down.out.used(text.as_escaped());
-                        pieces.push(piece(Str::trusted(rest)));
+                        pieces[1] = Some(piece(Str::trusted(rest)));
                     }
                     None => {
-                        if !text.same_text(Str::trusted(&said)) {
+                        if !text.same_text(Str::trusted(said)) {
                             desk.down.out.note(
                                 crate::event::Fate::Dropped,
                                 "",
@@ -124,24 +131,18 @@ impl Thread {
                     }
                 }
                 if let Block::Thinking(thinking) = block {
-                    if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
-                        pieces.push(Piece::Signature(signature));
-                    }
                     if let Some(subject) = thinking.subject.filter(|s| !s.is_empty() && self.blocks[at].subject.is_none()) {
-                        pieces.push(Piece::Subject(subject));
+                        pieces[0] = Some(Piece::Subject(subject));
+                    }
+                    if let Some(signature) = thinking.signature.filter(|s| !s.is_empty() && self.blocks[at].signature.is_none()) {
+                        pieces[2] = Some(Piece::Signature(signature));
                     }
                 }
             }
             Block::Call(call) => {
                 desk.down.out.used(call.input.as_str());
-                let same = !translated && !held.is_empty() && says_json(&held, call.input);
-                if same {
-                    let mut from = 0;
-                    for &end in &self.blocks[at].ends {
-                        pieces.push(Piece::Input(Str::trusted(&held[from..end])));
-                        from = end;
-                    }
-                } else {
+                as_they_came = !translated && !held.is_empty() && says_json(&held, call.input);
+                if !as_they_came {
                     if !held.is_empty() && !translated {
                         desk.down.out.note(
                             crate::event::Fate::Merged,
@@ -150,12 +151,12 @@ impl Thread {
                         );
                     }
                     Str::escape(call.input.as_str(), &mut escaped);
-                    pieces.push(Piece::Input(Str::trusted(&escaped)));
+                    pieces[0] = Some(Piece::Input(Str::trusted(&escaped)));
                 }
             }
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}
         }
-        let nothing = fresh && pieces.is_empty() && self.skips_empty(block);
+        let nothing = fresh && pieces.iter().all(Option::is_none) && self.skips_empty(block);
         if !self.blocks[at].started && !nothing {
             self.close_others(event.origin, desk);
             self.blocks[at].index = self.next_index;
@@ -182,13 +183,21 @@ impl Thread {
             desk.emit(&Event { kind, ..plain });
         }
         let index = self.blocks[at].index;
-        for piece in pieces {
+        let ends: &[usize] = if as_they_came { &self.blocks[at].ends } else { &[] };
+        let mut from = 0;
+        let came = ends
+            .iter()
+            .map(|&end| Piece::Input(Str::trusted(&held[std::mem::replace(&mut from, end)..end])));
+        for piece in came.chain(pieces.into_iter().flatten()) {
             desk.emit(&Event {
                 kind: Kind::Delta(Delta { index, piece }),
                 ..plain
             });
         }
         self.blocks[at].body = held;
+        if escaped.capacity() <= KEEP {
+            self.escaped = escaped;
+        }
     }
 
     /// An empty text that comes as a snapshot is not worth a block of its own unless snapshots are wanted.
@@ -228,7 +237,8 @@ impl Thread {
         if self.blocks[at].shown && (!want.deltas || !self.blocks[at].started || self.blocks[at].closed) {
             return;
         }
-        let block = std::mem::take(&mut self.blocks[at]);
+        let mut block = std::mem::take(&mut self.blocks[at]);
+        let mut kept = std::mem::take(&mut block.kept);
         let parent = std::mem::take(&mut self.parent);
         let origin = in_thread(origin, &parent);
         let model = std::mem::take(&mut self.round.model);
@@ -245,7 +255,7 @@ impl Thread {
             let mut quoted = String::new();
             let input = match text.trim() {
                 "" => "{}",
-                text if Raw::trusted(text).check().is_ok() && is_one_value(text) => text,
+                text if is_one_value(text) => text,
                 text => {
                     // Arguments that are no JSON go on as a text.
                     quoted.push('"');
@@ -267,6 +277,7 @@ impl Thread {
             let arena = bumpalo::Bump::new();
             let translated = desk.tools.and_then(|tools| tools.call(&call, &arena));
             let shown = translated.unwrap_or(call);
+            tell_kept(&mut kept, translated.is_some(), desk.down.out);
             if want.deltas {
                 index = self.next_index;
                 self.next_index += 1;

@@ -16,7 +16,16 @@ pub(super) struct Thread {
     pub(super) ghosts: Vec<Pending>,
     pub(super) next_index: u32,
     pub(super) resulted: bool,
+    /// Blocks of earlier rounds, kept for their memory.
+    spare: Vec<Pending>,
+    /// For each block of a snapshot: which pending block says the same. Kept for its memory too, as is a text that is being
+    /// escaped.
+    known: Vec<Option<usize>>,
+    pub(super) escaped: String,
 }
+
+/// How many blocks are kept for their memory.
+const SPARE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Round {
@@ -86,7 +95,7 @@ impl Thread {
                 // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
                 block.body.push_str(text.as_escaped());
                 block.ends.push(block.body.len());
-                desk.down.out.used(text.as_escaped());
+                desk.down.out.hold(&mut block.kept, text.as_escaped());
                 desk.down.out.carried();
                 return;
             }
@@ -156,6 +165,7 @@ impl Thread {
             self.blocks = kept;
             self.ghosts = gone;
             for ghost in &mut self.ghosts {
+                desk.down.out.drop_held(&mut ghost.kept, "a call that was given up");
                 if ghost.started && !ghost.closed {
                     ghost.closed = true;
                     desk.emit(&Event {
@@ -179,7 +189,8 @@ impl Thread {
             }
             return desk.emit(event);
         }
-        let mut known: Vec<Option<usize>> = self.matches(reply, &desk);
+        let mut known = std::mem::take(&mut self.known);
+        self.matches(reply, &desk, &mut known);
         if known.iter().any(Option::is_none) || reply.blocks.is_empty() {
             if self.enter_round(event, reply, &mut desk) {
                 known.fill(None);
@@ -210,6 +221,7 @@ impl Thread {
                 desk.emit(event);
             }
         }
+        self.known = known;
         if reply.last && self.round.open {
             self.settle(event.origin, &mut desk);
             self.close_round(&Event::new(event.origin, Kind::RoundEnd(PLAIN_END)), None, &mut desk);
@@ -270,17 +282,18 @@ impl Thread {
     }
 
     fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>, usage: Option<Usage<'_>>) {
-        self.blocks.clear();
+        for block in self.blocks.drain(..) {
+            if self.spare.len() < SPARE {
+                self.spare.push(block.emptied());
+            }
+        }
         self.next_index = 0;
         self.resulted = false;
-        self.round = Round {
-            open: true,
-            declared: false,
-            id: id.map_or_else(String::new, |s| s.as_escaped().to_owned()),
-            model: model.map_or_else(String::new, |s| s.as_escaped().to_owned()),
-            stop: None,
-            usage: usage.map(|u| u.detached()),
-        };
+        let round = &mut self.round;
+        (round.open, round.declared, round.stop) = (true, false, None);
+        id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
+        model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
+        round.usage = usage.map(|u| u.detached());
     }
 
     fn close_round(&mut self, event: &Event<'_>, abandoned_from: Option<u32>, desk: &mut Desk<'_, '_, '_>) {
@@ -333,24 +346,28 @@ impl Thread {
     }
 
     /// For each block of a snapshot: which pending block says the same.
-    fn matches(&self, reply: &Reply<'_>, desk: &Desk<'_, '_, '_>) -> Vec<Option<usize>> {
+    fn matches(&mut self, reply: &Reply<'_>, desk: &Desk<'_, '_, '_>, known: &mut Vec<Option<usize>>) {
+        known.clear();
         let id = reply.id.map_or("", Str::as_escaped);
-        let other_round = desk.ids_name_rounds && !id.is_empty() && !self.round.id.is_empty() && id != self.round.id;
-        let same_id = desk.ids_name_rounds && !id.is_empty() && id == self.round.id;
-        let mut taken = vec![false; self.blocks.len()];
-        let find = |block: &Block<'_>| {
-            if other_round {
-                return None;
+        let named = desk.ids_name_rounds && !id.is_empty();
+        let same_id = named && id == self.round.id;
+        if named && !same_id && !self.round.id.is_empty() {
+            // Another round.
+            return known.resize(reply.blocks.len(), None);
+        }
+        self.blocks.iter_mut().for_each(|pending| pending.taken = pending.confirmed);
+        for block in reply.blocks {
+            let at = self.blocks.iter().position(|pending| !pending.taken && pending.says(block, same_id));
+            if let Some(at) = at {
+                self.blocks[at].taken = true;
             }
-            let at = self
-                .blocks
-                .iter()
-                .enumerate()
-                .position(|(at, pending)| !taken[at] && !pending.confirmed && pending.says(block, same_id))?;
-            taken[at] = true;
-            Some(at)
-        };
-        reply.blocks.iter().map(find).collect()
+            known.push(at);
+        }
+    }
+
+    /// A block to be filled, with the memory of an earlier one.
+    pub(super) fn fresh_block(&mut self) -> Pending {
+        self.spare.pop().unwrap_or_default()
     }
 
     /// A block begins in pieces; returns its place in `blocks`.
@@ -365,10 +382,8 @@ impl Thread {
                 ..*event
             });
         }
-        let mut block = Pending {
-            source: start.index,
-            ..Pending::default()
-        };
+        let mut block = self.fresh_block();
+        block.source = start.index;
         match start.head {
             BlockHead::Text => {}
             BlockHead::Thinking => block.kind = BlockKind::Thinking,

@@ -43,7 +43,8 @@ impl<'a> Reader<'_, 'a> {
                 ("function", Shape::Object) if call.name.is_none() && call.arguments.is_none() => self.function(at, n, &mut call, &mut fields)?,
                 ("index", Shape::Number) if call.index.is_none() => {
                     let value = at.skip()?;
-                    call.index = value.u64();
+                    // A number beyond any count of calls is none.
+                    call.index = value.u64().filter(|index| u32::try_from(*index).is_ok());
                     match call.index {
                         Some(_) => self.cx.took(value.as_str()),
                         None => fields.push(Field {
@@ -136,15 +137,10 @@ pub(crate) fn write_call(id: Str<'_>, name: Str<'_>, input: Raw<'_>, out: &mut O
 /// holds.
 fn json_text(body: Str<'_>) -> String {
     let mut text = String::with_capacity(body.as_escaped().len());
-    for unit in char::decode_utf16(body.units()) {
-        match unit {
-            Ok(c) => text.push(c),
-            Err(lone) => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(text, "\\u{:04x}", lone.unpaired_surrogate());
-            }
-        }
-    }
+    body.unescape_into(&mut text, |text, lone| {
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "\\u{lone:04x}");
+    });
     text
 }
 

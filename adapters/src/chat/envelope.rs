@@ -167,7 +167,7 @@ impl<'a> Reader<'_, 'a> {
                 let mut fields = FieldList::new_in(self.cx.arena);
                 let choice = self.choice(at, &mut fields, &mut |at| at.skip().map(|_| ()))?;
                 let raw = Raw::trusted(&before[..before.len() - at.rest().len()]);
-                if choice.says_nothing() {
+                if choice.says_nothing() && fields.is_empty() {
                     self.cx.took(raw.as_str());
                 } else {
                     let key = self.cx.text(&n.to_string());
@@ -175,7 +175,7 @@ impl<'a> Reader<'_, 'a> {
                         at: At::Part("/choices"),
                         key,
                         value: raw,
-                        known: true,
+                        known: fields.iter().all(|field| field.known),
                     });
                 }
             }

@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use super::Object;
 use crate::event::Time;
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, alike};
 
 /// The envelope of every line of one session: `id`, `object`, `created`, `model`, up to `"choices":`. Rendered when one of
 /// them changes, copied for each line.
@@ -13,6 +13,8 @@ pub(crate) struct Frame {
     id: String,
     /// `created`: digits; empty while no time is known.
     created: String,
+    /// The same as a number.
+    seconds: Option<i64>,
     /// `model`, as a string's body; empty while none is known.
     model: String,
     line: Vec<u8>,
@@ -26,6 +28,7 @@ impl Frame {
             object,
             id: String::new(),
             created: String::new(),
+            seconds: None,
             model: String::new(),
             line: Vec::new(),
             stale: true,
@@ -42,7 +45,7 @@ impl Frame {
 
     /// Sets the model.
     pub(crate) fn set_model(&mut self, model: &str) {
-        if self.model != model {
+        if !alike(&self.model, model) {
             model.clone_into(&mut self.model);
             self.stale = true;
         }
@@ -67,19 +70,30 @@ impl Frame {
     #[cold]
     fn change_time(&mut self, time: Time<'_>) {
         let Some(millis) = time.millis() else { return };
-        let mut created = String::with_capacity(12);
+        let seconds = millis.div_euclid(1000);
+        if self.seconds == Some(seconds) {
+            return;
+        }
+        self.created.clear();
         // Writing to a `String` cannot fail.
-        let _ = write!(created, "{}", millis.div_euclid(1000));
-        if created != self.created {
-            self.created = created;
+        let _ = write!(self.created, "{seconds}");
+        self.seconds = Some(seconds);
+        self.stale = true;
+    }
+
+    /// Exchanges the model, for a line that was held since it answered.
+    pub(crate) fn swap_model(&mut self, model: &mut String) {
+        if !alike(&self.model, model) {
+            std::mem::swap(&mut self.model, model);
             self.stale = true;
         }
     }
 
     /// Exchanges the time, for a line that was held since then.
     pub(crate) fn swap_time(&mut self, created: &mut String) {
-        if self.created != *created {
+        if !alike(&self.created, created) {
             std::mem::swap(&mut self.created, created);
+            self.seconds = self.created.parse().ok();
             self.stale = true;
         }
     }
@@ -105,15 +119,20 @@ impl Frame {
     pub(crate) fn line(&mut self) -> &[u8] {
         if self.stale {
             self.stale = false;
-            let or = |text: &'static str, known: &str| if known.is_empty() { text.to_owned() } else { known.to_owned() };
-            self.line = format!(
-                "{{\"id\":\"{}\",\"object\":\"{}\",\"created\":{},\"model\":\"{}\",\"choices\":",
-                or("chatcmpl-unknown", &self.id),
+            self.line.clear();
+            for part in [
+                "{\"id\":\"",
+                or(&self.id, "chatcmpl-unknown"),
+                "\",\"object\":\"",
                 self.object.name(),
-                or("0", &self.created),
-                or("unknown", &self.model),
-            )
-            .into_bytes();
+                "\",\"created\":",
+                or(&self.created, "0"),
+                ",\"model\":\"",
+                or(&self.model, "unknown"),
+                "\",\"choices\":",
+            ] {
+                self.line.extend_from_slice(part.as_bytes());
+            }
         }
         &self.line
     }
@@ -144,4 +163,8 @@ impl Frame {
             out.invented("/model", "the source does not name the model");
         }
     }
+}
+
+fn or<'s>(known: &'s str, otherwise: &'static str) -> &'s str {
+    if known.is_empty() { otherwise } else { known }
 }

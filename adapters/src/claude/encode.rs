@@ -4,10 +4,10 @@ use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{At, Event, Input, Kind, Origin, Time, Usage};
 use crate::ids::Uuids;
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, alike};
 
 use super::WORDS;
-use super::encode_stream::{DeltaLine, Round};
+use super::encode_stream::{DeltaLine, Rounds};
 use super::encode_system::Facts;
 use super::encode_turn::Turn;
 
@@ -25,8 +25,8 @@ pub struct Encoder {
     array: bool,
     pub(super) facts: Facts,
     pub(super) turn: Turn,
-    /// The reply that each thread is at: the main one, and one for each subagent of the turn.
-    pub(super) rounds: Vec<Round>,
+    /// The reply that each thread is at.
+    pub(super) rounds: Rounds,
     pub(super) delta: DeltaLine,
     /// The tokens of all turns so far, where the source counts by session.
     pub(super) spent: Option<Usage<'static>>,
@@ -60,7 +60,7 @@ impl Encoder {
             array: false,
             facts: Facts::default(),
             turn: Turn::default(),
-            rounds: Vec::new(),
+            rounds: Rounds::default(),
             delta: DeltaLine::default(),
             spent: None,
         }
@@ -102,7 +102,7 @@ impl Encoder {
     /// Takes the session's id over.
     #[inline]
     fn meet(&mut self, origin: &Origin<'_>) {
-        if let Some(id) = origin.session.filter(|id| id.as_escaped() != self.session) {
+        if let Some(id) = origin.session.filter(|id| !alike(id.as_escaped(), &self.session)) {
             id.as_escaped().clone_into(&mut self.session);
             self.ids = None;
             self.delta.forget();
@@ -129,7 +129,7 @@ impl Encoder {
     /// Writes `"uuid":…`: the line's own id, for one line, else a made-up one.
     pub(super) fn uuid(&mut self, out: &mut Out, id: Option<Str<'_>>) {
         out.lit(",\"uuid\":");
-        match id.filter(|id| self.own() || id.as_escaped() != self.last_id) {
+        match id.filter(|id| self.own() || !alike(id.as_escaped(), &self.last_id)) {
             Some(id) => {
                 if !self.own() {
                     id.as_escaped().clone_into(&mut self.last_id);
@@ -238,6 +238,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
+        self.unsaid_facts(out);
         if self.array {
             self.array = false;
             out.lit("]\n");

@@ -11,11 +11,17 @@ const STREAM: &str = "{\"type\":\"stream_event\",\"event\":";
 /// What becomes of pieces that are not written.
 const WHOLE: &str = "pieces of a block that goes over whole";
 
+/// The reply that each thread is at.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    main: Round,
+    /// Those of the subagents that are at work, each with the call that it runs for.
+    subagents: Vec<(String, Round)>,
+}
+
 /// What is known of the reply that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The call whose subagent replies; empty in the main thread.
-    parent: String,
     /// Its id, as the body of a JSON string; empty until there is one.
     pub(super) id: String,
     pub(super) model: String,
@@ -56,16 +62,11 @@ impl Encoder {
             }
             return;
         }
-        let text = |s: Option<Str<'_>>| s.map_or_else(String::new, |s| s.as_escaped().to_owned());
-        let usage = start.usage.map(|u| u.detached());
         let round = self.round(&event.origin);
-        *round = Round {
-            parent: std::mem::take(&mut round.parent),
-            id: text(start.id),
-            model: text(start.model),
-            usage,
-            called: false,
-        };
+        start.id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
+        start.model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
+        round.usage = start.usage.map(|u| u.detached());
+        round.called = false;
         start.id.into_iter().chain(start.model).for_each(|s| out.used(s.as_escaped()));
         if let Some(usage) = &start.usage {
             usage.sources().for_each(|source| out.used(source));
@@ -186,7 +187,7 @@ impl Encoder {
         self.stopped(event, end.stop.as_ref(), out);
         if end.stop.is_none() && !self.own() && event.origin.parent.is_none() {
             let word = if self.round(&event.origin).called { "tool_use" } else { "end_turn" };
-            self.turn.stop = Some(word.to_owned());
+            remember(&mut self.turn.stop, Some(word));
             self.turn.stop_follows = true;
         }
         if let (Some(usage), false, None) = (&end.usage, self.own(), event.origin.parent) {
@@ -289,32 +290,29 @@ impl Encoder {
     }
 
     /// The reply that a thread is at.
+    #[inline]
     pub(super) fn round(&mut self, origin: &Origin<'_>) -> &mut Round {
-        let parent = origin.parent.map_or("", Str::as_escaped);
-        let at = self.rounds.iter().position(|round| round.parent == parent).unwrap_or_else(|| {
-            self.rounds.push(Round {
-                parent: parent.to_owned(),
-                ..Round::default()
-            });
-            self.rounds.len() - 1
-        });
-        &mut self.rounds[at]
+        self.rounds.of(origin.parent)
     }
 
     /// Sees to it that the thread's reply has an id: all lines of a reply have the same.
     pub(super) fn make_id(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out, pointer: &'static str) {
-        if !self.round(origin).id.is_empty() {
+        let round = self.round(origin);
+        if !round.id.is_empty() {
             return;
         }
-        self.round(origin).id = match said.filter(|id| !id.is_empty()) {
-            Some(id) => id.as_escaped().to_owned(),
+        match said.filter(|id| !id.is_empty()) {
+            Some(id) => round.id.push_str(id.as_escaped()),
             None => {
                 out.invented(pointer, "the source gives its replies no id");
                 let id = self.fresh_id();
-                let hex = id.iter().filter(|byte| **byte != b'-').take(24).map(|&byte| char::from(byte));
-                "msg_".chars().chain(hex).collect()
+                let round = self.round(origin);
+                round.id.push_str("msg_");
+                round
+                    .id
+                    .extend(id.iter().filter(|byte| **byte != b'-').take(24).map(|&byte| char::from(byte)));
             }
-        };
+        }
     }
 
     /// Sees to it that the model of the thread's reply is known.
@@ -322,25 +320,58 @@ impl Encoder {
         if !self.round(origin).model.is_empty() {
             return;
         }
-        let model = match said {
-            Some(model) => model.as_escaped().to_owned(),
-            None => self.facts.model().map_or_else(String::new, str::to_owned),
-        };
-        self.round(origin).model = if model.is_empty() {
+        let round = self.rounds.of(origin.parent);
+        round.model.push_str(match said {
+            Some(model) => model.as_escaped(),
+            None => self.facts.model().unwrap_or_default(),
+        });
+        if round.model.is_empty() {
             out.invented(pointer, "the source does not name the model");
-            "unknown".to_owned()
-        } else {
-            model
-        };
+            round.model.push_str("unknown");
+        }
     }
 
     /// Remembers why a reply stopped, for the turn's end.
     fn stopped(&mut self, event: &Event<'_>, stop: Option<&Stop<'_>>, out: &mut Out) {
         if let Some(stop) = stop.filter(|_| !self.own() && event.origin.parent.is_none()) {
             out.used(stop.word.as_escaped());
-            self.turn.stop = word(stop).map(str::to_owned);
+            remember(&mut self.turn.stop, word(stop));
             self.turn.stop_follows = false;
         }
+    }
+}
+
+impl Rounds {
+    /// The reply that the thread of this call is at; the main thread's without one.
+    #[inline]
+    pub(super) fn of(&mut self, parent: Option<Str<'_>>) -> &mut Round {
+        match parent {
+            Some(parent) if !parent.is_empty() => self.subagent(parent.as_escaped()),
+            _ => &mut self.main,
+        }
+    }
+
+    fn subagent(&mut self, parent: &str) -> &mut Round {
+        let known = self.subagents.iter().position(|(call, _)| call == parent);
+        let at = known.unwrap_or_else(|| {
+            self.subagents.push((parent.to_owned(), Round::default()));
+            self.subagents.len() - 1
+        });
+        &mut self.subagents[at].1
+    }
+
+    /// The result of a call has come: the subagent that ran for it is done.
+    pub(super) fn end(&mut self, call: Str<'_>) {
+        self.subagents.retain(|(of, _)| of != call.as_escaped());
+    }
+
+    /// The turn is over.
+    pub(super) fn clear(&mut self) {
+        self.subagents.clear();
+        self.main.id.clear();
+        self.main.model.clear();
+        self.main.usage = None;
+        self.main.called = false;
     }
 }
 
@@ -357,6 +388,14 @@ pub(super) fn word<'a>(stop: &Stop<'a>) -> Option<&'a str> {
         StopKind::Error => return None,
         StopKind::Other => stop.word.as_escaped(),
     })
+}
+
+/// Keeps a word, in the memory of the one before.
+fn remember(kept: &mut Option<String>, word: Option<&str>) {
+    match word {
+        Some(word) => word.clone_into(kept.get_or_insert_default()),
+        None => *kept = None,
+    }
 }
 
 /// The same kind of piece, without its text: discriminants know a lifetime.

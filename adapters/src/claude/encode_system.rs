@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::codec::Dialect;
 use crate::event::{Event, Notice, Session, ToolKind, Topic};
 use crate::json::{Out, Raw, Shape, Str};
+use crate::trace::Kept;
 
 use super::decode_system::{SYSTEM, TOP};
 use super::encode::{Encoder, LINE, Line};
@@ -24,6 +25,8 @@ pub(super) struct Facts {
     mcp_servers: Option<String>,
     slash_commands: Option<String>,
     agents: Option<String>,
+    /// Where the source says them, until they are said here.
+    kept: Kept,
 }
 
 impl Facts {
@@ -41,6 +44,7 @@ impl Facts {
             mcp_servers: list(session.mcp_servers),
             slash_commands: list(session.slash_commands),
             agents: list(session.agents),
+            kept: Kept::default(),
         }
     }
 
@@ -59,25 +63,39 @@ impl Encoder {
             }
             return;
         }
+        self.unsaid_facts(out);
         self.facts = Facts::of(session, Some(self.style.source).filter(|_| self.style.native_tools));
         for text in [session.cwd, session.model, session.permission_mode, session.api_key_source]
             .into_iter()
             .flatten()
         {
-            out.used(text.as_escaped());
+            out.hold(&mut self.facts.kept, text.as_escaped());
         }
-        for list in [session.mcp_servers, session.slash_commands, session.agents] {
-            out.used_raw(list);
+        for list in [session.mcp_servers, session.slash_commands, session.agents, session.tools]
+            .into_iter()
+            .flatten()
+        {
+            out.hold(&mut self.facts.kept, list.as_str());
         }
-        match session.tools {
-            Some(tools) if self.facts.tools.as_deref() != Some(tools.as_str()) => out.renamed(tools.as_str(), "the target's own tool names"),
-            tools => out.used_raw(tools),
+        if let Some(tools) = session.tools.filter(|tools| self.facts.tools.as_deref() != Some(tools.as_str())) {
+            out.renamed(tools.as_str(), "the target's own tool names");
+        }
+        if let Some(id) = event.origin.session {
+            out.hold(&mut self.facts.kept, id.as_escaped());
         }
         out.carried();
         // A session's facts that open no turn are said when the first one begins.
         if session.opens_turn {
             self.init_again(event, out);
         }
+    }
+
+    /// What is known of the session was not said, for no turn has begun.
+    pub(super) fn unsaid_facts(&mut self, out: &Out) {
+        out.drop_held(
+            &mut self.facts.kept,
+            "what a session is like is said when a turn begins, and none has begun",
+        );
     }
 
     fn own_init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
@@ -118,7 +136,8 @@ impl Encoder {
         if !self.shows(Line::Message) {
             return;
         }
-        let facts = std::mem::take(&mut self.facts);
+        let mut facts = std::mem::take(&mut self.facts);
+        out.release(&mut facts.kept);
         self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
         text(out, ",\"cwd\":", facts.cwd.as_deref(), "", "/cwd");
         self.session_id(out);

@@ -2,7 +2,7 @@
 
 use crate::blocks::{MESSAGE, UsagePlace};
 use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, alike};
 
 use super::encode::{Encoder, LINE, Line};
 
@@ -63,6 +63,7 @@ impl Encoder {
     pub(super) fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.content(event, out);
         self.turn.user_lines += u64::from(event.origin.parent.is_none());
+        self.rounds.end(result.call);
         if !self.shows(Line::Message) {
             return;
         }
@@ -169,7 +170,7 @@ impl Encoder {
         self.make_id(&event.origin, reply.id, out, "/message/id");
         self.make_model(&event.origin, reply.model, out, "/message/model");
         self.begin(out, "{\"type\":\"assistant\",\"message\":{\"id\":");
-        let round = self.round(&event.origin);
+        let round = self.rounds.of(event.origin.parent);
         let usage = round.usage;
         known(out, reply.id, &round.id);
         out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
@@ -195,5 +196,8 @@ impl Encoder {
 
 /// Writes a text that is remembered; as the line has it, if the line says the same.
 fn known(out: &mut Out, said: Option<Str<'_>>, remembered: &str) {
-    out.str(said.filter(|said| said.as_escaped() == remembered).unwrap_or(Str::trusted(remembered)));
+    out.str(
+        said.filter(|said| alike(said.as_escaped(), remembered))
+            .unwrap_or(Str::trusted(remembered)),
+    );
 }

@@ -5,6 +5,7 @@ use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{Event, Input, Kind, Notice, Origin, Time, Usage};
 use crate::ids;
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 
 /// Writes `stream-json`, `json` and `text` of today's generation.
 ///
@@ -34,6 +35,8 @@ pub(super) struct Facts {
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
     pub(super) asks_permission: bool,
+    /// Where the source says them, until they are said here.
+    pub(super) kept: Kept,
 }
 
 impl Encoder {
@@ -164,6 +167,8 @@ impl Encode for Encoder {
 
     fn finish(&mut self, out: &mut Out) {
         self.flush(true, out);
+        self.end_round(out);
+        self.unsaid_facts(out);
     }
 }
 

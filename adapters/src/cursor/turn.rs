@@ -13,6 +13,7 @@ use crate::event::{
 };
 use crate::ids;
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub(super) struct Turn {
     held: Option<Held>,
     round: Round,
     rounds: u64,
+    /// Where the source says the id of the model call, until a line says it here.
+    names: Kept,
     /// The id of the request whose model calls these are, if one had to be made up.
     request: String,
     calls: HashMap<String, Call>,
@@ -44,6 +47,7 @@ struct Held {
     from: usize,
     round: Round,
     time: Option<i64>,
+    said: Kept,
 }
 
 /// A model call's id, escaped.
@@ -101,47 +105,70 @@ impl Encoder {
 
     /// Writes the segment that waits. `last`: nothing of the turn follows it.
     pub(super) fn flush(&mut self, last: bool, out: &mut Out) {
-        let Some(held) = self.turn.held.take() else { return };
+        let Some(mut held) = self.turn.held.take() else {
+            return;
+        };
         out.lit(ASSISTANT);
         out.lit("\"");
         out.lit(&self.turn.said[held.from..]);
         out.lit("\"}]}");
         out.bytes(&self.tail);
-        if !last {
+        if last {
+            out.drop_held(&mut held.said, "the last segment of a turn has no time of its own");
+        } else {
             held.round.write(out);
+            out.release(&mut self.turn.names);
             Self::stamp_kept(held.time, out);
+            out.release(&mut held.said);
         }
         out.lit("}\n");
     }
 
+    /// Another model call begins, or none follows: where no line has said the id of this one, the ledger does.
+    pub(super) fn end_round(&mut self, out: &Out) {
+        out.drop_held(&mut self.turn.names, "no place in cursor: the last segment of a turn names no model call");
+    }
+
+    /// What is known of the session was not said, for no turn has begun.
+    pub(super) fn unsaid_facts(&mut self, out: &Out) {
+        out.drop_held(
+            &mut self.facts.kept,
+            "what a session is like is said when a turn begins, and none has begun",
+        );
+    }
+
     fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
-        let keep = |fact: &mut Option<String>, said: Option<Str<'_>>| {
+        self.unsaid_facts(out);
+        let mut kept = Kept::default();
+        let mut keep = |fact: &mut Option<String>, said: Option<Str<'_>>| {
             if let Some(said) = said {
                 *fact = Some(said.as_escaped().to_owned());
-                out.used(said.as_escaped());
+                out.hold(&mut kept, said.as_escaped());
             }
         };
         keep(&mut self.facts.api_key_source, session.api_key_source);
         keep(&mut self.facts.cwd, session.cwd);
         keep(&mut self.facts.model, session.model);
+        if let Some(id) = event.origin.session {
+            out.hold(&mut kept, id.as_escaped());
+        }
+        self.facts.kept = kept;
         if let Some(mode) = session.permission_mode {
             self.facts.asks_permission = mode.is("default");
             if self.facts.asks_permission {
                 out.used(mode.as_escaped());
             }
         }
-        if let Some(session) = event.origin.session {
-            out.used(session.as_escaped());
-        }
         out.carried();
         if session.opens_turn {
             self.flush(true, out);
-            self.end_turn(true);
+            self.end_turn(true, out);
             self.begin(out);
         }
     }
 
     fn init(&mut self, out: &mut Out) {
+        out.release(&mut self.facts.kept);
         let fact = |key: &str, value: Option<&String>, otherwise: &str, pointer: &'static str, out: &mut Out| {
             name(key, out);
             out.lit("\"");
@@ -219,28 +246,30 @@ impl Encoder {
     fn round(&mut self, start: RoundStart<'_>, out: &mut Out) {
         self.begin(out);
         self.flush(false, out);
+        self.end_round(out);
         self.turn.rounds += 1;
         self.turn.round.made_up = false;
         self.turn.round.id.clear();
-        if let Some(id) = start.id {
+        if let Some(id) = start.id.filter(|_| self.is_stream()) {
             self.turn.round.id.push_str(id.as_escaped());
-            out.used(id.as_escaped());
+            out.hold(&mut self.turn.names, id.as_escaped());
         }
         out.carried();
     }
 
     /// The id of the model call that a reply belongs to: the reply's own, or one of the form `<request>-<n>-<four>`.
     fn round_of(&mut self, reply: Option<Str<'_>>, out: &Out) -> Round {
-        let round = &mut self.turn.round;
         match reply.filter(|id| !id.is_empty()) {
             Some(id) => {
+                let round = &mut self.turn.round;
                 if round.made_up || round.id != id.as_escaped() {
                     id.as_escaped().clone_into(&mut round.id);
                     round.made_up = false;
+                    self.end_round(out);
                 }
-                out.used(id.as_escaped());
+                out.hold(&mut self.turn.names, id.as_escaped());
             }
-            None if round.id.is_empty() => self.make_up_round(),
+            None if self.turn.round.id.is_empty() => self.make_up_round(),
             None => {}
         }
         self.turn.round.clone()
@@ -322,13 +351,15 @@ impl Encoder {
         }
         self.flush(false, out);
         let round = self.round_of(reply, out);
+        let mut said = Kept::default();
         if let Some(time) = time {
-            out.used(time.source());
+            out.hold(&mut said, time.source());
         }
         let held = Held {
             from: self.turn.said.len(),
             round,
             time: self.known_time(time),
+            said,
         };
         self.turn.said.push_str(text.as_escaped());
         self.turn.held = Some(held);
@@ -350,6 +381,7 @@ impl Encoder {
         siblings(call.id, started, None, out);
         out.lit("}");
         round.write(out);
+        out.release(&mut self.turn.names);
         out.bytes(&self.tail);
         self.stamp(event.origin.time, out);
         out.lit("}\n");
@@ -365,10 +397,11 @@ impl Encoder {
         self.flush(false, out);
         let Call { round, started } = match self.turn.calls.remove(result.call.as_escaped()) {
             Some(call) => call,
-            None => Call {
-                round: self.round_of(None, out),
-                started: None,
-            },
+            None => {
+                let round = self.round_of(None, out);
+                out.release(&mut self.turn.names);
+                Call { round, started: None }
+            }
         };
         let name = result.of.map(|call| call.name).or(result.name).unwrap_or(Str::trusted("unknown"));
         // A call that was not allowed is not said again.
@@ -404,11 +437,12 @@ impl Encoder {
             self.flush(true, out);
             self.result(outcome, out);
         }
-        self.end_turn(false);
+        self.end_turn(false, out);
     }
 
     /// The turn is over. Prompts that wait for the next one stay, if it has not begun.
-    fn end_turn(&mut self, keep_prompts: bool) {
+    fn end_turn(&mut self, keep_prompts: bool, out: &Out) {
+        self.end_round(out);
         let prompts = if keep_prompts {
             std::mem::take(&mut self.turn.prompts)
         } else {

@@ -61,8 +61,10 @@ impl<'a> Time<'a> {
 /// `2026-11-21T06:00:19.149Z` (fraction of any length or none, `Z` or an offset) as milliseconds since 1970.
 fn iso_millis(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
-        let digits = text.get(from..to)?;
-        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+        let digits = text.as_bytes().get(from..to)?;
+        digits
+            .iter()
+            .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i64::from(digit - b'0')))
     };
     let at = |i: usize, wanted: &[u8]| text.as_bytes().get(i).is_some_and(|b| wanted.contains(b));
     if !(at(4, b"-") && at(7, b"-") && at(10, b"T ") && at(13, b":") && at(16, b":")) {
@@ -77,7 +79,8 @@ fn iso_millis(text: &str) -> Option<i64> {
     let fraction = rest
         .strip_prefix('.')
         .map_or("", |f| &f[..f.bytes().take_while(u8::is_ascii_digit).count()]);
-    let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    let digits = fraction.bytes().chain(*b"000").take(3);
+    let millis = digits.fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
     let zone = &rest[if fraction.is_empty() { 0 } else { fraction.len() + 1 }..];
     let offset = match zone.as_bytes() {
         b"" | b"Z" => 0,

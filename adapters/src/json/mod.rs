@@ -23,6 +23,7 @@ pub use number::python_float;
 pub use out::Out;
 pub use raw::{Raw, Shape};
 pub use string::Str;
+pub(crate) use string::alike;
 pub(crate) use template::Template;
 
 /// What is wrong with a piece of JSON, and where.

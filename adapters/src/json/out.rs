@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::raw::Raw;
 use super::string::Str;
-use crate::trace::Trace;
+use crate::trace::{Kept, Trace};
 
 /// Where encoders write. Everything borrowed from the source line that is written here counts as carried over, which
 /// is how the ledger knows what was left behind; when nobody asked for a ledger this costs one branch.
@@ -147,6 +147,38 @@ impl Out {
     pub fn used_raw(&self, part: Option<Raw<'_>>) {
         if let Some(part) = part {
             self.used(part.as_str());
+        }
+    }
+
+    /// Tells the ledger that a part of the source line is kept for later, and that it is not sure that it goes over.
+    #[inline]
+    pub fn hold(&self, kept: &mut Kept, part: &str) {
+        if let Some(trace) = &self.trace {
+            trace.hold(kept, part);
+        }
+    }
+
+    /// Tells the ledger that what was kept with [`Self::hold`] has gone over.
+    #[inline]
+    pub fn release(&self, kept: &mut Kept) {
+        if let Some(trace) = &self.trace {
+            trace.release(kept);
+        }
+    }
+
+    /// Tells the ledger that what was kept with [`Self::hold`] has no place after all.
+    #[inline]
+    pub fn drop_held(&self, kept: &mut Kept, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.tell_held(kept, crate::event::Fate::Dropped, note);
+        }
+    }
+
+    /// Tells the ledger that what was kept with [`Self::hold`] went over in another shape.
+    #[inline]
+    pub fn rename_held(&self, kept: &mut Kept, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.tell_held(kept, crate::event::Fate::Renamed, note);
         }
     }
 

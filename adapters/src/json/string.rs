@@ -49,17 +49,69 @@ impl<'a> Str<'a> {
     /// Whether both say the same text, however it is escaped.
     #[inline]
     pub fn same_text(self, other: Str<'_>) -> bool {
-        self.0 == other.0 || ((self.has_escapes() || other.has_escapes()) && self.units().eq(other.units()))
+        alike(self.0, other.0) || ((self.has_escapes() || other.has_escapes()) && self.units().eq(other.units()))
+    }
+
+    /// Whether it is `plain` with its quotes, backslashes and control characters escaped in the shortest way. False does not
+    /// mean that it says something else.
+    pub(crate) fn spells(self, plain: &str) -> bool {
+        let (mut body, mut plain) = (self.0.as_bytes(), plain.as_bytes());
+        loop {
+            let at = memchr::memchr(b'\\', body).unwrap_or(body.len());
+            let Some((said, rest)) = plain.split_at_checked(at) else { return false };
+            if *said != body[..at] {
+                return false;
+            }
+            let Some(&[_, escaped]) = body.get(at..at + 2) else {
+                return at == body.len() && rest.is_empty();
+            };
+            let byte = match escaped {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'"' | b'\\' => escaped,
+                _ => return false,
+            };
+            if rest.first() != Some(&byte) {
+                return false;
+            }
+            (body, plain) = (&body[at + 2..], &rest[1..]);
+        }
     }
 
     /// The text itself. A lone surrogate becomes U+FFFD, for there is no other way to hold it in a `str`.
+    #[inline]
     pub fn unescape(self) -> Cow<'a, str> {
         if !self.has_escapes() {
             return Cow::Borrowed(self.0);
         }
         let mut text = String::with_capacity(self.0.len());
-        text.extend(char::decode_utf16(self.units()).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        self.unescape_into(&mut text, |text, _| text.push(char::REPLACEMENT_CHARACTER));
         Cow::Owned(text)
+    }
+
+    /// Appends the text itself to `text`. What stands for a lone surrogate is for `lone` to say.
+    pub(crate) fn unescape_into(self, text: &mut String, mut lone: impl FnMut(&mut String, u16)) {
+        let mut rest = self.0;
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            text.push_str(&rest[..at]);
+            let (unit, used) = escaped_unit(&rest[at..]);
+            rest = rest.get(at + used..).unwrap_or("");
+            if !(0xd800..0xe000).contains(&unit) {
+                text.extend(char::from_u32(u32::from(unit)));
+                continue;
+            }
+            // Only two escapes make a pair: what is no escape is a whole character.
+            let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
+            match char::decode_utf16([unit, low]).next() {
+                Some(Ok(c)) => {
+                    text.push(c);
+                    rest = rest.get(used..).unwrap_or("");
+                }
+                _ => lone(text, unit),
+            }
+        }
+        text.push_str(rest);
     }
 
     /// The text as UTF-16 code units, lone surrogates as they are.
@@ -78,16 +130,7 @@ impl<'a> Str<'a> {
                 low = units.get(1).copied();
                 return Some(units[0]);
             }
-            let (unit, used) = match rest.as_bytes().get(1) {
-                Some(b'u') => (rest.get(2..6).and_then(|hex| u16::from_str_radix(hex, 16).ok()).unwrap_or(0xfffd), 6),
-                Some(b'n') => (0x0a, 2),
-                Some(b't') => (0x09, 2),
-                Some(b'r') => (0x0d, 2),
-                Some(b'b') => (0x08, 2),
-                Some(b'f') => (0x0c, 2),
-                Some(&byte) => (u16::from(byte), 2),
-                None => (u16::from(b'\\'), 1),
-            };
+            let (unit, used) = escaped_unit(rest);
             rest = rest.get(used..).unwrap_or("");
             Some(unit)
         })
@@ -130,6 +173,28 @@ impl<'a> Str<'a> {
     }
 }
 
+/// The UTF-16 code unit of the escape that `rest` begins with, and how many bytes it takes.
+#[inline]
+fn escaped_unit(rest: &str) -> (u16, usize) {
+    match rest.as_bytes().get(1) {
+        Some(b'u') => (rest.get(2..6).and_then(|hex| u16::from_str_radix(hex, 16).ok()).unwrap_or(0xfffd), 6),
+        Some(b'n') => (0x0a, 2),
+        Some(b't') => (0x09, 2),
+        Some(b'r') => (0x0d, 2),
+        Some(b'b') => (0x08, 2),
+        Some(b'f') => (0x0c, 2),
+        Some(&byte) => (u16::from(byte), 2),
+        None => (u16::from(b'\\'), 1),
+    }
+}
+
+/// `a == b`, for texts that are often empty. The address of an empty text may be one that cannot be read, and to compare no
+/// bytes there with masked vector loads takes the processor hundreds of cycles.
+#[inline(always)]
+pub(crate) fn alike(a: &str, b: &str) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +211,29 @@ mod tests {
         assert!(!Str::trusted("type").is("typ"));
     }
 
+    #[test]
+    fn surrogates_pair_up_only_with_their_neighbours() {
+        let of = |body: &'static str| Str::trusted(body).unescape().into_owned();
+        assert_eq!(of("\\ud83dx\\ude00"), "\u{fffd}x\u{fffd}");
+        assert_eq!(of("\\ud83d\\ud83d\\ude00\\n"), "\u{fffd}😀\n");
+        assert_eq!(of("\\ude00\\ud83d"), "\u{fffd}\u{fffd}");
+        assert_eq!(of("\\ud83d😀"), "\u{fffd}😀");
+    }
+
     proptest! {
+        #[test]
+        fn text_and_code_units_agree(body in "(\\\\ud83d|\\\\ude00|\\\\u00e9|\\\\n|\\\\\\\\|é|😀|a){0,8}") {
+            let units: String = char::decode_utf16(Str::trusted(&body).units()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            prop_assert_eq!(Str::trusted(&body).unescape(), units);
+        }
+
+        #[test]
+        fn what_spells_a_text_unescapes_to_it(body in "(\\\\n|\\\\\\\\|\\\\\"|\\\\u00e9|é|a){0,6}", other in "(\n|\\\\|\"|é|a){0,6}") {
+            let text = Str::trusted(&body).unescape();
+            prop_assert_eq!(Str::trusted(&body).spells(&text), !body.contains("\\u"));
+            prop_assert!(!Str::trusted(&body).spells(&other) || text == other);
+        }
+
         #[test]
         fn escape_and_unescape_are_inverse(text in any::<String>()) {
             let mut body = String::new();

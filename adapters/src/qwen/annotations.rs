@@ -229,7 +229,6 @@ fn respelled<'a>(list: Raw<'a>, names: &[(&str, &str)], cx: &Cx<'a>) -> Raw<'a> 
     if !list.elements().any(is_old) {
         return list;
     }
-    cx.took(list.as_str());
     let mut text = String::with_capacity(list.as_str().len() + 32);
     let mut before = '[';
     for element in list.elements() {
@@ -251,7 +250,9 @@ fn respelled<'a>(list: Raw<'a>, names: &[(&str, &str)], cx: &Cx<'a>) -> Raw<'a> 
         text.push_str(if before == '{' { "{}" } else { "}" });
     }
     text.push(']');
-    Raw::trusted(cx.arena.alloc_str(&text))
+    let text = cx.arena.alloc_str(&text);
+    cx.stands_for(text, list.as_str());
+    Raw::trusted(text)
 }
 
 #[cfg(test)]

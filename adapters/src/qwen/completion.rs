@@ -194,8 +194,8 @@ pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, 
             let text = if pieces == 1 { whole.take().unwrap_or_default() } else { description };
             let mut fields = fields;
             if agree || text.same_text(description) {
-                cx.took(description.as_escaped());
-                cx.took(reasoning.as_escaped());
+                cx.stands_for(text.as_escaped(), description.as_escaped());
+                cx.stands_for(text.as_escaped(), reasoning.as_escaped());
             } else {
                 fields = with_description(fields, description, cx);
             }

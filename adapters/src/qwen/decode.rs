@@ -557,12 +557,14 @@ impl<'a> Teller<'_, '_, 'a> {
         };
         match (created, millis) {
             (Some(created), Some(millis)) if created == millis && timestamp.i64() != Some(millis) => {
-                self.cx.took(timestamp.as_str());
+                if let Some(time) = self.origin.time {
+                    self.cx.stands_for(time.source(), timestamp.as_str());
+                }
                 (self.origin.time, None)
             }
             (Some(created), Some(millis)) if created == millis.div_euclid(1000) * 1000 && timestamp.i64() == Some(millis) => {
                 if let Some(time) = self.origin.time {
-                    self.cx.took(time.source());
+                    self.cx.stands_for(timestamp.as_str(), time.source());
                 }
                 (Some(Time::Millis(timestamp)), None)
             }

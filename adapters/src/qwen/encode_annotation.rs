@@ -214,6 +214,9 @@ impl Encoder {
             _ => return,
         };
         out.used(notice.name.as_escaped());
+        if !self.own {
+            out.invented("/event", "this dialect's name for the event");
+        }
         let in_message = self.own && event.time.is_some();
         if in_message {
             self.begin_annotations(None, out);

@@ -175,11 +175,12 @@ impl Encoder {
         }
         let mut held = std::mem::take(&mut self.held);
         let waiting = std::mem::take(&mut self.waiting);
-        let now = (self.frame.time().to_owned(), self.frame.model().to_owned());
-        if !held.created.is_empty() {
+        // The envelope is that of the time when the reply came; afterwards it is again what it was.
+        let timed = !held.created.is_empty();
+        if timed {
             self.frame.swap_time(&mut held.created);
         }
-        self.frame.set_model(&held.model);
+        self.frame.swap_model(&mut held.model);
         self.frame.begin(out);
         out.lit("[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
         let only_other = held.text.is_empty() && !(held.reasoning.is_empty() && held.calls.is_empty());
@@ -227,8 +228,10 @@ impl Encoder {
             out.lit("}");
         }
         own::end_line(fields, out);
-        self.frame.swap_time(&mut now.0.clone());
-        self.frame.set_model(&now.1);
+        if timed {
+            self.frame.swap_time(&mut held.created);
+        }
+        self.frame.swap_model(&mut held.model);
         held.clear();
         self.held = held;
     }
@@ -315,8 +318,9 @@ fn headline(text: Str<'_>) -> Str<'_> {
     let body = text.as_escaped();
     // An escaped backslash before an `n` is no line feed.
     let is_feed = |at: usize| body[..at].bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 0;
-    match body.match_indices("\\n").find(|(at, _)| is_feed(*at)) {
-        Some((at, _)) => Str::trusted(&body[..at]),
+    let feeds = memchr::memchr_iter(b'\\', body.as_bytes()).filter(|at| body.as_bytes().get(at + 1) == Some(&b'n'));
+    match feeds.into_iter().find(|at| is_feed(*at)) {
+        Some(at) => Str::trusted(&body[..at]),
         None => Str::EMPTY,
     }
 }

@@ -197,6 +197,7 @@ impl Encoder {
         if core.own || (session.opens_turn && (changed || !core.turn.init)) {
             core.init(out);
         } else if session.opens_turn {
+            core.facts.said(out);
             out.merged("the facts of the session were said already");
         } else {
             out.carried();
@@ -318,6 +319,7 @@ impl Encode for Encoder {
             thread.stop(&mut self.core, out);
         }
         self.last_words(out);
+        self.core.facts.unsaid(out);
         self.core.pen.finish(out);
     }
 }

@@ -10,6 +10,7 @@ use crate::event::{
 };
 use crate::ids;
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 
 /// Writes it.
 ///
@@ -42,8 +43,10 @@ struct Turn {
     failed: bool,
     /// The text since the last call or result, as the body of a JSON string.
     text: String,
-    /// How much of the text came before this round.
-    before_round: usize,
+    /// The parts of the source that the text is made of.
+    kept: Kept,
+    /// How much of the text, and how many of its parts, came before this round.
+    before_round: (usize, usize),
 }
 
 /// A call without a result.
@@ -92,14 +95,14 @@ impl Encode for Encoder {
             Kind::RoundStart(start) => {
                 self.begin(origin, false, out);
                 self.turn.rounds += 1;
-                self.turn.before_round = self.turn.text.len();
+                self.turn.before_round = (self.turn.text.len(), self.turn.kept.len());
                 if start.number.is_none() {
                     out.invented("/number", "rounds are counted");
                 }
                 lines::round(Some(self.turn.rounds), &[], out);
             }
             Kind::Reply(reply) => self.reply(origin, reply, out),
-            Kind::RoundEnd(end) => self.round_end(&end),
+            Kind::RoundEnd(end) => self.round_end(&end, out),
             Kind::ToolResult(result) => self.result(origin, result, out),
             Kind::Notice(notice) if notice.topic == Topic::Reminder => {
                 self.begin(origin, false, out);
@@ -108,7 +111,10 @@ impl Encode for Encoder {
                 lines::reminder(message, &[], out);
             }
             Kind::Outcome(outcome) => self.outcome(origin, outcome, out),
-            Kind::Fatal(fatal) => self.fatal(fatal, out),
+            Kind::Fatal(fatal) => {
+                self.unsaid_session(origin, out);
+                self.fatal(fatal, out);
+            }
             Kind::Prompt(prompt) => input::prompt(prompt, out),
             _ => {}
         }
@@ -158,7 +164,7 @@ impl Encoder {
                 Block::Text { text, .. } => {
                     self.begin(origin, false, out);
                     self.turn.text.push_str(text.as_escaped());
-                    out.used(text.as_escaped());
+                    out.hold(&mut self.turn.kept, text.as_escaped());
                 }
                 Block::Call(call) => {
                     self.begin(origin, false, out);
@@ -251,16 +257,20 @@ impl Encoder {
     }
 
     /// A reply that was given up may come again under another id; its text must not stand twice.
-    fn round_end(&mut self, end: &RoundEnd<'_>) {
+    fn round_end(&mut self, end: &RoundEnd<'_>, out: &Out) {
         if end.abandoned_from == Some(0) {
-            self.turn.text.truncate(self.turn.before_round);
+            let (text, kept) = self.turn.before_round;
+            self.turn.text.truncate(text);
+            out.drop_held(&mut self.turn.kept.split_off(kept), "a reply that was given up");
         }
     }
 
     fn outcome(&mut self, origin: Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         // A program that cannot even begin says only why.
         let still_born = outcome.is_error && !self.turn.begun && self.turns == 0 && outcome.kind == OutcomeKind::Failed(Place::Backend);
-        if !still_born && !self.turn.failed {
+        if still_born {
+            self.unsaid_session(origin, out);
+        } else if !self.turn.failed {
             self.begin(origin, false, out);
         }
         self.release(out);
@@ -270,6 +280,9 @@ impl Encoder {
                 out.used(text.as_escaped());
             }
             let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
+            if out.traced() && said.is_none_or(|said| said.unescape().contains(&*Str::trusted(&self.turn.text).unescape())) {
+                out.release(&mut self.turn.kept);
+            }
             let text = said.or(held).unwrap_or_else(|| {
                 out.invented("/content", "there is no answer");
                 NOTHING
@@ -280,8 +293,15 @@ impl Encoder {
         } else {
             let error = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
             let held = Some(Str::trusted(&self.turn.text)).filter(|text| !text.is_empty());
+            if error.is_none() {
+                out.release(&mut self.turn.kept);
+            }
             failure::write(outcome.kind, error.or(held), out);
         }
+        out.drop_held(
+            &mut self.turn.kept,
+            "no place in tricode: a turn that failed, or gives another answer, says nothing else",
+        );
         self.turns += 1;
         let mut text = std::mem::take(&mut self.turn.text);
         text.clear();
@@ -295,15 +315,20 @@ impl Encoder {
         self.turn.failed = true;
     }
 
+    /// A program that cannot even begin names no session.
+    fn unsaid_session(&self, origin: Origin<'_>, out: &Out) {
+        if let Some(id) = origin.session.filter(|_| !self.turn.begun && self.turns == 0) {
+            let mut kept = Kept::default();
+            out.hold(&mut kept, id.as_escaped());
+            out.drop_held(&mut kept, "a run that cannot begin names no session");
+        }
+    }
+
     fn drop_text(&mut self, out: &Out) {
         if !self.turn.text.is_empty() {
-            out.note(
-                Fate::Dropped,
-                "",
-                "no place in tricode for the text before this: only the last answer has one",
-            );
+            out.drop_held(&mut self.turn.kept, "no place in tricode: of a turn's texts only the last has one");
             self.turn.text.clear();
-            self.turn.before_round = 0;
+            self.turn.before_round = (0, 0);
         }
     }
 

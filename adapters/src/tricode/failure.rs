@@ -4,7 +4,7 @@
 //! `Error: …` when it could not even begin (no key, no such session), `❌ Agent terminated: …` when the user stopped it.
 
 use crate::codec::Cx;
-use crate::event::{Limit, OutcomeKind, Place};
+use crate::event::{Fate, Limit, OutcomeKind, Place};
 use crate::json::{Out, Str};
 
 /// What a bare `Error:` means. Printed texts may hold such a line too.
@@ -51,14 +51,31 @@ pub(super) fn write(kind: OutcomeKind, error: Option<Str<'_>>, out: &mut Out) {
     }
     let mut from = 0;
     for (at, newline) in said.match_indices(['\n', '\r']) {
-        out.lit(&said[from..at]);
+        quoted(&said[from..at], out);
         out.lit(" ");
         from = at + newline.len();
     }
-    out.lit(&said[from..]);
+    quoted(&said[from..], out);
     out.lit("\n");
     if let Some(error) = error {
         out.used(error.as_escaped());
+    }
+}
+
+/// Writes a part of the line. A line that holds the beginning of an object is read as that object, wherever it stands; without
+/// its blank it is none.
+fn quoted(said: &str, out: &mut Out) {
+    const OBJECT: &str = "{\"type\": \"";
+    let mut parts = said.split(OBJECT);
+    out.lit(parts.next().unwrap_or_default());
+    for part in parts {
+        out.lit("{\"type\":\"");
+        out.lit(part);
+        out.note(
+            Fate::Renamed,
+            "",
+            "a blank is left out of an object in the text of an error, which would be read as a line",
+        );
     }
 }
 

@@ -176,8 +176,14 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
         }
     }
     if options.tools == ToolNames::Verbatim {
-        // Arguments in pieces: what they say together.
-        for text in Said::of(input).arguments() {
+        // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole.
+        let dropped = |line: u64| {
+            let whole = |e: &Entry| e.pointer.is_empty() && e.fate == "dropped" && e.first <= line && line <= e.last;
+            entries.iter().any(whole)
+        };
+        let lines = (1u64..).zip(input.split_inclusive(|b| *b == b'\n'));
+        let heard: Vec<&[u8]> = lines.filter(|(number, _)| !dropped(*number)).map(|(_, line)| line).collect();
+        for text in Said::of(&heard.concat()).arguments() {
             let mut rest = text;
             while let Some((value, after)) = Json::first(rest) {
                 for leaf in leaves(&value) {

@@ -3,6 +3,7 @@
 use super::{Blocks, Core};
 use crate::event::{At, Event, Fate, Session};
 use crate::json::{Out, Raw, Shape, Str};
+use crate::trace::Kept;
 
 /// What is known of the session, for sources that say it only once.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Facts {
     members: Vec<u8>,
     id: String,
     model: String,
+    /// Where the source says them, until they are said here.
+    kept: Kept,
 }
 
 /// The program's words for what other programs call the same mode.
@@ -64,11 +67,31 @@ impl Facts {
             writer.0.fields(out, event.fields, At::Line);
         }
         out.swap(&mut self.members);
+        if out.traced() {
+            self.unsaid(out);
+            let texts = [session.cwd, session.model, session.version, event.origin.session].into_iter().flatten();
+            let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents]
+                .into_iter()
+                .flatten();
+            for part in texts.map(Str::as_escaped).chain(lists.map(Raw::as_str)) {
+                out.hold(&mut self.kept, part);
+            }
+        }
         self.known = true;
         self.open_turns = session.opens_turn;
         self.id.clear();
         self.id.push_str(event.origin.id.filter(|_| own).map_or("", Str::as_escaped));
         before != self.members
+    }
+
+    /// What is known is said.
+    pub(super) fn said(&mut self, out: &Out) {
+        out.release(&mut self.kept);
+    }
+
+    /// What is known was not said, for no turn has begun.
+    pub(super) fn unsaid(&mut self, out: &Out) {
+        out.drop_held(&mut self.kept, "what a session is like is said when a turn begins, and none has begun");
     }
 
     /// The model of a reply that names `model`, or none.
@@ -101,6 +124,7 @@ impl Core {
         out.lit(session.as_escaped());
         out.lit("\"");
         out.bytes(&self.facts.members);
+        self.facts.said(out);
         self.pen.close(out);
     }
 

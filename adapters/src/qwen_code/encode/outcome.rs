@@ -215,7 +215,7 @@ impl Encoder {
             out.lit(",\"error\":{\"message\":");
             match (message(outcome, fatal.as_deref()), outcome.kind) {
                 // The word by which the program's hosts know a cancelled turn.
-                (_, OutcomeKind::Cancelled) => out.lit("\"Operation cancelled.\""),
+                (message, OutcomeKind::Cancelled) => cancelled(message, out),
                 (Some(message), _) => out.str(message),
                 (None, kind) => {
                     out.invented("/error/message", "the source does not say what went wrong");
@@ -262,6 +262,21 @@ impl Encoder {
         out.lit(",\"total_tokens\":");
         out.number(spent.total);
         out.lit("}");
+    }
+}
+
+/// The words by which the program's hosts know a cancelled turn.
+fn cancelled(message: Option<Str<'_>>, out: &mut Out) {
+    const WORDS: &str = "Operation cancelled.";
+    match message {
+        Some(message) if message.is(WORDS) => out.str(message),
+        message => {
+            if let Some(message) = message {
+                out.renamed(message.as_escaped(), "the words by which hosts know a cancelled turn");
+            }
+            out.invented("/error/message", "the words by which hosts know a cancelled turn");
+            out.text(WORDS);
+        }
     }
 }
 

@@ -20,6 +20,9 @@ impl Run {
 
 impl Thread {
     pub(super) fn start_message(&mut self, core: &mut Core, event: &Event<'_>, start: &RoundStart<'_>, out: &mut Out) {
+        if self.message.id.is_empty() && self.round.id.is_empty() {
+            out.invented("/event/message/id", "each message has an id of its own");
+        }
         self.name_message(core, None, out);
         self.round.frame = Frame::Open;
         self.piece_line(core, event, out);
