@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(agentglot::cli::main().code())
+    ExitCode::from(agentglot::cli::main())
 }

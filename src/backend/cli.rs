@@ -16,7 +16,7 @@ use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind
 use crate::adapters::json::Str;
 use crate::adapters::launch::{self, Launch, PermissionMode, PromptBy, Resume};
 use crate::adapters::live::{Manner, Speaker};
-use crate::child::{Child, Environment, Plan, Steps};
+use crate::child::{Child, Environment, Ourselves, Plan, Steps};
 use crate::status::Failure;
 
 /// The program, and how it is started.
@@ -69,7 +69,8 @@ impl Cli {
     pub fn new(dialect: Dialect, path: Option<&Path>, launch: &Launch, live: &Live, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
         let (name, needs) = program(dialect);
         let wanted = path.map_or_else(|| OsString::from(name), |path| path.as_os_str().to_owned());
-        let program = crate::child::find(&wanted).map_err(|error| Failure::Usage(error.to_string()))?;
+        let program = crate::child::find(&wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
+        let program = program.map_err(|error| Failure::Usage(error.to_string()))?;
         let host = launch.format.dialect;
         let mut launch = launch.clone();
         launch.cwd = Some(cwd.display().to_string());

@@ -1,6 +1,7 @@
 //! The command line as it is meant: checked, with files in place of names.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,9 @@ use agentglot_adapters::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;
+use crate::command::run::Run;
 use crate::io::{Console, Input, Source};
+use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
 use crate::work::Work;
 
@@ -72,6 +75,34 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
         inputs: inputs(&typed.files)?,
         dialect: readable(typed.dialect)?,
         max_line: typed.max_line,
+    })
+}
+
+/// What a stand-in is to do.
+pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>) -> Result<Run, Failure> {
+    let Some(backend) = settings.backend else {
+        return Err(usage(
+            "no back end is chosen: --backend or AGENTGLOT_BACKEND names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]",
+        ));
+    };
+    let text = |arg: OsString| arg.into_string().map_err(|arg| usage(&format!("{}: an argument that is no UTF-8", arg.display())));
+    Ok(Run {
+        dialect,
+        backend,
+        args: args.into_iter().map(text).collect::<Result<_, _>>()?,
+        strict: settings.strict_args,
+        pace: settings.pace,
+        timers: Timers {
+            start: settings.start_timeout,
+            silence: settings.silence_timeout,
+            permission: settings.permission_timeout,
+            control: settings.control_timeout,
+        },
+        on_ask: match settings.on_ask.as_str() {
+            "deny" => OnAsk::Deny,
+            names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
+        },
+        pass_env: settings.pass_env,
     })
 }
 

@@ -1,11 +1,16 @@
 //! The command line as it is typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agentglot_adapters::codec::Format;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+
+use crate::backend::replay::Pace;
+use crate::command::run::seconds;
 
 /// Lets software written for one headless coding agent talk to another.
 #[derive(Debug, Parser)]
@@ -27,6 +32,15 @@ pub enum Command {
     Convert(Convert),
     /// Say what is wrong with a log: line, byte, JSON pointer
     Check(Check),
+    /// Be another agent's program for its hosts, with somebody else behind it
+    #[command(after_long_help = RUN_MORE)]
+    Run(Run),
+    /// Put links into a folder that are called like the programs we can be
+    InstallShims {
+        /// The folder; it has to come first in PATH, or its links are given to SDKs by their path
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+    },
     /// List what can be read and written
     Dialects {
         /// As JSON lines
@@ -59,6 +73,76 @@ Examples:
   agentglot convert --to cursor --ledger lost.jsonl -o converted/ logs/*.jsonl.gz
   tail -f session.jsonl | agentglot convert --to tricode
   claude -p --output-format stream-json --verbose Hi | agentglot convert --to cursor --prompt Hi";
+
+const RUN_MORE: &str = "\
+Back ends:
+  demo                                   a small session inside the program: no key, no network
+  replay:FILE                            a recorded log of any dialect answers, prompt by prompt
+  cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
+
+A link to agentglot that is called claude, qwen, qwen-rfc, cursor-agent, agent or tricode is `run --as` that program; its back end and the
+other settings then come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
+
+Examples:
+  agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
+  agentglot run --as cursor --backend cli:claude -- -p --output-format stream-json 'What is here?'";
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Whose program to be: claude, qwen (the RFC), qwen-code, cursor or tricode
+    #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+    pub dialect: Chosen,
+    /// Everything else
+    #[command(flatten)]
+    pub settings: Settings,
+    /// The program's own arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+}
+
+/// What a stand-in needs to know besides its program's own arguments.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Who answers: demo, replay:FILE, cli:NAME[=PATH]
+    #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::command::run::Choice::read)]
+    pub backend: Option<crate::command::run::Choice>,
+    /// What happens to permission questions that the host cannot be asked: deny, or a list of tools that are allowed
+    #[arg(long, value_name = "deny|TOOL,…", env = "AGENTGLOT_ON_ASK", default_value = "deny")]
+    pub on_ask: String,
+    /// How fast a log is told again: full, original, or a factor on the recorded waits
+    #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
+    pub pace: Pace,
+    /// Seconds to wait for an agent's first sign after a prompt; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_START_TIMEOUT", default_value = "120", value_parser = seconds)]
+    pub start_timeout: Duration,
+    /// Seconds to wait for an agent's next sign in a turn; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SILENCE_TIMEOUT", default_value = "1800", value_parser = seconds)]
+    pub silence_timeout: Duration,
+    /// Seconds to wait for a host's answer to a permission question, then it is denied; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PERMISSION_TIMEOUT", default_value = "600", value_parser = seconds)]
+    pub permission_timeout: Duration,
+    /// Seconds to wait for an agent's answer to a control request; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_CONTROL_TIMEOUT", default_value = "60", value_parser = seconds)]
+    pub control_timeout: Duration,
+    /// Variables that an agent's program gets from our environment besides its own ones; a * at the end stands for any ending
+    #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
+    pub pass_env: Vec<String>,
+    /// Refuse arguments that nobody knows also where the program's hosts may send new ones
+    #[arg(long, env = "AGENTGLOT_STRICT_ARGS")]
+    pub strict_args: bool,
+}
+
+fn pace(text: &str) -> Result<Pace, String> {
+    match text {
+        "full" => Ok(Pace::Full),
+        "original" => Ok(Pace::Factor(1.0)),
+        factor => match factor.parse() {
+            Ok(factor) if f64::is_finite(factor) && factor >= 0.0 => Ok(Pace::Factor(factor)),
+            _ => Err("full, original or a factor is wanted".to_owned()),
+        },
+    }
+}
 
 /// `convert`.
 #[derive(Debug, Args)]

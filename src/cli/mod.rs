@@ -2,9 +2,14 @@
 
 mod high;
 pub mod low;
+mod shim;
 
+pub(crate) use shim::NAMES as SHIMS;
+
+use std::ffi::OsString;
 use std::io::Write;
 
+use agentglot_adapters::codec::Dialect;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -15,26 +20,51 @@ use crate::command;
 use crate::status::{Failure, Status};
 
 /// Reads the command line and does what it says.
-pub fn main() -> Status {
+pub fn main() -> u8 {
+    if let Some(dialect) = shim::called() {
+        let settings = shim::settings();
+        let args = std::env::args_os().skip(1).collect();
+        return match settings {
+            Ok(settings) => stand_in(dialect, settings, args),
+            Err(error) => {
+                let _ = error.print();
+                Status::Usage.code()
+            }
+        };
+    }
     let typed = match low::Typed::try_parse() {
         Ok(typed) => typed,
         Err(error) => {
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // Whoever closed the pipe does not want to know.
             let _ = error.print();
-            return if asked { Status::Clean } else { Status::Usage };
+            return if asked { Status::Clean } else { Status::Usage }.code();
         }
     };
     if let Err(failure) = log(typed.verbose) {
-        return told(&failure);
+        return told(&failure).code();
     }
-    run(typed.command).unwrap_or_else(|failure| told(&failure))
+    match typed.command {
+        low::Command::Run(typed) => match typed.dialect {
+            low::Chosen::Named(format) => stand_in(format.dialect, typed.settings, typed.args),
+            low::Chosen::Auto => Status::Usage.code(),
+        },
+        other => run(other).unwrap_or_else(|failure| told(&failure)).code(),
+    }
+}
+
+/// Is another program.
+fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>) -> u8 {
+    let done = high::run(dialect, settings, args).and_then(|run| command::run::run(&run));
+    done.unwrap_or_else(|failure| told(&failure).code())
 }
 
 fn run(command: low::Command) -> Result<Status, Failure> {
     match command {
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
+        low::Command::InstallShims { dir } => command::install_shims::run(&dir),
+        low::Command::Run(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
         low::Command::Completions { shell } => command::completions::run(shell),
         low::Command::Man { command } => command::man::run(command.as_deref()),

@@ -4,7 +4,9 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+pub mod install_shims;
 pub mod man;
+pub mod run;
 
 use std::io::Write;
 

@@ -36,6 +36,8 @@ pub struct Run {
     pub timers: Timers,
     /// What happens to questions that the host cannot be asked.
     pub on_ask: OnAsk,
+    /// Variables that a program gets from our environment besides its own ones.
+    pub pass_env: Vec<String>,
 }
 
 /// Who answers.
@@ -183,7 +185,7 @@ fn backend(run: &Run, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dy
             Ok(Box::new(demo))
         }
         Choice::Replay(path) => replay(path, run.pace, live),
-        Choice::Cli(dialect, path) => Ok(Box::new(cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd)?)),
+        Choice::Cli(dialect, path) => Ok(Box::new(cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?)),
     }
 }
 

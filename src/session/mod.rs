@@ -131,7 +131,11 @@ pub struct Session {
     fatal: Option<(String, u8)>,
     /// The last turn's failure in words, for dialects that say it on standard error.
     failure: Option<String>,
+    /// The session's facts were told.
+    introduced: bool,
     oddities: Oddities,
+    /// The host will say nothing more.
+    gone: bool,
     out: Vec<u8>,
 }
 
@@ -168,7 +172,9 @@ impl Session {
             },
             fatal: None,
             failure: None,
+            introduced: false,
             oddities: Oddities::default(),
+            gone: !host.interactive,
             out: Vec::new(),
             host,
             timers,
@@ -222,6 +228,7 @@ impl Session {
 
     /// The host will say nothing more: nobody is left to answer the agent's questions.
     pub fn host_gone(&mut self, backend: &mut dyn Backend) {
+        self.gone = true;
         for asked in self.asked.drain() {
             refuse(&asked.id, "the host has closed its input", backend);
         }
@@ -298,9 +305,10 @@ impl Session {
 }
 
 impl Session {
-    /// Whether the dialect says in its own stream that a turn failed.
+    /// Whether the stream itself says that a turn failed. Cursor's never does, and a run that did not even begin says it on standard
+    /// error too.
     fn says_failures(&self) -> bool {
-        self.host.format.dialect != Dialect::Cursor
+        self.host.format.dialect != Dialect::Cursor && self.introduced
     }
 
     fn damaged(&mut self, why: &str) {
@@ -472,6 +480,7 @@ impl Session {
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
+        self.introduced |= matches!(event.kind, Kind::Session(_));
         match event.kind {
             Kind::Response(response) => {
                 let Some(waited) = response.id.and_then(|id| self.requested.take(id.as_escaped())) else {
@@ -488,7 +497,7 @@ impl Session {
                     return;
                 };
                 let asks_leave = request.kind == ControlKind::CanUseTool;
-                if !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
+                if self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
                     return self.decide(&id, request, backend);
                 }
                 let before = self.out.len();

@@ -54,6 +54,9 @@ mod shown;
 
 use bumpalo::Bump;
 
+/// The memory that a translated call lives in.
+pub use bumpalo::Bump as Arena;
+
 use crate::codec::Dialect;
 use crate::event::{ToolCall, ToolResult};
 use crate::json::Str;

@@ -109,7 +109,7 @@ impl Replay {
                 (self.closed || !others) && (!overtaken || self.closed || !self.interrupts.is_empty())
             }
             Act::AnswerInterrupt(_) => self.closed || !self.interrupts.is_empty(),
-            Act::Plain | Act::Answer => self.open.is_empty() || self.closed,
+            Act::Plain | Act::Answer => self.open.is_empty(),
         })
     }
 

@@ -43,8 +43,8 @@ pub struct Live {
 /// Why a log cannot be told again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// Nothing in it is a turn.
-    #[error("the log has no turn that could be told again")]
+    /// There is nothing in it.
+    #[error("the log is empty")]
     Empty,
 }
 
@@ -120,7 +120,7 @@ impl Script {
             reader.keep(line, seen);
         }
         let Reader { mut script, recorded, .. } = reader;
-        if script.turns == 0 {
+        if script.steps.is_empty() {
             return Err(ScriptError::Empty);
         }
         for step in &mut script.steps {
@@ -218,7 +218,8 @@ impl Reader<'_> {
                     Act::Answer
                 });
             }
-            Kind::Outcome(_) | Kind::Fatal(_) => seen.ends = true,
+            // A run that was refused has an outcome and nothing before it.
+            Kind::Outcome(_) | Kind::Fatal(_) => (seen.opens, seen.ends) = (true, true),
             Kind::Notice(notice) => {
                 seen.task_over |= notice.topic == Topic::Task && notice.name.is("task_notification");
                 seen.opens |= self.begins(event);
