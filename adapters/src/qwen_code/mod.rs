@@ -6,6 +6,7 @@
 //! * `json`: the same messages, without pieces and control lines, as one array.
 //! * `text`: the answer alone.
 
+pub mod args;
 mod decode;
 mod encode;
 pub(crate) mod fields;
