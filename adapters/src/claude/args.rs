@@ -88,14 +88,14 @@ const FLAGS: &[Flag] = &[
     Flag::new(&["--ax-screen-reader"], Shape::Switch, Means::Rest, "flat text on the terminal"),
     Flag::new(&["--bare"], Shape::Switch, Means::Rest, "no hooks, plugins, memory or discovery"),
     Flag::new(&["--betas"], Shape::List("<betas...>"), Means::Rest, "beta headers for the API"),
-    Flag::new(&["--bg", "--background"], Shape::Switch, Means::Rest, "start in the background"),
+    Flag::new(&["--bg", "--background"], Shape::Switch, Means::Private, "start in the background"),
     Flag::new(&["--brief"], Shape::Switch, Means::Rest, "a tool that sends messages to the user"),
     Flag::new(&["--channels"], Shape::List("<channels...>"), Means::Rest, "channels that bring messages"),
     Flag::new(&["--chrome"], Shape::Switch, Means::Rest, "use a browser"),
     Flag::new(
         &["--cloud"],
         Shape::Maybe("[description|session_id|url]"),
-        Means::Rest,
+        Means::Private,
         "a session in the cloud",
     ),
     Flag::new(
@@ -113,7 +113,7 @@ const FLAGS: &[Flag] = &[
     Flag::new(&["-d", "--debug"], Shape::Maybe("[filter]"), Means::Rest, "debug messages, of some kinds"),
     Flag::new(&["--debug-file"], Shape::Value("<path>"), Means::Rest, "debug messages to a file"),
     Flag::new(&["--debug-to-stderr"], Shape::Switch, Means::Rest, "debug messages to stderr"),
-    Flag::new(&["--desktop"], Shape::Switch, Means::Rest, "open the desktop program"),
+    Flag::new(&["--desktop"], Shape::Switch, Means::Private, "open the desktop program"),
     Flag::new(&["--disable-slash-commands"], Shape::Switch, Means::Rest, "no skills and no commands"),
     Flag::new(
         &["--disallowedTools", "--disallowed-tools"],
@@ -130,7 +130,7 @@ const FLAGS: &[Flag] = &[
     Flag::new(
         &["--environment"],
         Shape::Value("<environment_id>"),
-        Means::Rest,
+        Means::Private,
         "where a cloud session runs",
     ),
     Flag::new(
@@ -158,7 +158,7 @@ const FLAGS: &[Flag] = &[
         Means::Rest,
         "text and thinking of subagents are shown too",
     ),
-    Flag::new(&["--from-pr"], Shape::Maybe("[value]"), Means::Rest, "the session of a pull request"),
+    Flag::new(&["--from-pr"], Shape::Maybe("[value]"), Means::Private, "the session of a pull request"),
     Flag::new(&["-h", "--help"], Shape::Switch, Means::Help, "this help"),
     Flag::new(&["--ide"], Shape::Switch, Means::Rest, "connect to the editor"),
     Flag::new(
@@ -278,13 +278,13 @@ const FLAGS: &[Flag] = &[
     Flag::new(
         &["--remote-control"],
         Shape::Maybe("[name]"),
-        Means::Rest,
+        Means::Private,
         "let the session be driven from elsewhere",
     ),
     Flag::new(
         &["--remote-control-session-name-prefix"],
         Shape::Value("<prefix>"),
-        Means::Rest,
+        Means::Private,
         "how such sessions are named",
     ),
     Flag::new(
@@ -367,7 +367,7 @@ const FLAGS: &[Flag] = &[
         Means::Rest,
         "tokens for the whole task",
     ),
-    Flag::new(&["--teleport"], Shape::Maybe("[session]"), Means::Rest, "fetch a session of the cloud"),
+    Flag::new(&["--teleport"], Shape::Maybe("[session]"), Means::Private, "fetch a session of the cloud"),
     Flag::new(
         &["--thinking"],
         Shape::OneOf("<mode>", &["enabled", "adaptive", "disabled"], &[]),
@@ -380,7 +380,7 @@ const FLAGS: &[Flag] = &[
         Means::Rest,
         "how much of its thoughts is shown",
     ),
-    Flag::new(&["--tmux"], Shape::Switch, Means::Rest, "a terminal session for the worktree"),
+    Flag::new(&["--tmux"], Shape::Switch, Means::Private, "a terminal session for the worktree"),
     Flag::new(
         &["--tools"],
         Shape::List("<tools...>"),

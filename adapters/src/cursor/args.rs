@@ -121,13 +121,19 @@ const FLAGS: &[Flag] = &[
     Flag::new(
         &["-b", "--background"],
         Shape::Switch,
-        Means::Rest,
+        Means::Private,
         "start in the background (older versions)",
     )
     .read_only(),
-    Flag::new(&["-c", "--cloud"], Shape::Switch, Means::Rest, "a session in the cloud").read_only(),
+    Flag::new(&["-c", "--cloud"], Shape::Switch, Means::Private, "a session in the cloud").read_only(),
     Flag::new(&["-n", "--name"], Shape::Value("<name>"), Means::Rest, "a name for the session").read_only(),
-    Flag::new(&["--fullscreen"], Shape::Switch, Means::Rest, "use the whole terminal (older versions)").read_only(),
+    Flag::new(
+        &["--fullscreen"],
+        Shape::Switch,
+        Means::Private,
+        "use the whole terminal (older versions)",
+    )
+    .read_only(),
     Flag::new(
         &["--new-session-id"],
         Shape::Value("<uuid>"),

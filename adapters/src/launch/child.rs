@@ -164,8 +164,16 @@ impl Line<'_> {
         }
         self.text("system.replace", Means::System, Means::SystemFile, launch.system.replace.as_ref())?;
         self.text("system.append", Means::Append, Means::AppendFile, launch.system.append.as_ref())?;
-        if let Some(turns) = launch.max_turns {
-            self.value("max_turns", Means::MaxTurns, &turns.to_string())?;
+        match launch.max_turns {
+            // Qwen counts the rounds of the whole session, and dies of them with exit code 53 and no result.
+            Some(_) if self.program.dialect.is_qwen() && !launch.format.dialect.is_qwen() => {
+                self.unsaid(
+                    "max_turns",
+                    "this program counts a whole session and dies at its limit; rounds have to be counted",
+                );
+            }
+            Some(turns) => self.value("max_turns", Means::MaxTurns, &turns.to_string())?,
+            None => {}
         }
         if let Some(amount) = launch.max_budget_usd {
             self.value("max_budget_usd", Means::MaxBudget, &amount.to_string())?;
@@ -268,8 +276,13 @@ impl Line<'_> {
                 self.value("add_dirs", Means::AddDir, path)?;
             }
         }
-        for text in &launch.mcp_config {
-            self.configuration("mcp_config", Means::Mcp, text)?;
+        let takes_one = matches!(self.program.flag_for(Means::Mcp).map(|flag| flag.shape), Some(Shape::Value(_)));
+        for (n, text) in launch.mcp_config.iter().enumerate() {
+            if n > 0 && takes_one {
+                self.unsaid("mcp_config", "this program takes one configuration");
+            } else {
+                self.configuration("mcp_config", Means::Mcp, text)?;
+            }
         }
         if launch.strict_mcp {
             self.switch("strict_mcp", Means::StrictMcp)?;
@@ -296,13 +309,12 @@ impl Line<'_> {
 
     /// The program's own flags without a place in [`Launch`]. What belongs to the host alone stays with it.
     fn rest(&mut self, launch: &Launch) -> Result<(), ArgvError> {
-        let mut lists: Vec<&'static str> = Vec::new();
         for (name, value) in &launch.rest {
-            let Some(flag) = self.flag_as_typed(name).filter(|flag| flag.spoken) else {
+            let Some(flag) = self.flag_as_typed(name) else {
                 continue;
             };
             if flag.means == Means::Private {
-                self.unsaid("rest", "a key, a server or a file of the host's: it goes by the environment");
+                self.unsaid("rest", "a key or a channel of the host's, or no agent on a pipe");
                 continue;
             }
             let long = flag.long();
@@ -311,11 +323,8 @@ impl Line<'_> {
                 (Shape::Switch, _) | (_, None) => long.to_owned(),
                 (_, Some(value)) => format!("{long}={value}"),
             };
-            if self.program.child.contains(&arg.as_str()) || matches!(flag.shape, Shape::List(_)) && lists.contains(&arg.as_str()) {
+            if self.program.child.contains(&arg.as_str()) {
                 continue;
-            }
-            if matches!(flag.shape, Shape::List(_)) {
-                lists.push(long);
             }
             self.push(long, arg)?;
         }
@@ -358,6 +367,11 @@ impl Line<'_> {
         match text {
             None => Ok(()),
             Some(Text::File(path)) => self.value(what, file, path),
+            // To Claude no text is a text; the others take it for none said.
+            Some(Text::Here(text)) if text.is_empty() && self.program.dialect != Dialect::Claude => {
+                self.unsaid(what, "an empty text says nothing to this program");
+                Ok(())
+            }
             Some(Text::Here(text)) => match self.program.flag_for(file) {
                 Some(flag) if text.len() > MAX_ARG / 2 => {
                     self.child.files.push(FilePart {

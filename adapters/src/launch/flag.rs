@@ -140,7 +140,8 @@ pub enum Means {
     Verbose,
     /// Known, without a place in [`Launch`].
     Rest,
-    /// As [`Self::Rest`], and never said again: a key, a header, a file descriptor of the host.
+    /// As [`Self::Rest`], and never said again: a key, a server, a file descriptor of the host, or what would make the program
+    /// something other than an agent on a pipe.
     Private,
     Version,
     Help,

@@ -14,6 +14,7 @@ mod fill;
 mod flag;
 mod help;
 pub(crate) mod qwen_flags;
+mod refusal;
 mod scan;
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,7 @@ pub(crate) const fn flags(input: &'static [&'static str], output: &'static [&'st
             Means::PromptThenTerminal,
             "the first prompt of a session at the terminal",
         ),
-        rest(&["--background", "--bg"], Shape::Switch, "start in the background"),
+        Flag::new(&["--background", "--bg"], Shape::Switch, Means::Private, "start in the background"),
         Flag::new(&["--system-prompt"], Shape::Value(""), Means::System, "the system prompt"),
         Flag::new(
             &["--append-system-prompt"],
@@ -69,8 +69,8 @@ pub(crate) const fn flags(input: &'static [&'static str], output: &'static [&'st
             Means::Permission,
             "how freely tools may run; without it auto",
         ),
-        rest(&["--acp"], Shape::Switch, "be an ACP server"),
-        rest(&["--experimental-acp"], Shape::Switch, "the same").read_only(),
+        Flag::new(&["--acp"], Shape::Switch, Means::Private, "be an ACP server"),
+        Flag::new(&["--experimental-acp"], Shape::Switch, Means::Private, "the same").read_only(),
         rest(&["--experimental-skills"], Shape::Switch, "nothing any more").read_only(),
         rest(&["--experimental-lsp"], Shape::Switch, "ask language servers"),
         rest(
@@ -92,7 +92,7 @@ pub(crate) const fn flags(input: &'static [&'static str], output: &'static [&'st
             "rules for tools that run without a question",
         ),
         rest(&["-e", "--extensions"], Shape::List(""), "the extensions that are used"),
-        rest(&["-l", "--list-extensions"], Shape::Switch, "list the extensions"),
+        Flag::new(&["-l", "--list-extensions"], Shape::Switch, Means::Private, "list the extensions"),
         Flag::new(
             &["--include-directories", "--add-dir"],
             Shape::List(""),

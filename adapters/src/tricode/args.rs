@@ -84,8 +84,8 @@ const FLAGS: &[Flag] = &[
         "everything runs without a question",
     ),
     Flag::new(&["--provider"], Shape::Value("NAME"), Means::Rest, "whose model: openai, anthropic"),
-    Flag::new(&["--tui"], Shape::Switch, Means::Rest, "for people at a terminal"),
-    Flag::new(&["--mcp-server"], Shape::Switch, Means::Rest, "be an MCP server"),
+    Flag::new(&["--tui"], Shape::Switch, Means::Private, "for people at a terminal"),
+    Flag::new(&["--mcp-server"], Shape::Switch, Means::Private, "be an MCP server"),
 ];
 
 /// A prompt is needed for everything but a terminal and an MCP server.

@@ -43,7 +43,6 @@ fn a_launch_of_claude_in_the_words_of_others() {
             "--include-partial-messages",
             "--model=m",
             "--system-prompt=You are x",
-            "--max-session-turns=3",
             "--approval-mode=auto-edit",
             "--allowed-tools=read_file",
             "--exclude-tools=run_shell_command,write_file,mcp__a__b",
@@ -58,7 +57,12 @@ fn a_launch_of_claude_in_the_words_of_others() {
         }]
     );
     assert_eq!(qwen.prompt, PromptBy::Lines);
-    assert!(why(&qwen, "allowed_tools").is_some() && why(&qwen, "settings").is_some() && why(&qwen, "rest").is_some());
+    assert!(
+        why(&qwen, "max_turns").is_some()
+            && why(&qwen, "allowed_tools").is_some()
+            && why(&qwen, "settings").is_some()
+            && why(&qwen, "rest").is_some()
+    );
 
     let cursor = child(Dialect::Cursor, &asked);
     assert_eq!(
@@ -107,6 +111,10 @@ fn the_same_program_hears_its_own_flags_again() {
     assert!(said.unsaid.is_empty(), "{:?}", said.unsaid);
     let again: Vec<&str> = said.args.iter().map(String::as_str).collect();
     assert_eq!(launch(Dialect::Claude, &again), asked);
+    // Python's SDK always says so: to Claude no system prompt, to the others nothing.
+    let asked = launch(Dialect::Claude, &["--system-prompt", "", "hi"]);
+    assert!(child(Dialect::Claude, &asked).args.contains(&"--system-prompt=".to_owned()));
+    assert!(why(&child(Dialect::QwenCode, &asked), "system.replace").is_some());
     // Keys and what belongs to the host alone are not said again.
     let asked = launch(Dialect::Cursor, &["-p", "--api-key", "secret", "--mode=ask", "--sandbox=enabled", "hi"]);
     let said = child(Dialect::Cursor, &asked);

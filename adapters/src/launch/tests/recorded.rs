@@ -90,6 +90,32 @@ fn what_the_recorded_qwen_said() {
     }
 }
 
+#[test]
+fn what_the_recorded_programs_said_later() {
+    for (folder, name, error) in [
+        ("claude", "cli_no_prompt", ArgError::no_prompt(Dialect::Claude)),
+        (
+            "claude",
+            "cli_resume_missing",
+            ArgError::no_session(Dialect::Claude, "11111111-2222-4333-8444-555555555555"),
+        ),
+        ("claude", "cli_session_id_again", ArgError::session_in_use(UUID)),
+        ("qwen-code", "bad_no_prompt", ArgError::no_prompt(Dialect::QwenCode)),
+        (
+            "qwen-code",
+            "ctl_resume_continue_badid",
+            ArgError::no_session(Dialect::QwenCode, "11111111-2222-4333-8444-777777777777"),
+        ),
+    ] {
+        for (path, meta) in metas(folder) {
+            if path.file_name().and_then(|file| file.to_str()) == Some(&format!("{name}.meta.json")) {
+                assert_eq!(meta["stderr"], error.text);
+                assert_eq!(meta["exit_code"], error.exit_code);
+            }
+        }
+    }
+}
+
 /// Words that look like those of a command line.
 fn word() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = PROGRAMS
