@@ -20,12 +20,20 @@ use std::io::{ErrorKind, Read, Write};
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
 
+#[cfg(unix)]
 pub mod backend;
+#[cfg(unix)]
+pub mod child;
 pub mod cli;
 pub mod command;
 pub mod io;
+#[cfg(unix)]
+pub mod live;
+#[cfg(unix)]
 pub mod session;
 pub mod status;
+#[cfg(unix)]
+mod sys;
 pub mod work;
 
 /// What there is to say about a conversion when it is over.

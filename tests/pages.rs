@@ -1,5 +1,5 @@
 //! Parts of the documentation are worked out: what each direction cannot carry (from the ledgers of the goldens: docs/losses.md
-//! and the matrix in the README), the fields that a dialect's page names, the table of tools. These tests fail when a page is out of
+//! and the matrix in the README), the fields and flags that a dialect's page names, the table of tools. These tests fail when a page is out of
 //! date; `BLESS=1` writes it anew.
 
 use std::collections::BTreeMap;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
+use agentglot::adapters::launch::Shape;
 use agentglot::adapters::tools::{self, COLUMNS};
 use serde_json::Value;
 
@@ -37,6 +38,36 @@ fn the_pages_name_the_fields_that_the_codecs_know() {
             let _ = writeln!(table, "| `{name}` | {} |", meaning.replace('|', "\\|"));
         }
         compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "fields", &table));
+    }
+}
+
+#[test]
+fn the_pages_name_the_flags_that_the_command_lines_know() {
+    for dialect in DIALECTS {
+        let program = dialect.args().expect("the dialects of programs have command lines");
+        let mut table = String::from("| flag | value | sets | means |\n|---|---|---|---|\n");
+        for flag in program.flags {
+            let names: Vec<String> = flag.names.iter().map(|name| format!("`{name}`")).collect();
+            let value = match flag.shape {
+                Shape::Switch => String::new(),
+                Shape::Value(_) | Shape::Checked(..) => "one".to_owned(),
+                Shape::Maybe(_) => "one or none".to_owned(),
+                Shape::List(_) => "any number".to_owned(),
+                Shape::OneOf(_, words, more) => {
+                    let words: Vec<String> = words.iter().chain(more).map(|word| format!("`{word}`")).collect();
+                    words.join(", ")
+                }
+            };
+            let _ = writeln!(table, "| {} | {value} | {} | {} |", names.join(", "), flag.means.place(), flag.about);
+        }
+        if !program.commands.is_empty() {
+            table.push_str("\n| command | means |\n|---|---|\n");
+            for command in program.commands {
+                let names: Vec<String> = command.names.iter().map(|name| format!("`{name}`")).collect();
+                let _ = writeln!(table, "| {} | {} |", names.join(", "), command.about);
+            }
+        }
+        compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "flags", &table));
     }
 }
 

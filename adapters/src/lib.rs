@@ -28,6 +28,7 @@ pub mod event;
 pub mod frame;
 pub mod ids;
 pub mod json;
+pub mod launch;
 pub mod ledger;
 pub mod live;
 pub mod prompts;

@@ -410,8 +410,8 @@ impl Assembler {
         };
         let mut result = ToolResult { of: Some(stored), ..*result };
         if let Some(tools) = &self.duties.tools {
-            let answered = tools.answered(&stored, &result, down.cx.arena);
-            if let Some(shaped) = tools.result(&stored, &result, down.cx.arena) {
+            let (answered, shaped) = tools.result(&stored, &result, down.cx.arena);
+            if let Some(shaped) = shaped {
                 if down.out.traced() {
                     told_in_another_shape(&result, &shaped, down.out);
                 }
@@ -484,7 +484,7 @@ impl Assembler {
         }
         self.calls.clear();
         self.threads.truncate(1);
-        self.threads[0] = Thread::default();
+        self.threads[0].clear();
         self.turn.open = false;
         self.turn.prompted = false;
     }

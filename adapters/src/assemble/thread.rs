@@ -282,6 +282,15 @@ impl Thread {
     }
 
     fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>, usage: Option<Usage<'_>>) {
+        self.forget_blocks();
+        let round = &mut self.round;
+        (round.open, round.declared, round.stop) = (true, false, None);
+        id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
+        model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
+        round.usage = usage.map(|u| u.detached());
+    }
+
+    fn forget_blocks(&mut self) {
         for block in self.blocks.drain(..) {
             if self.spare.len() < SPARE {
                 self.spare.push(block.emptied());
@@ -289,11 +298,16 @@ impl Thread {
         }
         self.next_index = 0;
         self.resulted = false;
+    }
+
+    /// The turn is over: forgets everything, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.forget_blocks();
+        self.ghosts.clear();
         let round = &mut self.round;
-        (round.open, round.declared, round.stop) = (true, false, None);
-        id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
-        model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
-        round.usage = usage.map(|u| u.detached());
+        (round.open, round.declared, round.stop, round.usage) = (false, false, None, None);
+        round.id.clear();
+        round.model.clear();
     }
 
     fn close_round(&mut self, event: &Event<'_>, abandoned_from: Option<u32>, desk: &mut Desk<'_, '_, '_>) {

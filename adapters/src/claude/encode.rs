@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{At, Event, Input, Kind, Origin, Time, Usage};
@@ -258,14 +256,14 @@ pub(super) fn time(out: &mut Out, time: Option<Time<'_>>) {
             let Some(millis) = other.millis() else { return };
             out.used(other.source());
             out.lit(",\"timestamp\":\"");
-            out.lit(&iso(millis));
+            out.bytes(&iso(millis));
             out.lit("\"");
         }
     }
 }
 
 /// Milliseconds since 1970 as `2026-11-21T06:00:19.149Z`.
-fn iso(millis: i64) -> Cow<'static, str> {
+fn iso(millis: i64) -> [u8; 24] {
     let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
     // The proleptic Gregorian calendar in eras of 400 years; years begin in March so that the leap day comes last.
     let shifted = days + 719_468;
@@ -280,11 +278,24 @@ fn iso(millis: i64) -> Cow<'static, str> {
         month_from_march - 9
     };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let mut text = *b"1970-01-01T00:00:00.000Z";
     if !(0..=9999).contains(&year) {
-        return Cow::Borrowed("1970-01-01T00:00:00.000Z");
+        return text;
     }
-    let (hour, minute, second, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
-    Cow::Owned(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+    let mut put = |digits: std::ops::Range<usize>, mut n: i64| {
+        for place in digits.rev() {
+            text[place] = b'0' + (n % 10) as u8;
+            n /= 10;
+        }
+    };
+    put(0..4, year);
+    put(5..7, month);
+    put(8..10, day);
+    put(11..13, rest / 3_600_000);
+    put(14..16, rest / 60_000 % 60);
+    put(17..19, rest / 1000 % 60);
+    put(20..23, rest % 1000);
+    text
 }
 
 /// The fields of the line itself.
@@ -298,7 +309,7 @@ mod tests {
     #[test]
     fn times_are_spelled_as_they_read() {
         for millis in [0, 951_782_399_999, 951_868_800_000, 1_795_240_819_149, 1_709_164_800_000] {
-            let text = iso(millis).into_owned();
+            let text = String::from_utf8(iso(millis).to_vec()).unwrap();
             assert_eq!(Time::Iso(Str::trusted(&text)).millis(), Some(millis), "{text}");
         }
         let mut out = Out::default();

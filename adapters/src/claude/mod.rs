@@ -1,5 +1,6 @@
 //! Claude Code: `stream-json`, `json` and `text`, as CLI 2.1.329 writes them (docs/claude.md).
 
+pub mod args;
 pub mod conduct;
 mod control;
 mod decode;

@@ -7,6 +7,7 @@
 //! Read are both generations (assistant lines of 2025 are pieces, today's are whole segments), with and without
 //! `--stream-partial-output` (`segments`). Written is today's.
 
+pub mod args;
 pub mod conduct;
 mod content;
 mod decode;

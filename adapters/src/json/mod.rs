@@ -19,6 +19,7 @@ mod string;
 mod template;
 
 pub use cursor::{Array, Cursor, Object};
+pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
 pub use raw::{Raw, Shape};

@@ -24,6 +24,54 @@ pub(crate) fn end(bytes: &[u8], from: usize) -> Option<usize> {
     (!matches!(bytes.get(at), Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'.' | b'+' | b'-' | b'_'))).then_some(at)
 }
 
+/// A whole number in decimal digits.
+#[derive(Debug)]
+pub(crate) struct Digits {
+    digits: [u8; 40],
+    from: usize,
+}
+
+impl Digits {
+    /// Writes it.
+    pub(crate) fn of(n: i128) -> Self {
+        let mut digits = [0u8; 40];
+        let mut from = digits.len();
+        let mut rest = n.unsigned_abs();
+        // Division of 128 bits is slow, and hardly a number needs it.
+        while rest > u128::from(u64::MAX) {
+            from -= 1;
+            digits[from] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        let mut rest = rest as u64;
+        loop {
+            from -= 1;
+            digits[from] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if n < 0 {
+            from -= 1;
+            digits[from] = b'-';
+        }
+        Self { digits, from }
+    }
+
+    /// The digits, behind a sign if the number is negative.
+    #[inline]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.digits[self.from..]
+    }
+
+    /// The same as text.
+    pub(crate) fn as_str(&self) -> &str {
+        // Digits and a sign are ASCII.
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+}
+
 /// A JSON number as Python's `json` module writes it after reading it: integers keep their digits, everything with a
 /// point or an exponent becomes the shortest `repr` of the double (`1.10` → `1.1`, `1e5` → `100000.0`, `1e400` → `Infinity`).
 /// The last is no JSON; the caller decides what to do with it.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::number::Digits;
 use super::raw::Raw;
 use super::string::Str;
 use crate::trace::{Kept, Trace};
@@ -79,38 +80,14 @@ impl Out {
 
     /// Writes plain text as a JSON string with its quotes.
     pub fn text(&mut self, plain: &str) {
-        let mut body = String::with_capacity(plain.len() + 2);
-        Str::escape(plain, &mut body);
         self.buffer.push(b'"');
-        self.buffer.extend_from_slice(body.as_bytes());
+        Str::escape_parts(plain, |part| self.buffer.extend_from_slice(part.as_bytes()));
         self.buffer.push(b'"');
     }
 
     /// Writes a whole number.
     pub fn number(&mut self, n: impl Into<i128>) {
-        let n: i128 = n.into();
-        let mut digits = [0u8; 40];
-        let mut at = digits.len();
-        let mut rest = n.unsigned_abs();
-        // Division of 128 bits is slow, and hardly a number needs it.
-        while rest > u128::from(u64::MAX) {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        let mut rest = rest as u64;
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if n < 0 {
-            self.buffer.push(b'-');
-        }
-        self.buffer.extend_from_slice(&digits[at..]);
+        self.buffer.extend_from_slice(Digits::of(n.into()).as_bytes());
     }
 
     /// Writes the body of a JSON string that holds `json` as text: quotes and backslashes are escaped once more. Control

@@ -139,29 +139,56 @@ impl<'a> Str<'a> {
     /// Appends `text` to `body` as the body of a JSON string, with the fewest escapes: quotes, backslashes and control
     /// characters (`\n \r \t \b \f`, the rest as `\u00xx`).
     pub fn escape(text: &str, body: &mut String) {
+        Self::escape_parts(text, |part| body.push_str(part));
+    }
+
+    /// The same, part by part.
+    #[inline]
+    pub(crate) fn escape_parts(text: &str, mut put: impl FnMut(&str)) {
         let bytes = text.as_bytes();
         let mut from = 0;
         loop {
             let stop = super::scan::string_stop(bytes, from);
-            body.push_str(&text[from..stop]);
+            if stop > from {
+                put(&text[from..stop]);
+            }
             let Some(&byte) = bytes.get(stop) else { return };
             match byte {
-                b'"' => body.push_str("\\\""),
-                b'\\' => body.push_str("\\\\"),
-                b'\n' => body.push_str("\\n"),
-                b'\r' => body.push_str("\\r"),
-                b'\t' => body.push_str("\\t"),
-                0x08 => body.push_str("\\b"),
-                0x0c => body.push_str("\\f"),
+                b'"' => put("\\\""),
+                b'\\' => put("\\\\"),
+                b'\n' => put("\\n"),
+                b'\r' => put("\\r"),
+                b'\t' => put("\\t"),
+                0x08 => put("\\b"),
+                0x0c => put("\\f"),
                 control => {
-                    const HEX: &[u8; 16] = b"0123456789abcdef";
-                    body.push_str("\\u00");
-                    body.push(HEX[usize::from(control >> 4)].into());
-                    body.push(HEX[usize::from(control & 15)].into());
+                    put(if control < 0x10 { "\\u000" } else { "\\u001" });
+                    let digit = usize::from(control & 15);
+                    put(&"0123456789abcdef"[digit..=digit]);
                 }
             }
             from = stop + 1;
         }
+    }
+
+    /// How many bytes the text itself has in UTF-8; `None` when a lone surrogate is in it.
+    pub(crate) fn utf8_len(self) -> Option<usize> {
+        let mut rest = self.0;
+        let mut len = 0;
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            let (unit, used) = escaped_unit(&rest[at..]);
+            rest = rest.get(at + used..).unwrap_or("");
+            len += at;
+            len += match char::from_u32(u32::from(unit)) {
+                Some(c) => c.len_utf8(),
+                None => {
+                    let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
+                    rest = rest.get(used..).unwrap_or("");
+                    char::decode_utf16([unit, low]).next()?.ok()?.len_utf8()
+                }
+            };
+        }
+        Some(len + rest.len())
     }
 
     /// The number of characters (Unicode code points) of the text; a surrogate pair is one, a lone surrogate too.
@@ -224,7 +251,9 @@ mod tests {
         #[test]
         fn text_and_code_units_agree(body in "(\\\\ud83d|\\\\ude00|\\\\u00e9|\\\\n|\\\\\\\\|é|😀|a){0,8}") {
             let units: String = char::decode_utf16(Str::trusted(&body).units()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-            prop_assert_eq!(Str::trusted(&body).unescape(), units);
+            prop_assert_eq!(Str::trusted(&body).unescape(), units.as_str());
+            let lone = char::decode_utf16(Str::trusted(&body).units()).any(|c| c.is_err());
+            prop_assert_eq!(Str::trusted(&body).utf8_len(), (!lone).then_some(units.len()));
         }
 
         #[test]

@@ -35,16 +35,19 @@ fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &
         write_task(result, result.of, task, out);
         return true;
     }
-    if !matches!(
-        kind,
-        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Todo | ToolKind::ExitPlan
-    ) {
-        return false;
-    }
-    let arena = Bump::new();
     let succeeded = result.status == ResultStatus::Success;
     let typed = native || result.detail.is_some();
     let named = |key: &str| result.of.is_some_and(|call| call.input.get(key).is_some());
+    let has_a_kind = match kind {
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => succeeded && typed,
+        ToolKind::Todo => succeeded && (typed || named("todos")),
+        ToolKind::ExitPlan => true,
+        _ => false,
+    };
+    if !has_a_kind {
+        return false;
+    }
+    let arena = Bump::new();
     match shown(result.of.as_ref(), result, &arena) {
         Shown::Wrote(change) | Shown::Edited(change) if succeeded && typed => write_change(&change, result, &arena, out),
         Shown::Todos(todos) if succeeded && (typed || named("todos")) => write_todos(todos, result, out),
@@ -69,7 +72,7 @@ fn tell_detail(result: &ToolResult<'_>, out: &Out) {
 }
 
 fn write_change<'a>(change: &FileChange<'a>, result: &ToolResult<'_>, arena: &'a Bump, out: &mut Out) -> bool {
-    let Some(diff) = change.diff(arena) else { return false };
+    let Some((diff, stat)) = change.diff(arena) else { return false };
     tell_detail(result, out);
     out.lit("{\"kind\":\"file_diff\",\"file_name\":");
     out.str(change.path);
@@ -81,7 +84,7 @@ fn write_change<'a>(change: &FileChange<'a>, result: &ToolResult<'_>, arena: &'a
             out.str(text);
         }
     }
-    if let Some((added, removed)) = change.stat() {
+    if let Some((added, removed)) = stat {
         out.lit(",\"stat\":{\"ai_added_lines\":");
         out.number(added);
         out.lit(",\"ai_removed_lines\":");

@@ -5,7 +5,7 @@ use super::own::{self, Kept};
 use super::{facts, finish};
 use crate::chat::write_usage;
 use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Event, Fields, Outcome, Piece, RoundEnd, RoundStart, RoundStop, StopKind};
-use crate::json::{Out, Str};
+use crate::json::{Digits, Out, Str};
 
 /// What is open of the reply that goes out in pieces.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub(super) struct Chunks {
     subject: String,
     /// A call's beginning that goes with its first piece: the block, and the line up to the arguments.
     head: Option<(u32, Vec<u8>)>,
+    /// The memory of the last such beginning.
+    spare: Vec<u8>,
     /// A reply without calls is over; what follows decides how.
     end: Option<End>,
     hot: Hot,
@@ -110,13 +112,15 @@ impl Encoder {
             HotKind::Thought => {
                 before.extend_from_slice(REASONING.as_bytes());
                 let number = self.thought_number();
-                after.extend_from_slice(format!("\",\"index\":{number}}}]").as_bytes());
+                after.extend_from_slice(b"\",\"index\":");
+                after.extend_from_slice(Digits::of(number.into()).as_bytes());
+                after.extend_from_slice(b"}]");
             }
             HotKind::Input => {
                 let number = self.number(block);
-                before.extend_from_slice(
-                    format!("[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{number},\"function\":{{\"arguments\":\"").as_bytes(),
-                );
+                before.extend_from_slice(b"[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":");
+                before.extend_from_slice(Digits::of(number.into()).as_bytes());
+                before.extend_from_slice(b",\"function\":{\"arguments\":\"");
                 after.extend_from_slice(b"\"}}]");
             }
         }
@@ -150,7 +154,7 @@ impl Encoder {
         self.open_reply(out);
         if kind == HotKind::Input {
             match self.chunks.head.take() {
-                Some((block, head)) if block == delta.index => return self.first_piece(&head, text, fields, out),
+                Some((block, head)) if block == delta.index => return self.first_piece(head, text, fields, out),
                 head => self.chunks.head = head,
             }
         }
@@ -296,15 +300,18 @@ impl Encoder {
                 self.turn.calls += 1;
                 self.chunks.calls += 1;
                 self.chunks.numbers.push((start.index, number));
-                let mut head = self.frame.line().to_vec();
-                head.extend_from_slice(
-                    format!(
-                        "[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{number},\"id\":\"{}\",\"type\":\"function\",\"function\":{{\"name\":\"{}\",\"arguments\":\"",
-                        id.as_escaped(),
-                        name.as_escaped()
-                    )
-                    .as_bytes(),
-                );
+                let mut line = Out::default();
+                line.swap(&mut self.chunks.spare);
+                line.bytes(self.frame.line());
+                line.lit("[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":");
+                line.number(number);
+                line.lit(",\"id\":");
+                line.str(id);
+                line.lit(",\"type\":\"function\",\"function\":{\"name\":");
+                line.str(name);
+                line.lit(",\"arguments\":\"");
+                let mut head = Vec::new();
+                line.swap(&mut head);
                 out.used(id.as_escaped());
                 out.used(name.as_escaped());
                 out.carried();
@@ -319,9 +326,11 @@ impl Encoder {
     }
 
     /// A call's beginning together with the first piece of its arguments, as its line had them.
-    fn first_piece(&mut self, head: &[u8], text: Str<'_>, fields: Fields<'_>, out: &mut Out) {
+    fn first_piece(&mut self, mut head: Vec<u8>, text: Str<'_>, fields: Fields<'_>, out: &mut Out) {
         self.frame.admit(out);
-        out.bytes(head);
+        out.bytes(&head);
+        head.clear();
+        self.chunks.spare = head;
         out.body(text);
         out.lit("\"}");
         own::write(own::in_blocks(fields), out);
@@ -332,7 +341,7 @@ impl Encoder {
     /// A call's beginning whose arguments do not come with it.
     fn flush_head(&mut self, out: &mut Out) {
         if let Some((_, head)) = self.chunks.head.take() {
-            self.first_piece(&head, Str::EMPTY, &[], out);
+            self.first_piece(head, Str::EMPTY, &[], out);
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod annotations;
 mod answer;
+pub mod args;
 mod chunk;
 mod completion;
 pub mod conduct;

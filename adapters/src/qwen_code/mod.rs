@@ -6,6 +6,7 @@
 //! * `json`: the same messages, without pieces and control lines, as one array.
 //! * `text`: the answer alone.
 
+pub mod args;
 pub mod conduct;
 mod decode;
 mod encode;

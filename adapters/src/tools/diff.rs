@@ -20,7 +20,27 @@ struct Hunk {
     new_start: u64,
     new_lines: u64,
     /// Without their ends, after ` `, `-`, `+` or `\`.
-    lines: Vec<String>,
+    lines: Lines,
+}
+
+/// Lines, one after the other in one text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lines {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Appends a line that is given in parts.
+    fn push(&mut self, parts: &[&str]) {
+        parts.iter().for_each(|part| self.text.push_str(part));
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut from = 0;
+        self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
+    }
 }
 
 /// Who reads the text of a diff.
@@ -83,22 +103,22 @@ impl Patch {
         Self { hunks }
     }
 
-    /// Reads Claude's `structuredPatch`.
+    /// Reads Claude's `structuredPatch`, which was checked in full.
     pub(super) fn structured(patch: Raw<'_>) -> Option<Self> {
-        patch.check().ok()?;
         let mut hunks = Vec::new();
         for hunk in patch.elements() {
             let [old_start, old_lines, new_start, new_lines, lines] = members(hunk, ["oldStart", "oldLines", "newStart", "newLines", "lines"])?;
-            hunks.push(Hunk {
+            let mut hunk = Hunk {
                 old_start: whole(old_start?)?,
                 old_lines: whole(old_lines?)?,
                 new_start: whole(new_start?)?,
                 new_lines: whole(new_lines?)?,
-                lines: lines?
-                    .elements()
-                    .map(|line| Some(line.string()?.unescape().into_owned()))
-                    .collect::<Option<_>>()?,
-            });
+                lines: Lines::default(),
+            };
+            for line in lines?.elements() {
+                hunk.lines.push(&[&line.string()?.unescape()]);
+            }
+            hunks.push(hunk);
         }
         Some(Self { hunks })
     }
@@ -116,13 +136,13 @@ impl Patch {
                     old_lines,
                     new_start,
                     new_lines,
-                    lines: Vec::new(),
+                    lines: Lines::default(),
                 });
             } else if let Some(hunk) = hunks.last_mut() {
                 match line.as_bytes().first() {
-                    Some(b' ' | b'+' | b'-' | b'\\') => hunk.lines.push(line.to_owned()),
+                    Some(b' ' | b'+' | b'-' | b'\\') => hunk.lines.push(&[line]),
                     // Some programs cut the blank of an empty line off.
-                    None => hunk.lines.push(" ".to_owned()),
+                    None => hunk.lines.push(&[" "]),
                     Some(_) => return None,
                 }
             } else if !line.starts_with("--- ") && !line.starts_with("+++ ") {
@@ -142,7 +162,7 @@ impl Patch {
         let count = |sign| {
             self.hunks
                 .iter()
-                .flat_map(|hunk| &hunk.lines)
+                .flat_map(|hunk| hunk.lines.iter())
                 .filter(|line| line.starts_with(sign))
                 .count() as u64
         };
@@ -193,7 +213,7 @@ impl Patch {
                 .number(hunk.new_lines)
                 .key("lines")
                 .mark('[');
-            for line in &hunk.lines {
+            for line in hunk.lines.iter() {
                 json.item().plain(line);
             }
             json.mark(']').mark('}');
@@ -211,15 +231,15 @@ impl Hunk {
             for change in op.iter_changes(old, new) {
                 let line = change.value();
                 let (sign, in_old, in_new) = match change.tag() {
-                    ChangeTag::Equal => (' ', 1, 1),
-                    ChangeTag::Delete => ('-', 1, 0),
-                    ChangeTag::Insert => ('+', 0, 1),
+                    ChangeTag::Equal => (" ", 1, 1),
+                    ChangeTag::Delete => ("-", 1, 0),
+                    ChangeTag::Insert => ("+", 0, 1),
                 };
                 hunk.old_lines += in_old;
                 hunk.new_lines += in_new;
-                hunk.lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
+                hunk.lines.push(&[sign, line.strip_suffix('\n').unwrap_or(line)]);
                 if !line.ends_with('\n') {
-                    hunk.lines.push(NO_END.to_owned());
+                    hunk.lines.push(&[NO_END]);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
-use crate::json::{Cursor, Raw, Shape, Str};
+use crate::json::{Cursor, Digits, Raw, Shape, Str};
 
 /// The members of an object with these names, in the order of the names; the last of several with one name counts, and `null`
 /// counts as absent. `None` when `value` is no object or is damaged.
@@ -49,9 +49,9 @@ pub(super) fn object(value: Raw<'_>) -> Option<Raw<'_>> {
 
 /// Plain text as the body of a JSON string in the arena.
 pub(super) fn escaped<'a>(plain: &str, arena: &'a Bump) -> Str<'a> {
-    let mut body = String::with_capacity(plain.len() + 16);
-    Str::escape(plain, &mut body);
-    Str::trusted(arena.alloc_str(&body))
+    let mut body = BumpString::with_capacity_in(plain.len() + plain.len() / 8 + 16, arena);
+    Str::escape_parts(plain, |part| body.push_str(part));
+    Str::trusted(body.into_bump_str())
 }
 
 /// The text of a string, unless it holds a lone surrogate, which plain text cannot.
@@ -70,8 +70,13 @@ pub(super) struct Json<'a> {
 impl<'a> Json<'a> {
     /// Compact.
     pub(super) fn new(arena: &'a Bump) -> Self {
+        Self::with_room(0, arena)
+    }
+
+    /// The same for a value of about that many bytes: memory of the arena cannot grow where it stands.
+    pub(super) fn with_room(bytes: usize, arena: &'a Bump) -> Self {
         Self {
-            text: BumpString::new_in(arena),
+            text: BumpString::with_capacity_in(bytes.saturating_add(256), arena),
             python: false,
         }
     }
@@ -118,9 +123,10 @@ impl<'a> Json<'a> {
 
     /// A string given as plain text.
     pub(super) fn plain(&mut self, text: &str) -> &mut Self {
-        let mut body = String::with_capacity(text.len() + 16);
-        Str::escape(text, &mut body);
-        self.str(Str::trusted(&body))
+        self.text.push('"');
+        Str::escape_parts(text, |part| self.text.push_str(part));
+        self.text.push('"');
+        self
     }
 
     /// A value as it stands.
@@ -137,9 +143,7 @@ impl<'a> Json<'a> {
 
     /// A whole number.
     pub(super) fn number(&mut self, n: impl Into<i128>) -> &mut Self {
-        use std::fmt::Write;
-        // Writing to a string in memory cannot fail.
-        let _ = write!(self.text, "{}", n.into());
+        self.text.push_str(Digits::of(n.into()).as_str());
         self
     }
 

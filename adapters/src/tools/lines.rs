@@ -9,7 +9,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
-use crate::json::Str;
+use crate::json::{Digits, Str};
 
 /// A piece of a text between two line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,19 +133,23 @@ fn prefix(line: &str) -> Option<(u64, Numbering, &str)> {
 
 /// Puts numbers before the lines.
 pub(super) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'a Bump) -> Str<'a> {
-    use std::fmt::Write;
     let body = content.as_escaped();
     let mut text = BumpString::with_capacity_in(body.len() + body.len() / 4 + 8, arena);
     for (piece, number) in pieces(content).zip(start..) {
         if how == Numbering::Colon && piece.text.is_empty() && piece.end.is_empty() {
             break;
         }
-        // Writing to a string in memory cannot fail.
-        let _ = match how {
-            Numbering::Tab => write!(text, "{number}\\t"),
-            Numbering::Arrow => write!(text, "{number:>6}→"),
-            Numbering::Colon => write!(text, "{number}: "),
-        };
+        let digits = Digits::of(number.into());
+        let digits = digits.as_str();
+        if how == Numbering::Arrow {
+            (digits.len()..6).for_each(|_| text.push(' '));
+        }
+        text.push_str(digits);
+        text.push_str(match how {
+            Numbering::Tab => "\\t",
+            Numbering::Arrow => "→",
+            Numbering::Colon => ": ",
+        });
         text.push_str(piece.text);
         text.push_str(piece.end);
     }

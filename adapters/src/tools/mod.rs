@@ -59,7 +59,7 @@ pub use bumpalo::Bump as Arena;
 
 use crate::codec::Dialect;
 use crate::event::{ToolCall, ToolResult};
-use crate::json::Str;
+use crate::json::{Raw, Str};
 use args::Args;
 
 pub use names::{COLUMNS, kind_of, table};
@@ -79,27 +79,14 @@ impl Translate {
     pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
         let (from, to) = self.families()?;
         let args = Args::read(from, call.name, call.input, arena)?;
-        let (name, input) = args.write(to, call.id, arena)?;
-        // The same arguments in another order stay as they were written.
-        let same = input.as_str().len() == call.input.as_str().len() && input.same_value(call.input);
-        let input = if same { call.input } else { input };
-        (!same || name != call.name).then_some(ToolCall {
-            name,
-            kind: args.kind(),
-            input,
-            ..*call
-        })
+        in_words(call, &args, args.write(to, call.id, arena)?)
     }
 
-    /// The result in the target's own shape; `None` when it stays as it is. `call` is the call as the source made it.
-    pub fn result<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolResult<'a>> {
+    /// The result in the target's own shape, and its call in the target's own words; `None` for what stays as it is. `call` is the
+    /// call as the source made it. Some calls can only be told when the result is known too: Tricode has two names for writing a
+    /// file, one for a new file and one for a file that is there.
+    pub fn result<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> (Option<ToolCall<'a>>, Option<ToolResult<'a>>) {
         result::result(self, call, result, arena)
-    }
-
-    /// [`Self::call`] when the result is known too. Tricode has two names for writing a file, one for a new file and one for a file
-    /// that is there, and only the result tells which it was.
-    pub fn answered<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-        result::answered(self, call, result, arena).or_else(|| self.call(call, arena))
     }
 
     /// Both ends, if they have tools of their own that differ.
@@ -107,6 +94,19 @@ impl Translate {
         let (from, to) = (Family::of(self.from)?, Family::of(self.to)?);
         (from != to).then_some((from, to))
     }
+}
+
+/// A call in other words; `None` if they are its own.
+fn in_words<'a>(call: &ToolCall<'a>, args: &Args<'a>, (name, input): (Str<'a>, Raw<'a>)) -> Option<ToolCall<'a>> {
+    // The same arguments in another order stay as they were written.
+    let same = input.as_str().len() == call.input.as_str().len() && input.same_value(call.input);
+    let input = if same { call.input } else { input };
+    (!same || name != call.name).then_some(ToolCall {
+        name,
+        kind: args.kind(),
+        input,
+        ..*call
+    })
 }
 
 /// One thing to do.
@@ -152,7 +152,7 @@ pub fn todos<'a>(call: &ToolCall<'a>) -> Option<Vec<Todo<'a>>> {
 
 /// Whether a list of [`todos`] only adds to the one before and changes it: Cursor's `merge:true`.
 pub fn todos_merge(call: &ToolCall<'_>) -> bool {
-    call.input.get("merge").and_then(crate::json::Raw::bool) == Some(true)
+    call.input.get("merge").and_then(Raw::bool) == Some(true)
 }
 
 /// Dialects with the same tools.

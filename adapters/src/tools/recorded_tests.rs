@@ -117,21 +117,21 @@ fn goes_over(pair: &Pair, to: Dialect) -> bool {
     };
     let valid = |text: &str| assert!(serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
     shown(Some(&call), &result, &arena);
-    if let Some(made) = tools.result(&call, &result, &arena) {
+    let (answered, made) = tools.result(&call, &result, &arena);
+    if let Some(made) = made {
         made.detail.inspect(|detail| valid(detail.raw.as_str()));
         let Content::Text(text) = made.content else {
             panic!("a text became blocks")
         };
         valid(&format!("\"{}\"", text.as_escaped()));
     }
-    let made = tools.answered(&call, &result, &arena);
-    if let Some(made) = made {
+    if let Some(made) = answered {
         valid(made.input.as_str());
         assert_ne!(kind_of(to, made.name), ToolKind::Other, "{:?}", made.name);
     }
     // Claude and Qwen name the tools of servers alike.
     let same = call.kind == ToolKind::Mcp && matches!((pair.from, to), (Claude, QwenCode) | (QwenCode, Claude));
-    made.is_some() || same
+    answered.is_some() || same
 }
 
 fn pairs(root: &Path) -> Vec<Pair> {

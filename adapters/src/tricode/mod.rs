@@ -4,6 +4,7 @@
 //! `final`, or a plain error line, or nothing. Calls and results have no ids, and nothing is said of text beside calls, of
 //! thinking or of usage. docs/tricode.md holds what real programs write.
 
+pub mod args;
 pub(crate) mod recognise;
 
 pub mod conduct;

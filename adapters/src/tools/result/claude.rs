@@ -42,7 +42,10 @@ pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
 }
 
 fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
-    let mut json = Json::new(answer.arena);
+    if let Shown::Wrote(change) | Shown::Edited(change) = answer.shown {
+        return changed(answer, &change);
+    }
+    let mut json = Json::with_room(answer.text.as_escaped().len(), answer.arena);
     match answer.shown {
         Shown::Read(file) => {
             json.mark('{')
@@ -60,7 +63,6 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
                 .maybe_number("totalLines", file.total);
             json.mark('}').mark('}');
         }
-        Shown::Wrote(change) | Shown::Edited(change) => return changed(answer, &change),
         Shown::Shell(run) => {
             json.mark('{')
                 .key("stdout")
@@ -126,7 +128,8 @@ fn changed<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>) -> Option<Raw<'
     if patch.is_none() && original.is_none() && change.created != Some(true) {
         return None;
     }
-    let mut json = Json::new(answer.arena);
+    let before = original.map_or(0, |text| text.as_escaped().len());
+    let mut json = Json::with_room(2 * before, answer.arena);
     let asked = match answer.args {
         Some(Args::Edit { change, .. }) => Some(*change),
         _ => None,

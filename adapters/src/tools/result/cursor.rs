@@ -13,7 +13,8 @@ use crate::tools::lines::{Piece, pieces};
 use crate::tools::shown::{FileChange, FileRead, ShellRun, Shown};
 
 pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> ToolResult<'a> {
-    let mut json = Json::new(answer.arena);
+    let source = answer.result.detail.map_or(0, |detail| detail.raw.as_str().len());
+    let mut json = Json::with_room(2 * answer.text.as_escaped().len().max(source), answer.arena);
     json.mark('{');
     match answer.result.status {
         ResultStatus::Success => success(&mut json, answer),
@@ -117,7 +118,10 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
         }
         (Shown::Files(files), Some(Args::Glob { path, .. })) => found(json, *path, files.iter().copied()),
         (_, Some(Args::Glob { path, .. })) if is_list(answer.text) => found(json, *path, names(answer.text)),
-        (_, Some(Args::Grep(grep))) if grep_lines(answer).is_some() => searched(json, grep, answer),
+        (_, Some(Args::Grep(grep))) => match grep_lines(answer) {
+            Some(matches) => searched(json, grep, &matches),
+            None => content(json, answer.text),
+        },
         (_, Some(Args::Delete { path })) => {
             json.mark('{').key("path").str(*path).key("deletedFile").str(*path).mark('}');
         }
@@ -172,10 +176,12 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             }
             json.mark('}');
         }
-        _ => {
-            json.mark('{').key("content").str(answer.text).mark('}');
-        }
+        _ => content(json, answer.text),
     }
+}
+
+fn content(json: &mut Json<'_>, text: Str<'_>) {
+    json.mark('{').key("content").str(text).mark('}');
 }
 
 /// The size and the number of lines are known of a whole file only.
@@ -203,10 +209,11 @@ fn file(json: &mut Json<'_>, read: &FileRead<'_>, path: Str<'_>) {
 
 fn changed(json: &mut Json<'_>, change: &FileChange<'_>, text: Str<'_>) {
     json.mark('{').key("path").str(change.path);
-    if let Some((added, removed)) = change.stat() {
+    let patch = change.patch();
+    if let Some((added, removed)) = change.stat_of(patch.as_ref()) {
         json.key("linesAdded").number(added).key("linesRemoved").number(removed);
     }
-    if let Some(patch) = change.patch() {
+    if let Some(patch) = patch {
         let path = change.path.unescape();
         let from = if change.created == Some(true) {
             "/dev/null".to_owned()
@@ -301,8 +308,7 @@ fn numbered(line: &str) -> Option<(&str, &str)> {
     fits.then_some((number, text))
 }
 
-fn searched(json: &mut Json<'_>, grep: &Grep<'_>, answer: &Answer<'_, '_>) {
-    let Some(matches) = grep_lines(answer) else { return };
+fn searched(json: &mut Json<'_>, grep: &Grep<'_>, matches: &Matches<'_>) {
     let root = grep.path.filter(|_| matches.file.is_none()).unwrap_or(Str::trusted("."));
     json.mark('{')
         .key("pattern")

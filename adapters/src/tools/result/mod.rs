@@ -7,9 +7,8 @@ mod tricode;
 use bumpalo::Bump;
 
 use super::args::Args;
-use super::json::plain;
 use super::shown::{FileRead, Shown, joined, read};
-use super::{Family, Translate};
+use super::{Family, Translate, in_words};
 use crate::event::{Content, ResultStatus, ToolCall, ToolResult};
 use crate::json::Str;
 
@@ -25,10 +24,15 @@ struct Answer<'r, 'a> {
     arena: &'a Bump,
 }
 
-/// The result in the target's shape; `None` when it stays as it is. A call that stays in its source's words keeps its result, but
-/// every result has a place of its own in Cursor.
-pub(super) fn result<'a>(tools: &Translate, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolResult<'a>> {
-    let (from, to) = tools.families()?;
+/// The call in the target's words, and the result in the target's shape; `None` for what stays as it is. A call that stays in its
+/// source's words keeps its result, but every result has a place of its own in Cursor.
+pub(super) fn result<'a>(
+    tools: &Translate,
+    call: &ToolCall<'a>,
+    result: &ToolResult<'a>,
+    arena: &'a Bump,
+) -> (Option<ToolCall<'a>>, Option<ToolResult<'a>>) {
+    let Some((from, to)) = tools.families() else { return (None, None) };
     let text = joined(result.content, arena);
     let mut answer = Answer {
         call,
@@ -39,30 +43,30 @@ pub(super) fn result<'a>(tools: &Translate, call: &ToolCall<'a>, result: &ToolRe
         arena,
     };
     let args = Args::read(from, call.name, call.input, arena);
+    let mut answered = None;
     if let Some(args) = &args {
         let shown = read(args.kind(), Some(args), Some(from), result, arena);
-        if args.write(to, call.id, arena).is_some() || to == Family::Tricode && tricode::answered(call, args, shown, arena).is_some() {
+        let words = args.write(to, call.id, arena);
+        let told = if to == Family::Tricode {
+            tricode::answered(call, args, shown, arena)
+        } else {
+            None
+        };
+        if words.is_some() || told.is_some() {
             (answer.args, answer.shown) = (Some(args), shown);
         }
+        answered = told
+            .filter(|_| result.status == ResultStatus::Success)
+            .or_else(|| in_words(call, args, words?));
     }
-    match to {
+    let result = match to {
         Family::Cursor => Some(cursor::result(&answer)),
         _ if answer.args.is_none() => None,
         Family::Claude => claude::result(&answer),
         Family::Qwen => with_text(result, answer.plain_text()),
         Family::Tricode => with_text(result, tricode::text(&answer)),
-    }
-}
-
-/// The call in the target's words when its result is known as well; `None` when the result tells nothing about it.
-pub(super) fn answered<'a>(tools: &Translate, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-    let (from, Family::Tricode) = tools.families()? else { return None };
-    if result.status != ResultStatus::Success {
-        return None;
-    }
-    let args = Args::read(from, call.name, call.input, arena)?;
-    let shown = read(args.kind(), Some(&args), Some(from), result, arena);
-    tricode::answered(call, &args, shown, arena)
+    };
+    (answered, result)
 }
 
 impl<'a> Answer<'_, 'a> {
@@ -106,7 +110,7 @@ fn lines(file: &FileRead<'_>) -> u64 {
 
 /// How many bytes a text has in UTF-8.
 fn bytes(text: Str<'_>) -> Option<u64> {
-    plain(text).map(|text| text.len() as u64)
+    text.utf8_len().map(|len| len as u64)
 }
 
 #[cfg(test)]

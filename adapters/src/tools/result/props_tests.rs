@@ -116,11 +116,12 @@ proptest! {
                     shown(Some(&call), &result, &arena);
                     for to in [Claude, QwenCode, Cursor, Tricode] {
                         let tools = Translate { from, to };
-                        if let Some(made) = tools.result(&call, &result, &arena) {
+                        let (answered, made) = tools.result(&call, &result, &arena);
+                        if let Some(made) = made {
                             made.detail.inspect(|detail| valid(detail.raw));
                             valid(Raw::trusted(&format!("\"{}\"", joined(made.content, &arena).as_escaped())));
                         }
-                        tools.answered(&call, &result, &arena).inspect(|call| valid(call.input));
+                        answered.inspect(|call| valid(call.input));
                     }
                 }
             }

@@ -67,8 +67,9 @@ impl<'a> Case<'a> {
     fn to(&self, to: Dialect) -> Option<(String, Option<String>)> {
         let arena = Bump::new();
         let tools = Translate { from: self.from, to };
-        tools.answered(&self.call(), &self.result(), &arena).inspect(|call| valid(call.input));
-        let made = tools.result(&self.call(), &self.result(), &arena)?;
+        let (call, made) = tools.result(&self.call(), &self.result(), &arena);
+        call.inspect(|call| valid(call.input));
+        let made = made?;
         let text = joined(made.content, &arena);
         valid(Raw::trusted(&format!("\"{}\"", text.as_escaped())));
         made.detail.inspect(|detail| valid(detail.raw));
@@ -86,7 +87,8 @@ impl<'a> Case<'a> {
     fn answered(&self, to: Dialect) -> String {
         let arena = Bump::new();
         let call = Translate { from: self.from, to }
-            .answered(&self.call(), &self.result(), &arena)
+            .result(&self.call(), &self.result(), &arena)
+            .0
             .unwrap_or(self.call());
         format!("{} {}", call.name.as_escaped(), call.input.as_str())
     }

@@ -46,8 +46,20 @@ fn file(detail: Raw<'_>) -> Option<Shown<'_>> {
 }
 
 fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
-    let [path, kind, content, old, new, patch] = members(detail, ["filePath", "type", "content", "oldString", "newString", "structuredPatch"])?;
-    let [original, all, modified] = members(detail, ["originalFile", "replaceAll", "userModified"])?;
+    let [path, kind, content, old, new, patch, original, all, modified] = members(
+        detail,
+        [
+            "filePath",
+            "type",
+            "content",
+            "oldString",
+            "newString",
+            "structuredPatch",
+            "originalFile",
+            "replaceAll",
+            "userModified",
+        ],
+    )?;
     let mut change = FileChange::of(path?.string()?);
     change.before = optional(original, Raw::string)?;
     change.hunks = patch.and_then(array).map_or(Hunks::Unknown, Hunks::Structured);
@@ -74,13 +86,11 @@ fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
 /// A text with a part of it replaced; `None` when the part is not in it.
 fn replaced<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &'a Bump) -> Option<Str<'a>> {
     let (before, old, new) = (plain(before)?, plain(old)?, plain(new)?);
-    if !before.contains(&*old) {
-        return None;
-    }
+    let at = before.find(&*old)?;
     let after = if all {
         before.replace(&*old, &new)
     } else {
-        before.replacen(&*old, &new, 1)
+        [&before[..at], &new, &before[at + old.len()..]].concat()
     };
     Some(escaped(&after, arena))
 }

@@ -127,11 +127,13 @@ impl<'a> FileChange<'a> {
         }
     }
 
-    /// The change as the text of a unified diff with `a/` and `b/` before the path (the source's own text where it has one);
-    /// `None` when the place of the change is not known.
-    pub fn diff(&self, arena: &'a Bump) -> Option<Str<'a>> {
+    /// The change as the text of a unified diff with `a/` and `b/` before the path (the source's own text where it has one), and
+    /// how many lines it adds and removes; `None` when the place of the change is not known.
+    pub fn diff(&self, arena: &'a Bump) -> Option<(Str<'a>, Option<(u64, u64)>)> {
+        let patch = self.patch();
+        let stat = self.stat_of(patch.as_ref());
         if let Hunks::Unified(text, _) = self.hunks {
-            return Some(text);
+            return Some((text, stat));
         }
         let path = self.path.unescape();
         let from = if self.created == Some(true) {
@@ -139,12 +141,12 @@ impl<'a> FileChange<'a> {
         } else {
             format!("a/{path}")
         };
-        Some(escaped(&self.patch()?.unified(&from, &format!("b/{path}"), Reader::Everyone), arena))
+        Some((escaped(&patch?.unified(&from, &format!("b/{path}"), Reader::Everyone), arena), stat))
     }
 
-    /// Lines added and removed.
-    pub fn stat(&self) -> Option<(u64, u64)> {
-        match self.patch() {
+    /// Lines added and removed, if `patch` is what [`Self::patch`] gives.
+    pub(super) fn stat_of(&self, patch: Option<&Patch>) -> Option<(u64, u64)> {
+        match patch {
             Some(patch) => Some(patch.stat()),
             None => self.replaced.map(|(old, new)| Patch::between(&old.unescape(), &new.unescape()).stat()),
         }
