@@ -70,9 +70,6 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// What it does with a line that it cannot read. `busy`: a turn is running.
     fn damaged(&self, why: &str, busy: bool) -> Damage;
 
-    /// What it writes to standard error when there is no prompt, without a line feed at the end, and its exit code.
-    fn no_prompt(&self) -> (&'static str, u8);
-
     /// Its exit code.
     fn exit_code(&self, ended: Ended) -> u8;
 

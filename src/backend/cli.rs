@@ -51,7 +51,10 @@ pub struct Cli {
 /// The names of the programs, and what of our environment they need besides the basics.
 const fn program(dialect: Dialect) -> (&'static str, &'static [&'static str]) {
     match dialect {
-        Dialect::Claude => ("claude", &["ANTHROPIC_*", "CLAUDE_*", "AWS_*", "DISABLE_*", "MAX_THINKING_TOKENS", "MCP_*"]),
+        Dialect::Claude => (
+            "claude",
+            &["ANTHROPIC_*", "CLAUDE_*", "AWS_*", "DISABLE_*", "MAX_THINKING_TOKENS", "MCP_*"],
+        ),
         Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"]),
         Dialect::Cursor => ("cursor-agent", &["CURSOR_*"]),
         Dialect::Tricode => ("tricode", &["OPENAI_*", "ANTHROPIC_*", "TRICODE_*"]),
@@ -122,7 +125,10 @@ impl Cli {
         let line = launch::argv(program, &self.launch).map_err(|error| error.to_string())?;
         let mut args: Vec<OsString> = Vec::new();
         // Scripts have no first line that says who runs them where they come out of a package's folder.
-        let script = self.program.extension().is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js));
+        let script = self
+            .program
+            .extension()
+            .is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js));
         let file = if script {
             args.push(self.program.clone().into());
             PathBuf::from("node")
@@ -132,7 +138,11 @@ impl Cli {
         let at = line.args.iter().position(|arg| arg == "--").unwrap_or(line.args.len());
         args.extend(line.args[..at].iter().map(OsString::from));
         for part in &line.files {
-            let mut file = tempfile::Builder::new().prefix("agentglot-").suffix(".json").tempfile().map_err(|e| e.to_string())?;
+            let mut file = tempfile::Builder::new()
+                .prefix("agentglot-")
+                .suffix(".json")
+                .tempfile()
+                .map_err(|e| e.to_string())?;
             file.write_all(part.text.as_bytes()).map_err(|error| error.to_string())?;
             args.push(format!("{}={}", part.flag, file.path().display()).into());
             self.files.push(file);
@@ -160,7 +170,8 @@ impl Cli {
 
     /// Sees to it that a program that lives as long as the session runs.
     fn awake(&mut self) -> bool {
-        if self.child.is_none() && self.failed.is_none()
+        if self.child.is_none()
+            && self.failed.is_none()
             && let Err(why) = self.start(None)
         {
             self.failed = Some(why);
@@ -232,7 +243,11 @@ impl Cli {
         let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
         let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
         let name = self.program.display();
-        let why = if words.is_empty() { format!("{name} {how}") } else { format!("{name} {how}: {words}") };
+        let why = if words.is_empty() {
+            format!("{name} {how}")
+        } else {
+            format!("{name} {how}: {words}")
+        };
         if !self.one_turn() {
             return Said::Over(Some(why));
         }

@@ -85,7 +85,10 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
             "no back end is chosen: --backend or AGENTGLOT_BACKEND names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]",
         ));
     };
-    let text = |arg: OsString| arg.into_string().map_err(|arg| usage(&format!("{}: an argument that is no UTF-8", arg.display())));
+    let text = |arg: OsString| {
+        arg.into_string()
+            .map_err(|arg| usage(&format!("{}: an argument that is no UTF-8", arg.display())))
+    };
     Ok(Run {
         dialect,
         backend,

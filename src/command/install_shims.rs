@@ -16,7 +16,9 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
         name: name.display().to_string(),
         error,
     };
-    let own = std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| failed(dir, error))?;
+    let own = std::env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .map_err(|error| failed(dir, error))?;
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     let mut made = String::new();
     for (name, dialect) in SHIMS {

@@ -72,9 +72,9 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     } else if let Some(prompt) = prompt(&launch) {
         Some(prompt)
     } else {
-        let (text, code) = run.dialect.conduct().no_prompt();
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
-        return Ok(code);
+        let error = launch::ArgError::no_prompt(run.dialect);
+        let _ = write!(std::io::stderr().lock(), "{}", error.text);
+        return Ok(error.exit_code);
     };
     let cwd = match &launch.cwd {
         Some(cwd) => std::path::absolute(cwd),
@@ -94,10 +94,13 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         cwd: cwd.display().to_string(),
     };
     let host = host(&launch, &live_facts);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Failure::Read {
-        name: "the async runtime".to_owned(),
-        error,
-    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Read {
+            name: "the async runtime".to_owned(),
+            error,
+        })?;
     runtime.block_on(async {
         let mut backend = backend(run, &launch, &live_facts, &cwd)?;
         let mut ears = Ears {
@@ -114,7 +117,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             name: "standard output".to_owned(),
             error,
         })?;
-        let stop = Signals::new()?;
+        let stop = Signals::watch()?;
         let code = drive(&mut session, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
         if let Some(words) = session.last_words() {
             let _ = writeln!(std::io::stderr().lock(), "{words}");
@@ -195,7 +198,9 @@ fn replay(path: &Path, pace: Pace, live: &Live) -> Result<Box<dyn Backend>, Fail
     let input = Input::File(path.to_owned());
     let mut source = Source::open(&input, &console)?;
     let name = input.name();
-    let found = source.detect()?.ok_or_else(|| Failure::Usage(format!("{name}: there is nothing in it")))?;
+    let found = source
+        .detect()?
+        .ok_or_else(|| Failure::Usage(format!("{name}: there is nothing in it")))?;
     let dialect = found.format.dialect;
     let log = source.read_all()?;
     let beside = name.strip_suffix(".out.jsonl").map(|stem| PathBuf::from(format!("{stem}.in.jsonl")));
@@ -214,7 +219,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<impl AsyncFnMut() -> i32, Failure> {
+    /// What waits for the next of the two.
+    fn watch() -> Result<impl AsyncFnMut() -> i32, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error| Failure::Read {
             name: "signals".to_owned(),
@@ -256,7 +262,9 @@ impl Choice {
             };
             return Ok(Self::Cli(dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
         }
-        Err(format!("{text:?} is no back end; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"))
+        Err(format!(
+            "{text:?} is no back end; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"
+        ))
     }
 }
 

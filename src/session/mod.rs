@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::adapters::event::ToolCall;
 use crate::adapters::event::{
     CancelResult, ControlKind, Event, Heartbeat, HintResult, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource,
     Request, Response, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Heard, Manner, Speaker};
-use crate::backend::Backend;
-use crate::adapters::event::ToolCall;
 use crate::adapters::tools::Translate;
+use crate::backend::Backend;
 use pending::Pending;
 
 /// What a session needs to know of its host when it begins.
@@ -423,7 +423,11 @@ impl Session {
                 let input = native.call(&call, &arena).map_or(updated, |call| call.input);
                 respond(id, &format!("{{\"behavior\":\"allow\",\"updatedInput\":{}}}", input.as_str()), backend);
             }
-            Some(_) => refuse(id, "this agent runs a tool only with the arguments that it asked for; the host changed them", backend),
+            Some(_) => refuse(
+                id,
+                "this agent runs a tool only with the arguments that it asked for; the host changed them",
+                backend,
+            ),
             None => {
                 backend.input(input);
             }
@@ -624,7 +628,9 @@ impl Session {
 /// What a question that was just written says of the tool and its arguments.
 fn seen_by_host(line: &[u8]) -> Asked {
     let line = String::from_utf8_lossy(line);
-    let Some(last) = line.trim_end().lines().last() else { return Asked::default() };
+    let Some(last) = line.trim_end().lines().last() else {
+        return Asked::default();
+    };
     let raw = Raw::trusted(last);
     let Some(request) = raw.get("request") else { return Asked::default() };
     // The RFC has the two one level deeper.

@@ -78,10 +78,6 @@ impl Conduct for Claude {
         }
     }
 
-    fn no_prompt(&self) -> (&'static str, u8) {
-        ("Error: Input must be provided either through stdin or as a prompt argument when using --print", 1)
-    }
-
     /// The last result decides; a turn that was stopped by the host fails like any other that is last.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(ended.is_error)

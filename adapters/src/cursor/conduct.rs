@@ -20,10 +20,6 @@ impl Conduct for CursorAgent {
         Damage::Ignored
     }
 
-    fn no_prompt(&self) -> (&'static str, u8) {
-        ("Error: No prompt provided for print mode", 1)
-    }
-
     /// A run that fails has no result line; the code says it.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(ended.is_error || ended.outcome.is_none())

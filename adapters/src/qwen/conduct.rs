@@ -21,10 +21,6 @@ impl Conduct for Rfc {
         Damage::Ignored
     }
 
-    fn no_prompt(&self) -> (&'static str, u8) {
-        ("No input provided via stdin. Input can be provided by piping data in or using the --prompt option.", 1)
-    }
-
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(!ended.interactive && ended.is_error)
     }

@@ -95,10 +95,6 @@ impl Conduct for Qwen {
         }
     }
 
-    fn no_prompt(&self) -> (&'static str, u8) {
-        ("No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.", 1)
-    }
-
     /// A host that talks over standard input reads results; a single prompt's failure shows in the code.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(!ended.interactive && ended.is_error)

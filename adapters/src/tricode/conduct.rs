@@ -20,10 +20,6 @@ impl Conduct for Tricode {
         Damage::Ignored
     }
 
-    fn no_prompt(&self) -> (&'static str, u8) {
-        ("tricode.py: error: the following arguments are required: prompt", 2)
-    }
-
     /// A failed model call is told in the stream and exits with 0; only a run that was stopped exits with 1.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(ended.outcome == Some(OutcomeKind::Cancelled))
