@@ -159,6 +159,9 @@ impl Driver {
 
     pub(super) async fn run(mut self) {
         loop {
+            // In this order: what ended before it was asked to, ended by itself; what ended after its stdin was closed, did not.
+            self.look(Instant::now());
+            self.take_stop(Instant::now());
             self.flush();
             self.advance();
             if matches!(self.stage, Stage::Over) {
@@ -256,11 +259,7 @@ impl Driver {
     fn advance(&mut self) {
         loop {
             let now = Instant::now();
-            let before_exit = !matches!(self.stage, Stage::Lingering(_) | Stage::Sweeping(_) | Stage::Over);
-            if before_exit && let Some(gone) = self.family.look() {
-                self.exited(gone, now);
-            }
-            self.take_stop(now);
+            self.look(now);
             let due = self.deadline().is_some_and(|until| until <= now);
             self.stage = match self.stage {
                 Stage::Closing(_) if due => {
@@ -280,6 +279,13 @@ impl Driver {
                 }
                 _ => return,
             };
+        }
+    }
+
+    fn look(&mut self, now: Instant) {
+        let before_exit = !matches!(self.stage, Stage::Lingering(_) | Stage::Sweeping(_) | Stage::Over);
+        if before_exit && let Some(gone) = self.family.look() {
+            self.exited(gone, now);
         }
     }
 
