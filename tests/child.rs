@@ -120,6 +120,33 @@ fn a_caller_that_gives_more_than_is_taken_is_held_back() {
 }
 
 #[test]
+fn stderr_is_passed_on_to_the_last_word() {
+    within(30, async {
+        let run = |commands: &[&str]| {
+            let mut owner = owner();
+            owner.arg("--do").args(commands).stdin(Stdio::null()).output().unwrap()
+        };
+        let output = run(&["flood stderr 307200", "warn the last word", "exit 7"]);
+        assert_eq!(output.stderr.len(), 307_214);
+        assert!(output.stderr.ends_with(b"\nthe last word\n"));
+        assert_eq!(output.status.code(), Some(7));
+    });
+}
+
+#[test]
+fn a_stderr_that_nobody_reads_holds_nothing_up() {
+    within(30, async {
+        let mut process = owner();
+        process.args(["--do", "flood stderr 30000000", "say done"]).stdin(Stdio::null());
+        let mut process = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = String::new();
+        process.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        assert_eq!(stdout, "done\n");
+        assert!(process.wait().unwrap().success());
+    });
+}
+
+#[test]
 fn a_program_that_closes_stdin_early() {
     within(30, async {
         let child = start(&["say ready", "exit 0"]);
@@ -321,7 +348,7 @@ fn a_killed_watcher_is_missed_by_nobody() {
         let folder = tempfile::tempdir().unwrap();
         let (path, pid) = pid_file(folder.path());
         let plan = plan(&[&pid, "ignore TERM", "spawn", "say ready", "hang"]);
-        let mut owner = owner(&path);
+        let mut owner = owner();
         let child = Child::start(plan).unwrap();
         assert_eq!(child.read(&mut [0; 100]).await.unwrap(), 6);
         eventually("both are there", Duration::from_secs(10), || pids(&path).len() == 2).await;
@@ -344,7 +371,7 @@ fn a_killed_watcher_is_missed_by_nobody() {
 }
 
 /// A process that owns a fake agent; the script is still to be given.
-fn owner(_: &Path) -> Command {
+fn owner() -> Command {
     let mut command = Command::new(example("child_owner"));
     command.arg(example("fake_agent"));
     command
@@ -359,7 +386,7 @@ fn nothing_is_left_when_the_owner_goes() {
             let mut commands = brood(&pid);
             // It goes on writing, or a closed stdout would be noticed by nobody.
             commands.extend(["sleep 1500", "flood stdout 100000000", "hang"]);
-            let mut process = owner(&path)
+            let mut process = owner()
                 .arg("--do")
                 .args(commands)
                 .stdin(Stdio::piped())
@@ -414,8 +441,7 @@ fn resident(pid: u32) -> usize {
 #[test]
 fn a_slow_reader_costs_no_memory() {
     within(120, async {
-        let folder = tempfile::tempdir().unwrap();
-        let mut process = owner(folder.path())
+        let mut process = owner()
             .args(["--do", "say ready", "sleep 300", "flood stdout 67108864", "flood stderr 1000000"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal as Kill, WaitId, WaitIdOptions, waitid};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::Signal;
@@ -37,12 +38,22 @@ impl Family {
     }
 
     /// How the leader ended, if it has. It stays a zombie, so that its number, which is the group's, stays taken.
-    fn look(&self) -> Option<Exit> {
+    fn look(&self) -> Option<Gone> {
         let (leader, _) = self.members.as_ref()?;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(Pid::from_child(leader)), options).ok()??;
-        let code = status.exit_status().map(Exit::Code);
-        code.or_else(|| status.terminating_signal().map(Exit::Signal))
+        match waitid(WaitId::Pid(Pid::from_child(leader)), options) {
+            Ok(None) => None,
+            Ok(Some(status)) => {
+                let code = status.exit_status().map(Exit::Code);
+                Some(Gone(code.or_else(|| status.terminating_signal().map(Exit::Signal))))
+            }
+            Err(Errno::CHILD) => {
+                // Some other part of this process waits for any child, and took the status; the number is free from now on.
+                self.shared.lock().reaped = true;
+                Some(Gone(None))
+            }
+            Err(_) => None,
+        }
     }
 
     /// The group is killed for good, and the watcher looks for what left it.
@@ -88,6 +99,10 @@ impl Drop for Family {
         }
     }
 }
+
+/// The leader has ended; `None` if nobody can say how.
+#[derive(Clone, Copy, Debug)]
+struct Gone(Option<Exit>);
 
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -144,9 +159,16 @@ impl Driver {
 
     pub(super) async fn run(mut self) {
         loop {
+            // In this order: what ended before it was asked to, ended by itself; what ended after its stdin was closed, did not.
+            self.look(Instant::now());
+            self.take_stop(Instant::now());
             self.flush();
             self.advance();
             if matches!(self.stage, Stage::Over) {
+                if let Some(relay) = self.relay.take() {
+                    relay.finish().await;
+                }
+                self.tell.send_modify(|progress| progress.over = true);
                 return;
             }
             let writing = self.stdin.is_some() && self.family.shared.queued() > 0;
@@ -237,11 +259,7 @@ impl Driver {
     fn advance(&mut self) {
         loop {
             let now = Instant::now();
-            let before_exit = !matches!(self.stage, Stage::Lingering(_) | Stage::Sweeping(_) | Stage::Over);
-            if before_exit && let Some(exit) = self.family.look() {
-                self.exited(exit, now);
-            }
-            self.take_stop(now);
+            self.look(now);
             let due = self.deadline().is_some_and(|until| until <= now);
             self.stage = match self.stage {
                 Stage::Closing(_) if due => {
@@ -261,6 +279,13 @@ impl Driver {
                 }
                 _ => return,
             };
+        }
+    }
+
+    fn look(&mut self, now: Instant) {
+        let before_exit = !matches!(self.stage, Stage::Lingering(_) | Stage::Sweeping(_) | Stage::Over);
+        if before_exit && let Some(gone) = self.family.look() {
+            self.exited(gone, now);
         }
     }
 
@@ -287,17 +312,17 @@ impl Driver {
         self.family.shared.signal_group(signal);
     }
 
-    fn exited(&mut self, exit: Exit, now: Instant) {
+    fn exited(&mut self, Gone(exit): Gone, now: Instant) {
         let killed = matches!(self.stage, Stage::Killing(_));
         {
             let mut state = self.family.shared.lock();
-            state.exit = Some(exit);
+            state.exit = exit;
             if matches!(self.stage, Stage::Running) {
                 state.step = Step::ByItself;
             }
         }
         self.close_stdin();
-        self.tell.send_modify(|progress| progress.exit = Some(exit));
+        self.tell.send_modify(|progress| progress.exit = exit);
         if self.steps.is_some() && !killed {
             // What the program left behind is asked to go before it is made to.
             self.family.shared.signal_group(Kill::TERM);
@@ -325,7 +350,6 @@ impl Driver {
         // What lies in the pipe; a pipe holds a megabyte at most unless somebody goes on writing.
         self.drain(64);
         self.family.reap();
-        self.tell.send_modify(|progress| progress.over = true);
     }
 }
 

@@ -71,7 +71,8 @@ pub enum Step {
 /// What there is to say about a program that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// How it ended. `None` only when even `SIGKILL` did not end it in time, as happens to a process that hangs in the kernel.
+    /// How it ended. `None` only when even `SIGKILL` did not end it in time, as happens to a process that hangs in the kernel, or when
+    /// another part of this process took its status.
     pub exit: Option<Exit>,
     /// The last bytes that it wrote to stderr, at most [`super::Limits::stderr_tail`].
     pub stderr_tail: Vec<u8>,

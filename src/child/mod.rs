@@ -12,7 +12,7 @@
 //! - the *process group*: programs that start themselves anew stay in it, and so do the tools that agents start;
 //! - the *parent-death signal* (Linux): reaches the program even if we are killed before anything else happens;
 //! - the *[watcher](watch)*: a process that waits for the end of a pipe that only we hold. It sees our `SIGKILL` too, ends the
-//!   group, and (Linux) whatever left the group but still carries the mark that we put into its environment.
+//!   group, and (Linux) whatever left the group but still carries the mark that we put into its environment: daemons too.
 //!
 //! **Cancel safety.** Every async method here may be dropped at any await and called again; nothing is lost. All take `&self`,
 //! so several of them can stand in one `select!` with the host's input and timers.

@@ -1,5 +1,8 @@
 use std::io::Write;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
 
 /// How many pieces may wait for our stderr. A piece is one read of the child's.
 const WAITING: usize = 64;
@@ -9,12 +12,19 @@ const WAITING: usize = 64;
 pub(super) struct Relay {
     pieces: SyncSender<Vec<u8>>,
     left_out: u64,
+    written: oneshot::Receiver<()>,
 }
+
+/// How long the last words of a child may take to be written when it is over.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Relay {
     pub(super) fn start() -> std::io::Result<Self> {
         let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
+        let (done, written) = oneshot::channel();
         let write = move || {
+            // Dropped when all is written.
+            let _done: oneshot::Sender<()> = done;
             let mut stderr = std::io::stderr();
             for piece in waiting {
                 if stderr.write_all(&piece).is_err() {
@@ -23,7 +33,11 @@ impl Relay {
             }
         };
         std::thread::Builder::new().name("stderr".to_owned()).spawn(write)?;
-        Ok(Self { pieces, left_out: 0 })
+        Ok(Self {
+            pieces,
+            left_out: 0,
+            written,
+        })
     }
 
     pub(super) fn pass(&mut self, bytes: &[u8]) {
@@ -36,5 +50,11 @@ impl Relay {
             Ok(()) => self.left_out = 0,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.left_out += bytes.len() as u64,
         }
+    }
+
+    /// Waits until all is written, as far as somebody reads it.
+    pub(super) async fn finish(self) {
+        drop(self.pieces);
+        let _ = tokio::time::timeout(LAST_WORDS, self.written).await;
     }
 }
