@@ -2,7 +2,7 @@
 //! turn, started anew and resumed for the next one.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct Cli {
     dialect: Dialect,
     host: Dialect,
     program: PathBuf,
+    /// The first argument, where an interpreter runs it.
+    script: Option<PathBuf>,
     launch: Launch,
     cwd: PathBuf,
     env: Environment,
@@ -72,8 +74,18 @@ impl Cli {
     pub fn new(dialect: Dialect, path: Option<&Path>, launch: &Launch, live: &Live, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
         let (name, needs) = program(dialect);
         let wanted = path.map_or_else(|| OsString::from(name), |path| path.as_os_str().to_owned());
-        let program = crate::child::find(&wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
-        let program = program.map_err(|error| Failure::Usage(error.to_string()))?;
+        let find = |wanted: &OsStr| {
+            let found = crate::child::find(wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
+            found.map_err(|error| Failure::Usage(error.to_string()))
+        };
+        // A script as it lies in its package's folder need not say who runs it.
+        let (program, script) = match path.filter(|path| is_script(path)) {
+            Some(path) => (
+                find("node".as_ref())?,
+                Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            ),
+            None => (find(&wanted)?, None),
+        };
         let host = launch.format.dialect;
         let mut launch = launch.clone();
         launch.cwd = Some(cwd.display().to_string());
@@ -95,6 +107,7 @@ impl Cli {
             dialect,
             host,
             program,
+            script,
             launch,
             cwd: cwd.to_owned(),
             env: Environment::default().allow(needs).allow(pass),
@@ -124,17 +137,7 @@ impl Cli {
         self.launch.prompt = prompt.map(str::to_owned);
         let line = launch::argv(program, &self.launch).map_err(|error| error.to_string())?;
         let mut args: Vec<OsString> = Vec::new();
-        // Scripts have no first line that says who runs them where they come out of a package's folder.
-        let script = self
-            .program
-            .extension()
-            .is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js));
-        let file = if script {
-            args.push(self.program.clone().into());
-            PathBuf::from("node")
-        } else {
-            self.program.clone()
-        };
+        args.extend(self.script.clone().map(OsString::from));
         let at = line.args.iter().position(|arg| arg == "--").unwrap_or(line.args.len());
         args.extend(line.args[..at].iter().map(OsString::from));
         for part in &line.files {
@@ -152,7 +155,7 @@ impl Cli {
         let plan = Plan {
             env: self.env.clone(),
             cwd: Some(self.cwd.clone()),
-            ..Plan::new(file)
+            ..Plan::new(&self.program)
         };
         let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
         match (line.prompt, prompt) {
@@ -242,7 +245,7 @@ impl Cli {
         let ending = child.ended().await;
         let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
         let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
-        let name = self.program.display();
+        let name = self.script.as_ref().unwrap_or(&self.program).display();
         let why = if words.is_empty() {
             format!("{name} {how}")
         } else {
@@ -342,6 +345,10 @@ impl Backend for Cli {
             child.stop(Steps::default()).await;
         }
     }
+}
+
+fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js))
 }
 
 /// The text of a prompt.

@@ -22,6 +22,9 @@ use crate::status::{Failure, Status};
 /// Reads the command line and does what it says.
 pub fn main() -> u8 {
     if let Some(dialect) = shim::called() {
+        if let Err(failure) = log(0) {
+            return told(&failure).code();
+        }
         let settings = shim::settings();
         let args = std::env::args_os().skip(1).collect();
         return match settings {

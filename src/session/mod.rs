@@ -519,7 +519,9 @@ impl Session {
                 }
             }
             Kind::Outcome(outcome) => {
-                if self.turn.is_none() {
+                // A run that is refused ends before it begins; any other outcome belongs to a turn.
+                let refused = outcome.is_error && !self.introduced && self.ended.outcome.is_none();
+                if self.turn.is_none() && !refused {
                     self.oddities.extra_outcomes += 1;
                     return;
                 }
