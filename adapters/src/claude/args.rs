@@ -469,10 +469,10 @@ fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgErr
         "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."
     } else if launch.partial && !streams {
         "Error: --include-partial-messages requires --print and --output-format=stream-json."
-    } else if streams && !launch.verbose {
-        "Error: When using --print, --output-format=stream-json requires --verbose"
     } else if launch.resume == Resume::Pick {
         "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume <session-id|title>"
+    } else if streams && !launch.verbose {
+        "Error: When using --print, --output-format=stream-json requires --verbose"
     } else if launch.resume_at.is_some() && !matches!(launch.resume, Resume::Session(_)) {
         "Error: --resume-session-at requires --resume"
     } else {

@@ -1,7 +1,7 @@
 //! What the words of a command line mean.
 
 use super::flag::{Grammar, Means, Program, Shape};
-use super::scan::{Given, Outcome, Scanned, Unknown, argparse_error, check_value, scan, unknown_error, yargs_error};
+use super::scan::{Given, Outcome, Scanned, Unknown, check_choices, check_numbers, scan, unknown_error, yargs_error};
 use super::{Answerer, ArgError, Command, Errand, InputFormat, Launch, PermissionMode, Resume, Text, mode_of};
 use crate::codec::{Format, Mode};
 
@@ -22,9 +22,7 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
         return Err(unknown_error(program, &scanned.unknown));
     }
     if program.grammar == Grammar::Yargs {
-        for given in &scanned.given {
-            check_value(program, given.flag, given.value.as_deref())?;
-        }
+        check_choices(program, &scanned.given)?;
     }
     let Scanned {
         given,
@@ -49,6 +47,9 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
     let words = take_values(&mut launch, operands, unknown);
     operands_to_prompt(program, &mut launch, words)?;
     (program.check)(&mut launch, &|name| given.iter().any(|given| given.flag.names.contains(&name)))?;
+    if program.grammar == Grammar::Yargs {
+        check_numbers(&given)?;
+    }
     Ok(Command::Launch(Box::new(launch)))
 }
 
@@ -154,13 +155,7 @@ fn take_values(launch: &mut Launch, operands: Vec<String>, unknown: Vec<Unknown>
 fn operands_to_prompt(program: &Program, launch: &mut Launch, words: Vec<String>) -> Result<(), ArgError> {
     let prompt = match (program.grammar, program.closed) {
         _ if words.is_empty() => return Ok(()),
-        (Grammar::Argparse, _) => {
-            if words.len() > 1 {
-                return Err(argparse_error(program, &format!("unrecognized arguments: {}", words[1..].join(" "))));
-            }
-            words.into_iter().next().unwrap_or_default()
-        }
-        // Claude's prompt is one word of the command line; it does not look at others.
+        // Claude's prompt is one word of the command line; it does not look at others. (argparse has refused them.)
         (Grammar::Commander, false) => {
             let mut words = words.into_iter();
             let first = words.next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What the programs say to a launch that only turns out to be none when they look around: no prompt, no such session. The exit
 //! code is that of [`ArgError::exit_code`]; Tricode's is 0 and its text goes to stdout.
 
-use super::ArgError;
+use super::{ArgError, is_uuid};
 use crate::codec::Dialect;
 
 impl ArgError {
@@ -30,6 +30,13 @@ impl ArgError {
             ),
             Dialect::Cursor => Self::line(format!("Error: Session {id} not found"), 1),
             Dialect::Tricode => Self::line(format!("Error: Session {id} not found"), 0),
+            Dialect::Claude if !is_uuid(id) => Self::line(
+                format!(
+                    "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume \
+                     <session-id|title>. Provided value \"{id}\" is not a UUID and does not match any session title."
+                ),
+                1,
+            ),
             Dialect::Claude | Dialect::Agentglot => Self::line(format!("No conversation found with session ID: {id}"), 1),
         }
     }

@@ -54,6 +54,7 @@ pub(super) fn scan(program: &Program, args: &[String]) -> Result<Outcome, ArgErr
         at: 0,
         out: Scanned::default(),
         adjacent: false,
+        prompt_end: 0,
     };
     let errand = match program.grammar {
         Grammar::Commander => scan.commander()?,
@@ -73,6 +74,8 @@ struct Scan<'a> {
     out: Scanned,
     /// The word before was an unknown flag without `=`.
     adjacent: bool,
+    /// What stands after the prompt (argparse).
+    prompt_end: usize,
 }
 
 impl Scan<'_> {
@@ -97,7 +100,7 @@ impl Scan<'_> {
         }
         // yargs looks at the values when all words are read: an unknown flag comes first.
         if self.program.grammar != Grammar::Yargs {
-            check_value(self.program, flag, value.as_deref())?;
+            check_value(flag, value.as_deref())?;
         }
         self.adjacent = false;
         self.out.given.push(Given {
@@ -191,34 +194,56 @@ pub(super) fn yargs_error(program: &Program, text: &str) -> ArgError {
     ArgError::line(format!("{text}\n{}", usage(program).trim_end()), 1)
 }
 
-/// Refuses a value that the flag does not take.
-pub(super) fn check_value(program: &Program, flag: &Flag, value: Option<&str>) -> Result<(), ArgError> {
-    let wrong = match (flag.shape, value) {
-        (Shape::OneOf(_, words, more), Some(value)) if !words.contains(&value) && !more.contains(&value) => match program.grammar {
-            Grammar::Yargs => {
-                let choices: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-                let name = flag.long().trim_start_matches('-');
-                let text = format!("Invalid values:\n  Argument: {name}, Given: \"{value}\", Choices: {}", choices.join(", "));
-                return Err(yargs_error(program, &text));
-            }
-            _ => format!("Allowed choices are {}.", words.join(", ")),
-        },
-        (Shape::Checked(_, check), Some(value)) => match check(value) {
+/// Refuses a value that the flag does not take, in the words of Commander.
+fn check_value(flag: &Flag, value: Option<&str>) -> Result<(), ArgError> {
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let wrong = match flag.shape {
+        Shape::OneOf(_, words, more) if !words.contains(&value) && !more.contains(&value) => {
+            format!("Allowed choices are {}.", words.join(", "))
+        }
+        Shape::Checked(_, check) => match check(value) {
             Ok(()) => return Ok(()),
-            // Qwen's "fatal configuration error", red whether there is a terminal or not.
-            Err(text) if program.grammar == Grammar::Yargs => {
-                let got = value.trim().parse::<f64>().map_or_else(|_| "NaN".to_owned(), |number| number.to_string());
-                return Err(ArgError::line(format!("\u{1b}[31m{text}, got {got}\u{1b}[0m"), 52));
-            }
             Err(text) => text.to_owned(),
         },
         _ => return Ok(()),
     };
-    let value = value.unwrap_or_default();
     Err(ArgError::line(
         format!("error: option '{}' argument '{value}' is invalid. {wrong}", flag.declared()),
         1,
     ))
+}
+
+/// What yargs says to words that are none of a flag's choices: all of them in one complaint.
+pub(super) fn check_choices(program: &Program, given: &[Given]) -> Result<(), ArgError> {
+    let mut text = String::new();
+    for given in given {
+        if let (Shape::OneOf(_, words, _), Some(value)) = (given.flag.shape, given.value.as_deref())
+            && !words.contains(&value)
+        {
+            let choices: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            let name = given.flag.long().trim_start_matches('-');
+            text.push_str(&format!("\n  Argument: {name}, Given: \"{value}\", Choices: {}", choices.join(", ")));
+        }
+    }
+    if text.is_empty() {
+        return Ok(());
+    }
+    Err(yargs_error(program, &format!("Invalid values:{text}")))
+}
+
+/// Qwen's "fatal configuration error", which comes after all else: red whether there is a terminal or not.
+pub(super) fn check_numbers(given: &[Given]) -> Result<(), ArgError> {
+    for given in given {
+        if let (Shape::Checked(_, check), Some(value)) = (given.flag.shape, given.value.as_deref())
+            && let Err(text) = check(value)
+        {
+            let got = value.trim().parse::<f64>().map_or_else(|_| "NaN".to_owned(), |number| number.to_string());
+            return Err(ArgError::line(format!("\u{1b}[31m{text}, got {got}\u{1b}[0m"), 52));
+        }
+    }
+    Ok(())
 }
 
 /// The flag of the first letter, its name and the letters after it.

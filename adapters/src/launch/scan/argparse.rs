@@ -4,16 +4,23 @@ use super::{ArgError, Errand, Flag, Scan, Shape, argparse_error, first_letter, i
 
 impl Scan<'_> {
     pub(super) fn argparse(&mut self) -> Result<Option<Errand>, ArgError> {
+        // Abbreviations are told apart before anything is read.
+        for word in self.args.iter().take_while(|word| *word != "--").filter(|word| looks_like_flag(word)) {
+            self.abbreviated(word.split_once('=').map_or(word, |(name, _)| name))?;
+        }
         while let Some(word) = self.next() {
             if word == "--" {
-                self.literal();
+                // It belongs to the prompt if it stands beside it, and is a surplus word elsewhere.
+                if !self.out.operands.is_empty() && self.prompt_end != self.at - 1 {
+                    self.unknown(word);
+                }
+                while let Some(word) = self.next() {
+                    self.prompt_or_surplus(word);
+                }
                 break;
             }
-            let looks_like_flag = word.len() > 1 && word.starts_with('-') && !is_negative_number(&word);
-            if !looks_like_flag {
-                if let Some(errand) = self.operand(word)? {
-                    return Ok(Some(errand));
-                }
+            if !looks_like_flag(&word) {
+                self.prompt_or_surplus(word);
                 continue;
             }
             let (name, value) = match word.split_once('=') {
@@ -79,7 +86,8 @@ impl Scan<'_> {
         let mut letters = word.strip_prefix('-').unwrap_or_default();
         let Some((mut flag, mut name, mut after)) = first_letter(self.program, letters) else {
             if word.contains(' ') {
-                return self.operand(word.to_owned());
+                self.prompt_or_surplus(word.to_owned());
+                return Ok(None);
             }
             self.unknown(word.to_owned());
             return Ok(None);
@@ -92,17 +100,33 @@ impl Scan<'_> {
                 return self.give(flag, &name, Some(after.strip_prefix('=').unwrap_or(after).to_owned()));
             }
             letters = after;
-            let Some(next) = first_letter(self.program, letters) else {
-                return self.argparse_flag(flag, &name, Some(letters.to_owned()));
-            };
             if let Some(errand) = self.give(flag, &name, None)? {
                 return Ok(Some(errand));
             }
+            let Some(next) = first_letter(self.program, letters) else {
+                // As Python 3.13 does; older ones blame the flag before.
+                self.unknown(format!("-{letters}"));
+                return Ok(None);
+            };
             (flag, name, after) = next;
+        }
+    }
+
+    /// One word is the prompt; the others stand among the flags that nobody knows.
+    fn prompt_or_surplus(&mut self, word: String) {
+        if self.out.operands.is_empty() {
+            self.out.operands.push(word);
+            self.prompt_end = self.at;
+        } else {
+            self.unknown(word);
         }
     }
 
     fn argparse_error(&self, text: &str) -> ArgError {
         argparse_error(self.program, text)
     }
+}
+
+fn looks_like_flag(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && !is_negative_number(word)
 }

@@ -15,6 +15,7 @@ fn tricode_reads_as_argparse_does() {
     assert_eq!(read(&["-what is this"]).prompt.as_deref(), Some("-what is this"));
     assert_eq!(read(&["--", "--stdio"]).prompt.as_deref(), Some("--stdio"));
     assert_eq!(read(&["-5"]).prompt.as_deref(), Some("-5"));
+    assert_eq!(read(&["a", "--"]).prompt.as_deref(), Some("a"));
     // Without --stdio it writes for people.
     assert_eq!(read(&["go"]).format.mode, Mode::Text);
     assert_eq!(errand(Dialect::Tricode, &["-l"]), Errand::Sessions);
@@ -31,7 +32,14 @@ fn tricode_refuses_what_argparse_refuses() {
         (&["--tools"], "argument --tools: expected one argument"),
         (&["-r", "-l", "x"], "argument -r/--resume: expected one argument"),
         (&["--stdio=1", "x"], "argument --stdio: ignored explicit argument '1'"),
-        (&["-vx", "x"], "argument -v/--verbose: ignored explicit argument 'x'"),
+        (&["-v=x", "x"], "argument -v/--verbose: ignored explicit argument 'x'"),
+        (&["-vx", "x"], "unrecognized arguments: -x"),
+        (&["a", "-v", "--"], "unrecognized arguments: --"),
+        (&["-x", "-v", "a", "b", "-l"], "unrecognized arguments: -x b"),
+        (
+            &["--tools", "--bypass"],
+            "ambiguous option: --bypass could match --bypass-work-directory-limit, --bypass-permission",
+        ),
         (
             &["--bypass", "x"],
             "ambiguous option: --bypass could match --bypass-work-directory-limit, --bypass-permission",
