@@ -37,6 +37,7 @@ pub mod trace;
 
 mod blocks;
 mod chat;
+mod learn;
 
 pub mod agentglot;
 pub mod claude;

@@ -6,13 +6,30 @@ use crate::event::{
     OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
 };
 use crate::json::{Cursor, Error, Raw, Str, Why};
+use crate::learn::{Aside, Learned, Rules};
 
 /// Reads canonical events.
 #[derive(Debug, Default)]
-pub struct Decoder {}
+pub struct Decoder {
+    learned: Learned,
+}
+
+/// What follows from the values of a line: nothing, for it says everything itself.
+static RULES: Rules = Rules {
+    // A member of the line is one because of its value, if the event has a place for it.
+    stays: |field| !field.known,
+    tools: None,
+    counts_in_raw: false,
+    status: None,
+};
 
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if cx.trace.is_none()
+            && let Some(used) = self.learned.read(text, &RULES, cx, sink)
+        {
+            return Ok(used);
+        }
         let origin = Default::default();
         if !text.starts_with('{') {
             let mut at = Cursor::new(text);
@@ -35,7 +52,15 @@ impl Decode for Decoder {
             };
             let unknown = matches!(kind, Kind::Unknown(raw) if raw == line);
             let fields = if unknown { &[] } else { members.fields() };
-            sink.event(&Event { origin, kind, fields });
+            let event = Event { origin, kind, fields };
+            if cx.trace.is_none() && !unknown {
+                let aside = Aside {
+                    index: members.value("index"),
+                    meta: None,
+                };
+                self.learned.learn(line.as_str(), &RULES, &event, aside);
+            }
+            sink.event(&event);
         } else if let Some(name) = members.word("input") {
             let origin = members.origin(cx);
             let kind = members

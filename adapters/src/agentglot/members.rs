@@ -38,6 +38,11 @@ impl<'a, 'c> Members<'a, 'c> {
         Some(value)
     }
 
+    /// The value of the first member of that name, whether it was taken or not.
+    pub(super) fn value(&self, key: &str) -> Option<Raw<'a>> {
+        self.list.iter().find(|(name, _, _)| name.is(key)).map(|&(_, value, _)| value)
+    }
+
     /// A string.
     pub(super) fn str(&mut self, key: &str) -> Option<Str<'a>> {
         self.find(key, Raw::string)

@@ -38,6 +38,11 @@ struct Inner<'c, 'a> {
 impl<'c, 'a> Reader<'c, 'a> {
     /// Reads the `event` object of a `stream_event` line.
     pub(crate) fn event(&self, at: &mut Cursor<'a>, fields: &mut FieldList<'a>) -> Result<StreamEvent<'a>, Error> {
+        self.event_and_index(at, fields).map(|(event, _)| event)
+    }
+
+    /// The same, and where the event says the block's index.
+    pub(crate) fn event_and_index(&self, at: &mut Cursor<'a>, fields: &mut FieldList<'a>) -> Result<(StreamEvent<'a>, Option<Raw<'a>>), Error> {
         at.peek();
         let before = at.rest();
         let mark = fields.len();
@@ -75,11 +80,10 @@ impl<'c, 'a> Reader<'c, 'a> {
         }
         let Some(kind) = kind else {
             fields.truncate(mark);
-            return Ok(StreamEvent::Other {
-                kind: Str::EMPTY,
-                raw: since(before, at),
-            });
+            let raw = since(before, at);
+            return Ok((StreamEvent::Other { kind: Str::EMPTY, raw }, None));
         };
+        let said = index;
         let missing = at.error(Why::Missing);
         let number = |index: Option<Raw<'a>>| match index {
             None => Err(missing),
@@ -119,10 +123,8 @@ impl<'c, 'a> Reader<'c, 'a> {
             "message_stop" => StreamEvent::MessageStop,
             _ => {
                 fields.truncate(mark);
-                return Ok(StreamEvent::Other {
-                    kind,
-                    raw: since(before, at),
-                });
+                let raw = since(before, at);
+                return Ok((StreamEvent::Other { kind, raw }, None));
             }
         };
         self.cx.took(kind.as_escaped());
@@ -140,7 +142,7 @@ impl<'c, 'a> Reader<'c, 'a> {
             }
         }
         members.pour(fields);
-        Ok(event)
+        Ok((event, said))
     }
 
     /// Gathers the members of an object whose meaning is not known yet. Another value has none, and fails where it is needed.

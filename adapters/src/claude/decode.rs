@@ -1,14 +1,14 @@
 use crate::blocks::{Part, Reader, Said, StreamEvent};
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
     At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
     ToolResult,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::learn::{Aside, Learned, Rules};
 
 use super::WORDS;
 use super::control::Ids;
-use super::learned::Learned;
 use super::line::Head;
 
 /// Reads Claude Code's lines, those of the agent and those of the host.
@@ -93,13 +93,38 @@ impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if cx.trace.is_none()
-            && let Some(used) = self.learned.read(text, cx, sink)
+            && let Some(used) = self.learned.read(text, &RULES, cx, sink)
         {
+            // The host's lines are not learnt.
+            self.side = Side::Agent;
             return Ok(used);
         }
         self.any(text, cx, sink)
     }
 }
+
+/// What follows from the values of a line.
+static RULES: Rules = Rules {
+    // Structure with one value, a field with another. What begins a block is a piece of it unless it is empty.
+    stays: |field| {
+        const WORDS: [&str; 10] = [
+            "type",
+            "role",
+            "content",
+            "text",
+            "thinking",
+            "signature",
+            "input",
+            "stop_reason",
+            "stop_sequence",
+            "abandoned_blocks",
+        ];
+        WORDS.iter().any(|word| field.key.is(word))
+    },
+    tools: Some(Dialect::Claude),
+    counts_in_raw: true,
+    status: Some(status),
+};
 
 impl Decoder {
     /// At the beginning of what a host says.
@@ -107,6 +132,13 @@ impl Decoder {
         Self {
             side: Side::Host,
             ..Self::default()
+        }
+    }
+
+    /// Remembers how a line of the agent is spelled that says this and nothing else.
+    pub(super) fn learn(&mut self, line: &str, event: &Event<'_>, aside: Aside<'_>, cx: &Cx<'_>) {
+        if cx.trace.is_none() {
+            self.learned.learn(line, &RULES, event, aside);
         }
     }
 
@@ -192,7 +224,7 @@ impl Decoder {
         let mut abandoned = None;
         let used = head.walk(text, |head, name, key, at| {
             match name {
-                "event" if found.is_none() => found = Some(reader.event(at, &mut head.fields)?),
+                "event" if found.is_none() => found = Some(reader.event_and_index(at, &mut head.fields)?),
                 "abandoned_blocks" if abandoned.is_none() => {
                     let value = at.skip()?;
                     abandoned = value.get("from_block_index").and_then(Raw::u64).and_then(|n| u32::try_from(n).ok());
@@ -202,7 +234,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let found = found.ok_or(Error { at: used, why: Why::Missing })?;
+        let (found, index) = found.ok_or(Error { at: used, why: Why::Missing })?;
         self.side = Side::Agent;
         let origin = head.origin();
         let mut piece = None;
@@ -226,8 +258,8 @@ impl Decoder {
             kind,
             fields: head.fields.into_bump_slice(),
         };
-        if let (Kind::Delta(delta), None) = (kind, reader.cx.trace) {
-            self.learned.learn(&text[..used], &event, delta);
+        if piece.is_none() {
+            self.learn(&text[..used], &event, Aside { index, meta: None }, reader.cx);
         }
         sink.event(&event);
         if let Some(delta) = piece {
@@ -251,11 +283,13 @@ impl Decoder {
         let mut reply = reply.ok_or(Error { at: used, why: Why::Missing })?;
         reply.error = error;
         self.side = Side::Agent;
-        sink.event(&Event {
+        let event = Event {
             origin: head.origin(),
             kind: Kind::Reply(reader.cx.keep(reply)),
             fields: head.fields.into_bump_slice(),
-        });
+        };
+        self.learn(&text[..used], &event, Aside::default(), reader.cx);
+        sink.event(&event);
         Ok(used)
     }
 
@@ -366,11 +400,15 @@ impl Decoder {
                         raw,
                     });
                     result.status = status(&result, meta);
-                    sink.event(&Event {
+                    let event = Event {
                         origin,
                         kind: Kind::ToolResult(reader.cx.keep(result)),
                         fields: std::mem::take(&mut fields),
-                    });
+                    };
+                    if parts.len() == 1 {
+                        self.learn(&text[..used], &event, Aside { index: None, meta }, reader.cx);
+                    }
+                    sink.event(&event);
                 }
                 Part::Block(_) => {
                     let count = rest.iter().take_while(|part| matches!(part, Part::Block(_))).count();

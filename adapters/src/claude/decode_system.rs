@@ -3,6 +3,7 @@
 use crate::blocks::{Reader, plain};
 use crate::event::{Event, Kind, Notice, Session, Side, Sink, Topic};
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::learn::Aside;
 
 use super::decode::Decoder;
 use super::line::Head;
@@ -92,7 +93,7 @@ impl Decoder {
             init(text, reader, sink)?
         } else {
             match SYSTEM.iter().find(|w| w.name == subtype) {
-                Some(word) => notice(text, reader, word, true, sink)?,
+                Some(word) => self.word(text, reader, word, true, sink)?,
                 None => self.unknown(text, reader, sink)?,
             }
         };
@@ -101,41 +102,50 @@ impl Decoder {
     }
 
     pub(super) fn notice<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, which: usize, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        let used = notice(text, reader, &TOP[which], false, sink)?;
+        let used = self.word(text, reader, &TOP[which], false, sink)?;
         self.side = Side::Agent;
         Ok(used)
     }
-}
 
-fn notice<'a>(text: &'a str, reader: Reader<'_, 'a>, word: &'static Word, system: bool, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-    let mut head = Head::new(reader, false);
-    let mut subtyped = !system;
-    let mut name = Str::trusted(word.name);
-    let mut message = None;
-    let used = head.walk(text, |_, member, _, at| {
-        match member {
-            "subtype" if !subtyped => {
-                subtyped = true;
-                name = at.string()?;
-                reader.cx.took(name.as_escaped());
+    fn word<'a>(
+        &mut self,
+        text: &'a str,
+        reader: Reader<'_, 'a>,
+        word: &'static Word,
+        system: bool,
+        sink: &mut dyn Sink<'a>,
+    ) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut subtyped = !system;
+        let mut name = Str::trusted(word.name);
+        let mut message = None;
+        let used = head.walk(text, |_, member, _, at| {
+            match member {
+                "subtype" if !subtyped => {
+                    subtyped = true;
+                    name = at.string()?;
+                    reader.cx.took(name.as_escaped());
+                }
+                _ if message.is_none() && member == word.text && at.peek() == Some(b'"') => message = Some(at.string()?),
+                _ => return Ok(false),
             }
-            _ if message.is_none() && member == word.text && at.peek() == Some(b'"') => message = Some(at.string()?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    })?;
-    let notice = Notice {
-        name,
-        topic: word.topic,
-        message,
-        data: None,
-    };
-    sink.event(&Event {
-        origin: head.origin(),
-        kind: Kind::Notice(reader.cx.keep(notice)),
-        fields: head.fields.into_bump_slice(),
-    });
-    Ok(used)
+            Ok(true)
+        })?;
+        let notice = Notice {
+            name,
+            topic: word.topic,
+            message,
+            data: None,
+        };
+        let event = Event {
+            origin: head.origin(),
+            kind: Kind::Notice(reader.cx.keep(notice)),
+            fields: head.fields.into_bump_slice(),
+        };
+        self.learn(&text[..used], &event, Aside::default(), reader.cx);
+        sink.event(&event);
+        Ok(used)
+    }
 }
 
 fn init<'a>(text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {

@@ -14,7 +14,6 @@ mod encode_system;
 mod encode_turn;
 pub(crate) mod fields;
 mod input;
-mod learned;
 mod line;
 pub(crate) mod recognise;
 

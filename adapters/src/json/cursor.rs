@@ -2,7 +2,7 @@
 
 use super::depth::Depth;
 use super::raw::{Raw, Shape};
-use super::scan;
+use super::scan::{self, Block};
 use super::string::Str;
 use super::{Error, Why};
 
@@ -87,6 +87,12 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0 }
     }
 
+    /// At byte `at` of `text`.
+    #[inline]
+    pub(crate) const fn starting(text: &'a str, at: usize) -> Self {
+        Self { text, at }
+    }
+
     /// Byte offset from the beginning of the text.
     #[inline]
     pub const fn position(&self) -> usize {
@@ -139,6 +145,12 @@ impl<'a> Cursor<'a> {
         let begin = self.at;
         let end = self.string_end(true)?;
         Ok(Str::checked(&self.text[begin..end]))
+    }
+
+    /// From behind a string's opening quote to behind its closing one, checked in full; returns where the closing one stands.
+    #[inline]
+    pub(crate) fn string_body(&mut self) -> Result<usize, Error> {
+        self.string_end(true)
     }
 
     /// Reads a string; `None` for `null`.
@@ -248,33 +260,57 @@ impl<'a> Cursor<'a> {
     fn string_end(&mut self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
-        'block: while let Some(mut stops) = scan::string_stops(bytes, at) {
-            while stops != 0 {
-                let stop = at + stops.trailing_zeros() as usize;
-                match bytes[stop] {
-                    b'"' => {
-                        self.at = stop + 1;
-                        return Ok(stop);
+        while let Some(block) = scan::block(bytes, at) {
+            if block.stops != 0 {
+                let stop = at + block.stops.trailing_zeros() as usize;
+                if bytes.get(stop) == Some(&b'"') {
+                    self.at = stop + 1;
+                    return Ok(stop);
+                }
+                return self.string_end_behind(at, full);
+            }
+            at += block.width;
+        }
+        self.string_end_behind(at, full)
+    }
+
+    /// The same for the rest of a string from `at` on, where a block with an escape begins or little is left.
+    fn string_end_behind(&mut self, from: usize, full: bool) -> Result<usize, Error> {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        // 1 if the byte at `at` stands behind a backslash that escapes it.
+        let mut carry = 0;
+        while let Some(Block { stops, width }) = scan::block(bytes, at) {
+            let escapes = scan::equal(bytes, at, b'\\');
+            let (escaped, escaping) = escaped(escapes, carry);
+            let mut ends = stops & !escapes & !escaped;
+            if !full && ends != 0 {
+                ends &= scan::equal(bytes, at, b'"');
+            }
+            if full {
+                // What stands behind the string's end is none of it.
+                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1);
+                while check != 0 {
+                    let behind = at + check.trailing_zeros() as usize;
+                    if bytes.get(behind).is_none_or(|&byte| ESCAPES[usize::from(byte)] != 1) {
+                        escape_end(bytes, behind - 1).map_err(|why| Error { at: behind - 1, why })?;
                     }
-                    b'\\' => {
-                        let next = if full {
-                            escape_end(bytes, stop).map_err(|why| Error { at: stop, why })?
-                        } else {
-                            stop + 2
-                        };
-                        if next - at >= scan::BLOCK {
-                            at = next;
-                            continue 'block;
-                        }
-                        stops &= u32::MAX << (next - at);
-                    }
-                    _ if full => return Err(Error { at: stop, why: Why::Control }),
-                    _ => stops &= stops - 1,
+                    check &= check - 1;
                 }
             }
-            at += scan::BLOCK;
+            if ends != 0 {
+                let end = at + ends.trailing_zeros() as usize;
+                if bytes.get(end) != Some(&b'"') {
+                    return Err(Error { at: end, why: Why::Control });
+                }
+                self.at = end + 1;
+                return Ok(end);
+            }
+            carry = escaping >> (width - 1);
+            at += width;
         }
-        // Less than a block is left.
+        // The text has less than a block, or ends here.
+        at -= carry as usize;
         loop {
             match bytes.get(at) {
                 Some(b'"') => {
@@ -402,6 +438,29 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Of a block's backslashes and whether its first byte is escaped: which bytes are escaped, and which backslashes escape the
+/// byte behind them. A run of backslashes escapes each other in pairs, and what follows it if there is one left.
+#[inline(always)]
+const fn escaped(backslashes: u64, first: u64) -> (u64, u64) {
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    let starts = backslashes & !first;
+    // Subtracting makes each run borrow up to its end; whether it arrives on an odd or an even bit tells its length.
+    let ends = ((starts << 1 | ODD).wrapping_sub(starts)) ^ ODD;
+    (ends ^ (backslashes | first), ends & backslashes)
+}
+
+/// What may stand behind a backslash: 1 alone, 2 before four hexadecimal digits.
+static ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut n = 0;
+    while n < 8 {
+        table[b"\"\\/bfnrt"[n] as usize] = 1;
+        n += 1;
+    }
+    table[b'u' as usize] = 2;
+    table
+};
+
 /// Checks the escape that begins at `at`; returns the index behind it.
 #[inline(always)]
 fn escape_end(bytes: &[u8], at: usize) -> Result<usize, Why> {
@@ -503,7 +562,48 @@ mod tests {
         assert_eq!(check("[1}"), Err(Error { at: 2, why: Why::Bracket }));
     }
 
+    /// Where a string ends whose body begins at `from`, byte by byte.
+    fn plain_end(bytes: &[u8], from: usize, full: bool) -> Result<usize, Error> {
+        let mut at = from;
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => return Ok(at),
+                Some(b'\\') if !full => at += 2,
+                Some(b'\\') => at = escape_end(bytes, at).map_err(|why| Error { at, why })?,
+                Some(&byte) if full && byte < 0x20 => return Err(Error { at, why: Why::Control }),
+                Some(_) => at += 1,
+                None => {
+                    return Err(Error {
+                        at: bytes.len(),
+                        why: Why::CutOff,
+                    });
+                }
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn strings_end_where_a_plain_loop_ends_them(
+            text in prop::collection::vec(
+                prop::sample::select(vec!["\\", "\\\\", "\\\"", "\\n", "\\u00e9", "\\u12", "\\x", "\"", "\u{1}", "a", "é", "0123456789abcdef", "sixty-four bytes of plain text without anything that stops a string.."]),
+                0..24,
+            ),
+            end in "[\"a}]{0,3}",
+            from in 0usize..8,
+        ) {
+            let text = text.concat() + &end;
+            let from = (from.min(text.len())..).find(|&at| text.is_char_boundary(at)).unwrap();
+            for full in [true, false] {
+                let mut at = Cursor::starting(&text, from);
+                let found = at.string_end(full);
+                prop_assert_eq!(found, plain_end(text.as_bytes(), from, full), "{} {}", full, text);
+                if let Ok(end) = found {
+                    prop_assert_eq!(at.position(), end + 1);
+                }
+            }
+        }
+
         #[test]
         fn agrees_with_serde_json(text in "[\\[\\]{}:,\"\\\\ntrue0-9eE.+ \\-]{0,40}") {
             let ours = check(&text).is_ok();

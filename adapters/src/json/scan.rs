@@ -13,21 +13,62 @@ pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
     swar::string_stop(bytes, from)
 }
 
-/// How many bytes [`string_stops`] looks at.
-pub(crate) const BLOCK: usize = 16;
-
-/// Which of the [`BLOCK`] bytes from `at` on are a `"`, a `\` or a control character: bit n stands for `bytes[at + n]`. `None` when
-/// there are fewer bytes left.
-#[inline(always)]
-pub(crate) fn string_stops(bytes: &[u8], at: usize) -> Option<u32> {
-    if at.checked_add(BLOCK)? > bytes.len() {
-        return None;
-    }
-    #[cfg(target_arch = "x86_64")]
-    return Some(sse2::string_stops(bytes, at));
-    #[cfg(not(target_arch = "x86_64"))]
-    Some(swar::string_stops(bytes, at))
+/// Some bytes of a string, one bit each: the lowest bit is the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Which of the bytes are a `"`, a `\` or a control character.
+    pub(crate) stops: u64,
+    /// How many bytes there are; not 0.
+    pub(crate) width: usize,
 }
+
+/// Where the last block of that many bytes begins that holds the byte at `at`, if there are as many bytes at all.
+#[inline(always)]
+const fn begin(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
+    match bytes.len().checked_sub(width) {
+        Some(last) if at < bytes.len() => Some(if at < last { at } else { last }),
+        _ => None,
+    }
+}
+
+/// Looks at the bytes from `at` on: at 64 of them, or at those that are left. `None` when none is left, and when all of `bytes` are
+/// fewer than 16.
+#[inline(always)]
+pub(crate) fn block(bytes: &[u8], at: usize) -> Option<Block> {
+    if let Some(from) = begin(bytes, at, 64) {
+        let stops = machine::stops(bytes, from)
+            | machine::stops(bytes, from + 16) << 16
+            | machine::stops(bytes, from + 32) << 32
+            | machine::stops(bytes, from + 48) << 48;
+        return Some(Block {
+            stops: stops >> (at - from),
+            width: 64 - (at - from),
+        });
+    }
+    let from = begin(bytes, at, 16)?;
+    Some(Block {
+        stops: machine::stops(bytes, from) >> (at - from),
+        width: 16 - (at - from),
+    })
+}
+
+/// Which bytes of the [`block`] at `at` equal `byte`.
+#[inline(always)]
+pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
+    if let Some(from) = begin(bytes, at, 64) {
+        let found = machine::equal(bytes, from, byte)
+            | machine::equal(bytes, from + 16, byte) << 16
+            | machine::equal(bytes, from + 32, byte) << 32
+            | machine::equal(bytes, from + 48, byte) << 48;
+        return found >> (at - from);
+    }
+    begin(bytes, at, 16).map_or(0, |from| machine::equal(bytes, from, byte) >> (at - from))
+}
+
+#[cfg(target_arch = "x86_64")]
+use sse2 as machine;
+#[cfg(not(target_arch = "x86_64"))]
+use swar as machine;
 
 /// Index of the first `"`, `{`, `}`, `[` or `]` at or after `from`; `bytes.len()` when there is none.
 #[inline(always)]
@@ -61,9 +102,9 @@ mod sse2 {
         unsafe { _mm_loadu_si128(bytes.as_ptr().add(at).cast()) }
     }
 
-    /// The caller sees to it that there are 16 bytes from `at` on.
+    /// Which of the 16 bytes from `at` on, which the caller sees to, stop a string.
     #[inline(always)]
-    pub(super) fn string_stops(bytes: &[u8], at: usize) -> u32 {
+    pub(super) fn stops(bytes: &[u8], at: usize) -> u64 {
         let block = load(bytes, at);
         // SAFETY: SSE2 is part of the x86-64 baseline.
         let mask = unsafe {
@@ -72,14 +113,23 @@ mod sse2 {
             let escape = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'\\' as i8));
             _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, escape)))
         };
-        mask as u32
+        u64::from(mask as u32)
+    }
+
+    /// Which of the 16 bytes from `at` on, which the caller sees to, equal `byte`.
+    #[inline(always)]
+    pub(super) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
+        let block = load(bytes, at);
+        // SAFETY: SSE2 is part of the x86-64 baseline.
+        let mask = unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8))) };
+        u64::from(mask as u32)
     }
 
     #[inline(always)]
     pub(super) fn string_stop(bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         while at + 16 <= bytes.len() {
-            let mask = string_stops(bytes, at);
+            let mask = stops(bytes, at);
             if mask != 0 {
                 return at + mask.trailing_zeros() as usize;
             }
@@ -126,7 +176,7 @@ pub(crate) mod swar {
     const HIGHS: u64 = 0x8080_8080_8080_8080;
 
     /// A word with bit 7 set in (at least) the lowest byte of `word` that equals `byte`.
-    const fn equal(word: u64, byte: u8) -> u64 {
+    const fn lowest(word: u64, byte: u8) -> u64 {
         let x = word ^ (ONES * byte as u64);
         x.wrapping_sub(ONES) & !x & HIGHS
     }
@@ -135,15 +185,32 @@ pub(crate) mod swar {
         bytes.get(at..at + 8).and_then(|w| w.try_into().ok()).map(u64::from_le_bytes)
     }
 
-    pub(crate) fn string_stops(bytes: &[u8], at: usize) -> u32 {
-        (0..super::BLOCK).filter(|&n| stops_string(bytes[at + n])).map(|n| 1 << n).sum()
+    /// One bit for each byte of `word` that is 0.
+    const fn zeros(word: u64) -> u64 {
+        let zeros = !(((word & !HIGHS) + !HIGHS) | word | !HIGHS);
+        (zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    }
+
+    fn two(bytes: &[u8], at: usize, mask: impl Fn(u64) -> u64) -> u64 {
+        let half = |at| word(bytes, at).map_or(0, &mask);
+        half(at) | half(at + 8) << 8
+    }
+
+    pub(crate) fn stops(bytes: &[u8], at: usize) -> u64 {
+        two(bytes, at, |word| {
+            zeros(word & (ONES * 0xe0)) | zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64))
+        })
+    }
+
+    pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
+        two(bytes, at, |word| zeros(word ^ (ONES * byte as u64)))
     }
 
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         while let Some(word) = word(bytes, at) {
             let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            let hit = control | equal(word, b'"') | equal(word, b'\\');
+            let hit = control | lowest(word, b'"') | lowest(word, b'\\');
             if hit != 0 {
                 return at + (hit.trailing_zeros() / 8) as usize;
             }
@@ -156,7 +223,7 @@ pub(crate) mod swar {
         let mut at = from;
         while let Some(word) = word(bytes, at) {
             let folded = word | (ONES * 0x20);
-            let hit = equal(folded, b'{') | equal(folded, b'}') | equal(word, b'"');
+            let hit = lowest(folded, b'{') | lowest(folded, b'}') | lowest(word, b'"');
             if hit != 0 {
                 return at + (hit.trailing_zeros() / 8) as usize;
             }
@@ -178,9 +245,19 @@ mod tests {
             let plain = |f: fn(u8) -> bool| (from..bytes.len()).find(|&i| f(bytes[i])).unwrap_or(bytes.len());
             prop_assert_eq!(string_stop(&bytes, from), plain(stops_string));
             prop_assert_eq!(swar::string_stop(&bytes, from), plain(stops_string));
-            let stops = (from + BLOCK <= bytes.len()).then(|| swar::string_stops(&bytes, from));
-            prop_assert_eq!(string_stops(&bytes, from), stops);
-            prop_assert_eq!(stops.filter(|&stops| stops != 0).map(|stops| from + stops.trailing_zeros() as usize), stops.filter(|&s| s != 0).map(|_| plain(stops_string)));
+            let bits = |f: &dyn Fn(u8) -> bool, width| (0..width).filter(|&n| f(bytes[from + n])).map(|n| 1u64 << n).sum::<u64>();
+            match block(&bytes, from) {
+                Some(Block { stops, width }) => {
+                    prop_assert!(width == 64 || (from + width == bytes.len() && width > 0) || width == 16);
+                    prop_assert_eq!(stops, bits(&stops_string, width));
+                    prop_assert_eq!(equal(&bytes, from, b'\\'), bits(&|byte| byte == b'\\', width));
+                }
+                None => prop_assert!(from == bytes.len() || bytes.len() < 16),
+            }
+            if from + 16 <= bytes.len() {
+                prop_assert_eq!(swar::stops(&bytes, from), bits(&stops_string, 16));
+                prop_assert_eq!(swar::equal(&bytes, from, b'"'), bits(&|byte| byte == b'"', 16));
+            }
             prop_assert_eq!(structural(&bytes, from), plain(is_structural));
             prop_assert_eq!(swar::structural(&bytes, from), plain(is_structural));
         }

@@ -1,0 +1,213 @@
+//! Lines that repeat.
+//!
+//! The lines of a log differ in a few values. Whatever the order of their keys, comparing the text around these values with that
+//! of an earlier line tells that nothing else has changed, and then what the line says is known from the earlier one. Events are
+//! the same for every dialect, and so is this; a dialect's decoder says which of its lines may be learnt ([`Learned::learn`]) and
+//! what follows from the values that change ([`Rules`]).
+//!
+//! A line that is read in this way is told exactly as the general way tells it. With a ledger every part of a line is looked at,
+//! and decoders take the general way.
+
+mod mold;
+mod parts;
+mod shape;
+
+use crate::codec::{Cx, Dialect};
+use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
+use crate::json::Raw;
+
+use mold::{Mold, Pick};
+use shape::{Drawing, Match, Shape, Spot};
+
+/// What follows from the values of a dialect's lines.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Whether the value of a field decides what the line says: another one of the same type is structure, or means something.
+    pub(crate) stays: fn(&Field<'_>) -> bool,
+    /// Whose tools a call names; without it the line says what the tool does.
+    pub(crate) tools: Option<Dialect>,
+    /// Whether a usage's numbers are members of its [`raw`](crate::event::Usage::raw) object.
+    pub(crate) counts_in_raw: bool,
+    /// How a call went, by its result and [`Aside::meta`]; without it the line says so.
+    pub(crate) status: Option<StatusOf>,
+}
+
+type StatusOf = for<'a> fn(&ToolResult<'a>, Option<Raw<'a>>) -> ResultStatus;
+
+/// What a decoder knows of a line besides its event.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Aside<'a> {
+    /// Where the block's index stands.
+    pub(crate) index: Option<Raw<'a>>,
+    /// Where the line says more about how a call went.
+    pub(crate) meta: Option<Raw<'a>>,
+}
+
+/// How the lines that come again and again were spelled.
+///
+/// What comes after what repeats itself too, so the right shape is nearly always among the first that are tried. A line that has
+/// none of the shapes is read in the general way, and teaches one more.
+#[derive(Debug)]
+pub(crate) struct Learned {
+    known: Vec<Known>,
+    /// The shape of the last line.
+    last: usize,
+    /// How many lines were read, by which the shapes are told that have not come for a long time.
+    clock: u64,
+    /// For each class of lines, how many were spelled otherwise since the last that was not.
+    misses: [u32; Mold::CLASSES],
+    /// Grows with each line that has a known shape and shrinks with each that has none. With keys shuffled on each line, trying is
+    /// not worth its time.
+    trust: u32,
+}
+
+impl Default for Learned {
+    fn default() -> Self {
+        Self {
+            known: Vec::new(),
+            last: 0,
+            clock: 0,
+            misses: [0; Mold::CLASSES],
+            trust: Self::TRUST,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Known {
+    shape: Shape,
+    mold: Mold,
+    /// How long the text before the first value that changes is, and the last eight bytes of it: most shapes are ruled out by these.
+    head: (usize, [u8; 8]),
+    /// The shapes that came behind lines of this one, the last of them first.
+    next: [usize; 3],
+    /// When it came last.
+    seen: u64,
+}
+
+impl Known {
+    #[inline]
+    fn read<'a>(&self, text: &'a str) -> Option<Match<'a>> {
+        let (len, tail) = self.head;
+        if text.as_bytes().get(len.wrapping_sub(tail.len())..len)? != tail {
+            return None;
+        }
+        self.shape.read(text)
+    }
+}
+
+impl Learned {
+    /// The most trust, and what there is at the beginning.
+    const TRUST: u32 = 256;
+    /// A line without a known shape costs as much trust as so many with one bring.
+    const COST: u32 = 2;
+    /// Without trust, only one of so many lines is tried and learnt.
+    const PROBE: u64 = 64;
+    /// A class of lines of which so many in a row were spelled otherwise teaches no more, but now and then.
+    const PATIENCE: u32 = 32;
+    /// How many shapes a class of lines may have.
+    const VARIANTS: usize = 6;
+
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
+    #[inline]
+    pub(crate) fn read<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.clock += 1;
+        if self.is_weary() {
+            return None;
+        }
+        let Some((at, found)) = self.find(text) else {
+            self.trust = self.trust.saturating_sub(Self::COST);
+            return None;
+        };
+        let known = &mut self.known[at];
+        known.mold.tell(&found, rules, cx, sink)?;
+        known.seen = self.clock;
+        self.misses[known.mold.class()] = 0;
+        self.trust = (self.trust + 1).min(Self::TRUST);
+        self.follow(at);
+        Some(found.len)
+    }
+
+    /// Whether this line is not worth a try.
+    #[inline]
+    const fn is_weary(&self) -> bool {
+        self.trust == 0 && !self.clock.is_multiple_of(Self::PROBE)
+    }
+
+    #[inline]
+    fn find<'a>(&self, text: &'a str) -> Option<(usize, Match<'a>)> {
+        let guesses = self.known.get(self.last)?.next;
+        for (n, &at) in guesses.iter().enumerate() {
+            if guesses[..n].contains(&at) {
+                continue;
+            }
+            if let Some(found) = self.known.get(at).and_then(|known| known.read(text)) {
+                return Some((at, found));
+            }
+        }
+        let mut untried = self.known.iter().enumerate().filter(|(at, _)| !guesses.contains(at));
+        untried.find_map(|(at, known)| known.read(text).map(|found| (at, found)))
+    }
+
+    /// Remembers what came behind the last line.
+    #[inline]
+    fn follow(&mut self, at: usize) {
+        if let Some(last) = self.known.get_mut(self.last)
+            && last.next[0] != at
+        {
+            let [first, second, third] = last.next;
+            last.next = [at, first, if second == at { third } else { second }];
+        }
+        self.last = at;
+    }
+
+    /// Remembers how a line is spelled that was read in the general way and told as one event. Its parts are found by where they
+    /// stand in memory.
+    pub(crate) fn learn(&mut self, line: &str, rules: &Rules, event: &Event<'_>, aside: Aside<'_>) {
+        if self.is_weary() {
+            return;
+        }
+        let mut drawing = Drawing::new(line);
+        let mut pick = Pick {
+            rules,
+            part: &mut |part, hole| match hole {
+                Some(hole) => drawing.hole(part, hole).then(Spot::default),
+                None => drawing.has(part).then(Spot::default),
+            },
+        };
+        let Some(class) = Mold::of(event, aside, &mut pick).map(|mold| mold.class()) else {
+            return;
+        };
+        self.misses[class] += 1;
+        if self.misses[class] > Self::PATIENCE && !self.misses[class].is_multiple_of(Self::PATIENCE) {
+            return;
+        }
+        let Some(shape) = drawing.shape() else { return };
+        let mut pick = Pick {
+            rules,
+            part: &mut |part, _| drawing.spot(part),
+        };
+        let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
+        let beginning = shape.beginning();
+        let Some(tail) = beginning.last_chunk() else { return };
+        let fresh = Known {
+            head: (beginning.len(), *tail),
+            next: [0; 3],
+            seen: self.clock,
+            shape,
+            mold,
+        };
+        let alike = self.known.iter().enumerate().filter(|(_, known)| known.mold.class() == class);
+        let at = if alike.clone().count() < Self::VARIANTS {
+            self.known.push(fresh);
+            self.known.len() - 1
+        } else {
+            let Some((oldest, _)) = alike.min_by_key(|(_, known)| known.seen) else {
+                return;
+            };
+            self.known[oldest] = fresh;
+            oldest
+        };
+        self.follow(at);
+    }
+}

@@ -1,0 +1,448 @@
+//! What a line of a known shape says.
+
+use super::parts::{BlocksMold, FieldMold, UsageMold, fields_at, fields_of, str_at};
+use super::shape::{Hole, Match, Spot};
+use super::{Aside, Rules};
+use crate::codec::Cx;
+use crate::event::{
+    Agent, BlockHead, BlockStart, BlockStop, Content, Delta, Detail, DetailShape, Event, Kind, Notice, Origin, Piece, Reply, ResultStatus, RoundEnd,
+    RoundStart, RoundStop, Sink, Stop, Time, ToolResult, Topic,
+};
+use crate::json::{Raw, Str};
+
+/// An event with places instead of its parts.
+#[derive(Debug)]
+pub(super) struct Mold {
+    origin: OriginMold,
+    fields: Box<[FieldMold]>,
+    kind: KindMold,
+}
+
+#[derive(Debug)]
+struct OriginMold {
+    session: Option<Spot>,
+    id: Option<Spot>,
+    parent: Option<Spot>,
+    turn: Option<Spot>,
+    time: Option<TimeMold>,
+    agent: Option<Box<[Option<Spot>; 3]>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum TimeMold {
+    Iso(Spot),
+    Millis(Spot),
+    Seconds(Spot),
+}
+
+#[derive(Debug)]
+enum KindMold {
+    Delta {
+        index: Spot,
+        piece: PieceMold,
+        text: Spot,
+    },
+    BlockStart {
+        index: Spot,
+        head: HeadMold,
+    },
+    BlockStop {
+        index: Spot,
+    },
+    RoundStart(Box<RoundMold>),
+    RoundStop(Box<RoundMold>),
+    RoundEnd,
+    Reply(Box<ReplyMold>),
+    Result(Box<ResultMold>),
+    Notice {
+        name: Spot,
+        topic: Topic,
+        message: Option<Spot>,
+        data: Option<Spot>,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PieceMold {
+    Text,
+    Thinking,
+    Signature,
+    Subject,
+    Input,
+}
+
+#[derive(Debug)]
+enum HeadMold {
+    Text,
+    Thinking,
+    Call { id: Spot, name: Spot },
+}
+
+/// A round's start or its stop.
+#[derive(Debug)]
+struct RoundMold {
+    /// The id, or the word why it stopped.
+    word: Option<Spot>,
+    model: Option<Spot>,
+    usage: Option<UsageMold>,
+}
+
+#[derive(Debug)]
+struct ReplyMold {
+    id: Option<Spot>,
+    model: Option<Spot>,
+    stop: Option<Spot>,
+    error: Option<Spot>,
+    usage: Option<UsageMold>,
+    blocks: BlocksMold,
+    last: bool,
+}
+
+#[derive(Debug)]
+struct ResultMold {
+    call: Spot,
+    name: Option<Spot>,
+    content: ContentMold,
+    status: ResultStatus,
+    is_error: Option<bool>,
+    detail: Option<(DetailShape, Spot)>,
+    meta: Option<Spot>,
+    fields: Box<[FieldMold]>,
+}
+
+#[derive(Debug)]
+enum ContentMold {
+    Text(Spot),
+    Blocks(BlocksMold),
+}
+
+/// Takes the parts of a line. It is asked twice for the same ones: to know which may change, then where they are.
+pub(super) struct Pick<'p> {
+    pub(super) rules: &'p Rules,
+    /// Takes a part: with a hole, it may change; without one, it stays. Gives its place once the holes are known.
+    pub(super) part: &'p mut dyn FnMut(&str, Option<Hole>) -> Option<Spot>,
+}
+
+impl Pick<'_> {
+    pub(super) fn part(&mut self, part: &str, hole: Option<Hole>) -> Option<Spot> {
+        (self.part)(part, hole)
+    }
+
+    /// A string that may change.
+    pub(super) fn text(&mut self, text: Str<'_>) -> Option<Spot> {
+        self.part(text.as_escaped(), Some(Hole::Text))
+    }
+
+    /// A string that may be absent. `None` if it cannot be found.
+    #[allow(clippy::option_option)]
+    pub(super) fn may(&mut self, text: Option<Str<'_>>, hole: Option<Hole>) -> Option<Option<Spot>> {
+        match text {
+            None => Some(None),
+            Some(text) => self.part(text.as_escaped(), hole).map(Some),
+        }
+    }
+
+    /// A value that may be absent.
+    #[allow(clippy::option_option)]
+    pub(super) fn raw(&mut self, value: Option<Raw<'_>>, hole: Hole) -> Option<Option<Spot>> {
+        match value {
+            None => Some(None),
+            Some(value) => self.part(value.as_str(), Some(hole)).map(Some),
+        }
+    }
+
+    /// A value of which only the structure is checked.
+    pub(super) fn loose(&mut self, value: &str) -> Option<Spot> {
+        if let Some((part, hole)) = Hole::of(value) {
+            self.part(part, Some(hole))?;
+        }
+        self.part(value, None)
+    }
+}
+
+impl Mold {
+    /// How many classes of lines there are, each with shapes of its own.
+    pub(super) const CLASSES: usize = 16;
+
+    /// The mold of an event, if it is one of those that come again and again.
+    pub(super) fn of(event: &Event<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+        Some(Self {
+            origin: OriginMold::of(&event.origin, pick)?,
+            fields: fields_of(event.fields, pick)?,
+            kind: KindMold::of(event.kind, aside, pick)?,
+        })
+    }
+
+    /// A number below [`Self::CLASSES`].
+    pub(super) const fn class(&self) -> usize {
+        match &self.kind {
+            KindMold::Delta { piece, .. } => *piece as usize,
+            KindMold::BlockStart { head: HeadMold::Text, .. } => 5,
+            KindMold::BlockStart {
+                head: HeadMold::Thinking, ..
+            } => 6,
+            KindMold::BlockStart { .. } => 7,
+            KindMold::BlockStop { .. } => 8,
+            KindMold::RoundStart { .. } => 9,
+            KindMold::RoundStop { .. } => 10,
+            KindMold::RoundEnd => 11,
+            KindMold::Reply(_) => 12,
+            KindMold::Result(_) => 13,
+            KindMold::Notice { topic: Topic::Thinking, .. } => 14,
+            KindMold::Notice { .. } => 15,
+        }
+    }
+
+    /// Tells what a line says. `None` if a part of it does not fit, and then nothing was told.
+    #[inline]
+    pub(super) fn tell<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<()> {
+        let text = |spot: Spot| Str::trusted(found.part(spot));
+        let number = |spot: Spot| found.part(spot).parse::<u32>().ok();
+        sink.event(&Event {
+            origin: self.origin.at(found, cx),
+            fields: fields_at(&self.fields, found, cx),
+            kind: match &self.kind {
+                KindMold::Delta { index, piece, text: at } => {
+                    let text = text(*at);
+                    let piece = match piece {
+                        PieceMold::Text => Piece::Text(text),
+                        PieceMold::Thinking => Piece::Thinking(text),
+                        PieceMold::Signature => Piece::Signature(text),
+                        PieceMold::Subject => Piece::Subject(text),
+                        PieceMold::Input => Piece::Input(text),
+                    };
+                    Kind::Delta(Delta {
+                        index: number(*index)?,
+                        piece,
+                    })
+                }
+                KindMold::BlockStart { index, head } => {
+                    let head = match head {
+                        HeadMold::Text => BlockHead::Text,
+                        HeadMold::Thinking => BlockHead::Thinking,
+                        HeadMold::Call { id, name } => BlockHead::Call {
+                            id: text(*id),
+                            name: text(*name),
+                        },
+                    };
+                    Kind::BlockStart(BlockStart {
+                        index: number(*index)?,
+                        head,
+                    })
+                }
+                KindMold::BlockStop { index } => Kind::BlockStop(BlockStop { index: number(*index)? }),
+                KindMold::RoundStart(round) => Kind::RoundStart(RoundStart {
+                    id: str_at(found, round.word),
+                    model: str_at(found, round.model),
+                    usage: UsageMold::at(round.usage.as_ref(), found)?,
+                    number: None,
+                }),
+                KindMold::RoundStop(round) => Kind::RoundStop(RoundStop {
+                    stop: str_at(found, round.word).map(Stop::read),
+                    usage: UsageMold::at(round.usage.as_ref(), found)?,
+                }),
+                KindMold::RoundEnd => Kind::RoundEnd(RoundEnd::default()),
+                KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, cx)?),
+                KindMold::Result(result) => Kind::ToolResult(result.at(found, rules, cx)),
+                KindMold::Notice { name, topic, message, data } => Kind::Notice(cx.arena.alloc(Notice {
+                    name: text(*name),
+                    topic: *topic,
+                    message: str_at(found, *message),
+                    data: data.map(|at| Raw::trusted(found.part(at))),
+                })),
+            },
+        });
+        Some(())
+    }
+}
+
+impl OriginMold {
+    fn of(origin: &Origin<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+        let time = match origin.time {
+            None => None,
+            Some(Time::Iso(time)) => Some(TimeMold::Iso(pick.text(time)?)),
+            Some(Time::Millis(time)) => Some(TimeMold::Millis(pick.part(time.as_str(), Some(Hole::Number))?)),
+            Some(Time::Seconds(time)) => Some(TimeMold::Seconds(pick.part(time.as_str(), Some(Hole::Number))?)),
+        };
+        let agent = match origin.agent {
+            None => None,
+            Some(Agent { id, name, task }) => {
+                let mut text = |part: &Option<Str<'_>>| pick.may(*part, Some(Hole::Text));
+                Some(Box::new([text(id)?, text(name)?, text(task)?]))
+            }
+        };
+        Some(Self {
+            // A log has one session as a rule, and comparing costs less than scanning.
+            session: pick.may(origin.session, None)?,
+            id: pick.may(origin.id, Some(Hole::Text))?,
+            parent: pick.may(origin.parent, Some(Hole::Text))?,
+            turn: pick.may(origin.turn, Some(Hole::Text))?,
+            time,
+            agent,
+        })
+    }
+
+    #[inline]
+    fn at<'a>(&self, found: &Match<'a>, cx: &Cx<'a>) -> Origin<'a> {
+        let raw = |spot: Spot| Raw::trusted(found.part(spot));
+        Origin {
+            session: str_at(found, self.session),
+            id: str_at(found, self.id),
+            parent: str_at(found, self.parent),
+            agent: self.agent.as_deref().map(|&[id, name, task]| {
+                cx.keep(Agent {
+                    id: str_at(found, id),
+                    name: str_at(found, name),
+                    task: str_at(found, task),
+                })
+            }),
+            turn: str_at(found, self.turn),
+            time: self.time.map(|time| match time {
+                TimeMold::Iso(at) => Time::Iso(Str::trusted(found.part(at))),
+                TimeMold::Millis(at) => Time::Millis(raw(at)),
+                TimeMold::Seconds(at) => Time::Seconds(raw(at)),
+            }),
+        }
+    }
+}
+
+impl KindMold {
+    fn of(kind: Kind<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+        let index = |pick: &mut Pick<'_>| pick.part(aside.index?.as_str(), Some(Hole::Number));
+        Some(match kind {
+            Kind::Delta(delta) => {
+                let (piece, text) = match delta.piece {
+                    Piece::Text(text) => (PieceMold::Text, text),
+                    Piece::Thinking(text) => (PieceMold::Thinking, text),
+                    Piece::Signature(text) => (PieceMold::Signature, text),
+                    Piece::Subject(text) => (PieceMold::Subject, text),
+                    Piece::Input(text) => (PieceMold::Input, text),
+                    Piece::Other(_) => return None,
+                };
+                Self::Delta {
+                    index: index(pick)?,
+                    piece,
+                    text: pick.text(text)?,
+                }
+            }
+            Kind::BlockStart(start) => {
+                let head = match start.head {
+                    BlockHead::Text => HeadMold::Text,
+                    BlockHead::Thinking => HeadMold::Thinking,
+                    BlockHead::Call { id, name } => HeadMold::Call {
+                        id: pick.text(id)?,
+                        name: pick.text(name)?,
+                    },
+                    BlockHead::Redacted { .. } | BlockHead::Other { .. } => return None,
+                };
+                Self::BlockStart { index: index(pick)?, head }
+            }
+            Kind::BlockStop(_) => Self::BlockStop { index: index(pick)? },
+            Kind::RoundStart(RoundStart {
+                id,
+                model,
+                usage,
+                number: None,
+            }) => Self::RoundStart(Box::new(RoundMold {
+                word: pick.may(id, Some(Hole::Text))?,
+                model: pick.may(model, None)?,
+                usage: UsageMold::of(usage, pick)?,
+            })),
+            Kind::RoundStop(stop) => Self::RoundStop(Box::new(RoundMold {
+                word: pick.may(stop.stop.map(|stop| stop.word), Some(Hole::Text))?,
+                model: None,
+                usage: UsageMold::of(stop.usage, pick)?,
+            })),
+            Kind::RoundEnd(RoundEnd {
+                stop: None,
+                usage: None,
+                abandoned_from: None,
+            }) => Self::RoundEnd,
+            Kind::Reply(reply) => Self::Reply(Box::new(ReplyMold::of(reply, pick)?)),
+            Kind::ToolResult(result) => Self::Result(Box::new(ResultMold::of(result, aside.meta, pick)?)),
+            Kind::Notice(notice) => Self::Notice {
+                name: pick.part(notice.name.as_escaped(), None)?,
+                topic: notice.topic,
+                message: pick.may(notice.message, Some(Hole::Text))?,
+                data: pick.raw(notice.data, Hole::Value)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl ReplyMold {
+    fn of(reply: &Reply<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+        Some(Self {
+            id: pick.may(reply.id, Some(Hole::Text))?,
+            model: pick.may(reply.model, None)?,
+            stop: pick.may(reply.stop.map(|stop| stop.word), Some(Hole::Text))?,
+            error: pick.may(reply.error, Some(Hole::Text))?,
+            usage: UsageMold::of(reply.usage, pick)?,
+            blocks: BlocksMold::of(reply.blocks, pick)?,
+            last: reply.last,
+        })
+    }
+
+    fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
+        let reply = Reply {
+            id: str_at(found, self.id),
+            model: str_at(found, self.model),
+            blocks: self.blocks.at(found, rules, cx),
+            stop: str_at(found, self.stop).map(Stop::read),
+            usage: UsageMold::at(self.usage.as_ref(), found)?,
+            error: str_at(found, self.error),
+            last: self.last,
+        };
+        Some(cx.arena.alloc(reply))
+    }
+}
+
+impl ResultMold {
+    fn of(result: &ToolResult<'_>, meta: Option<Raw<'_>>, pick: &mut Pick<'_>) -> Option<Self> {
+        if result.of.is_some() {
+            return None;
+        }
+        Some(Self {
+            call: pick.text(result.call)?,
+            name: pick.may(result.name, Some(Hole::Text))?,
+            content: match result.content {
+                Content::Text(text) => ContentMold::Text(pick.text(text)?),
+                Content::Blocks(blocks) => ContentMold::Blocks(BlocksMold::of(blocks, pick)?),
+            },
+            status: result.status,
+            is_error: result.is_error,
+            detail: match result.detail {
+                None => None,
+                Some(detail) => Some((detail.shape, pick.part(detail.raw.as_str(), Some(Hole::Value))?)),
+            },
+            meta: match meta {
+                None => None,
+                Some(meta) => Some(pick.loose(meta.as_str())?),
+            },
+            fields: fields_of(result.fields, pick)?,
+        })
+    }
+
+    fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> &'a ToolResult<'a> {
+        let raw = |spot: Spot| Raw::trusted(found.part(spot));
+        let text = |spot: Spot| Str::trusted(found.part(spot));
+        let mut result = ToolResult {
+            call: text(self.call),
+            name: self.name.map(text),
+            status: self.status,
+            content: match &self.content {
+                ContentMold::Text(at) => Content::Text(text(*at)),
+                ContentMold::Blocks(blocks) => Content::Blocks(blocks.at(found, rules, cx)),
+            },
+            is_error: self.is_error,
+            detail: self.detail.map(|(shape, at)| Detail { shape, raw: raw(at) }),
+            fields: fields_at(&self.fields, found, cx),
+            of: None,
+        };
+        if let Some(status) = rules.status {
+            result.status = status(&result, self.meta.map(raw));
+        }
+        cx.arena.alloc(result)
+    }
+}

@@ -1,0 +1,226 @@
+//! What stands in several kinds of lines: blocks, usage, fields.
+
+use super::Rules;
+use super::mold::Pick;
+use super::shape::{Hole, Match, Spot};
+use crate::blocks::{DELTA, EVENT, HEAD, MESSAGE, START};
+use crate::codec::Cx;
+use crate::event::{At, Block, Count, Field, Fields, Provenance, Scope, Thinking, ToolCall, ToolKind, Usage};
+use crate::json::{Raw, Shape, Str};
+
+/// A member that the model has no place for.
+#[derive(Debug)]
+pub(super) struct FieldMold {
+    at: AtMold,
+    key: Spot,
+    value: Spot,
+    known: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum AtMold {
+    /// A place whose name is no part of the line.
+    Named(At<'static>),
+    /// A place that the line names.
+    Said(Spot),
+}
+
+/// The blocks of a message.
+#[derive(Debug)]
+pub(super) struct BlocksMold(Box<[(BlockMold, Box<[FieldMold]>)]>);
+
+#[derive(Debug)]
+enum BlockMold {
+    Text(Spot),
+    Thinking {
+        text: Spot,
+        signature: Option<Spot>,
+        subject: Option<Spot>,
+    },
+    Call {
+        id: Spot,
+        name: Spot,
+        kind: ToolKind,
+        input: Spot,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct UsageMold {
+    counts: [Option<Spot>; 5],
+    inclusive: bool,
+    scope: Scope,
+    provenance: Provenance,
+    raw: Option<Spot>,
+}
+
+/// A string that may be absent.
+#[inline]
+pub(super) fn str_at<'a>(found: &Match<'a>, spot: Option<Spot>) -> Option<Str<'a>> {
+    spot.map(|spot| Str::trusted(found.part(spot)))
+}
+
+pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_>) -> Option<Box<[FieldMold]>> {
+    let mold = |field: &Field<'_>| {
+        let at = match field.at {
+            At::Line => AtMold::Named(At::Line),
+            At::Block(n) => AtMold::Named(At::Block(n)),
+            At::Part(part) => match pick.part(part, None) {
+                Some(spot) => AtMold::Said(spot),
+                None => AtMold::Named(At::Part([MESSAGE, EVENT, DELTA, HEAD, START].into_iter().find(|known| *known == part)?)),
+            },
+        };
+        let key = pick.part(field.key.as_escaped(), None)?;
+        let stays = (pick.rules.stays)(field);
+        Some(FieldMold {
+            at,
+            key,
+            value: if stays {
+                pick.part(field.value.as_str(), None)?
+            } else {
+                pick.loose(field.value.as_str())?
+            },
+            known: field.known,
+        })
+    };
+    fields.iter().map(mold).collect()
+}
+
+#[inline]
+pub(super) fn fields_at<'a>(molds: &[FieldMold], found: &Match<'a>, cx: &Cx<'a>) -> Fields<'a> {
+    if molds.is_empty() {
+        return &[];
+    }
+    cx.arena.alloc_slice_fill_iter(molds.iter().map(|mold| Field {
+        at: match mold.at {
+            AtMold::Named(at) => at,
+            AtMold::Said(spot) => At::Part(found.part(spot)),
+        },
+        key: Str::trusted(found.part(mold.key)),
+        value: Raw::trusted(found.part(mold.value)),
+        known: mold.known,
+    }))
+}
+
+impl BlocksMold {
+    pub(super) fn of(blocks: &[Block<'_>], pick: &mut Pick<'_>) -> Option<Self> {
+        let mold = |block: &Block<'_>| {
+            Some(match *block {
+                Block::Text { text, fields } => (BlockMold::Text(pick.text(text)?), fields_of(fields, pick)?),
+                Block::Thinking(Thinking {
+                    text,
+                    signature,
+                    subject,
+                    fields,
+                }) => {
+                    let mold = BlockMold::Thinking {
+                        text: pick.text(text)?,
+                        signature: pick.may(signature, Some(Hole::Text))?,
+                        // An empty one is none.
+                        subject: pick.may(subject, Some(Hole::Filled))?,
+                    };
+                    (mold, fields_of(fields, pick)?)
+                }
+                Block::Call(call) => {
+                    let mold = BlockMold::Call {
+                        id: pick.text(call.id)?,
+                        name: pick.text(call.name)?,
+                        kind: call.kind,
+                        input: pick.part(call.input.as_str(), Some(Hole::Value))?,
+                    };
+                    (mold, fields_of(call.fields, pick)?)
+                }
+                Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => return None,
+            })
+        };
+        blocks.iter().map(mold).collect::<Option<_>>().map(Self)
+    }
+
+    pub(super) fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> &'a [Block<'a>] {
+        let text = |spot: Spot| Str::trusted(found.part(spot));
+        cx.arena.alloc_slice_fill_iter(self.0.iter().map(|(block, fields)| {
+            let fields = fields_at(fields, found, cx);
+            match *block {
+                BlockMold::Text(at) => Block::Text { text: text(at), fields },
+                BlockMold::Thinking {
+                    text: at,
+                    signature,
+                    subject,
+                } => Block::Thinking(Thinking {
+                    text: text(at),
+                    signature: signature.map(text),
+                    subject: subject.map(text),
+                    fields,
+                }),
+                BlockMold::Call { id, name, kind, input } => Block::Call(ToolCall {
+                    id: text(id),
+                    name: text(name),
+                    kind: rules.tools.map_or(kind, |dialect| crate::tools::kind_of(dialect, text(name))),
+                    input: Raw::trusted(found.part(input)),
+                    fields,
+                }),
+            }
+        }))
+    }
+}
+
+impl UsageMold {
+    /// The mold of a usage object, each of whose members may change.
+    #[allow(clippy::option_option)]
+    pub(super) fn of(usage: Option<Usage<'_>>, pick: &mut Pick<'_>) -> Option<Option<Self>> {
+        let Some(usage) = usage else { return Some(None) };
+        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total];
+        let raw = match usage.raw {
+            None => None,
+            Some(raw) if pick.rules.counts_in_raw => {
+                // A text or a number that counts nothing could count something if it were another.
+                for (_, value) in raw
+                    .members()
+                    .filter(|(_, value)| matches!(value.shape(), Some(Shape::Object | Shape::Array)))
+                {
+                    pick.loose(value.as_str())?;
+                }
+                Some(pick.part(raw.as_str(), None)?)
+            }
+            Some(raw) => Some(pick.loose(raw.as_str())?),
+        };
+        let mut spots = [None; 5];
+        for (spot, count) in spots.iter_mut().zip(counts) {
+            if let Some(count) = count {
+                *spot = Some(pick.loose(count.source)?);
+            }
+        }
+        Some(Some(Self {
+            counts: spots,
+            inclusive: usage.inclusive,
+            scope: usage.scope,
+            provenance: usage.provenance,
+            raw,
+        }))
+    }
+
+    /// `None` if a number does not fit.
+    #[inline]
+    #[allow(clippy::option_option)]
+    pub(super) fn at<'a>(mold: Option<&Self>, found: &Match<'a>) -> Option<Option<Usage<'a>>> {
+        let Some(mold) = mold else { return Some(None) };
+        let mut counts = [None; 5];
+        for (count, spot) in counts.iter_mut().zip(mold.counts) {
+            if let Some(spot) = spot {
+                *count = Some(Count::read(Raw::trusted(found.part(spot)))?);
+            }
+        }
+        let [input, output, cache_read, cache_write, total] = counts;
+        Some(Some(Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            total,
+            inclusive: mold.inclusive,
+            scope: mold.scope,
+            provenance: mold.provenance,
+            raw: mold.raw.map(|at| Raw::trusted(found.part(at))),
+        }))
+    }
+}

@@ -1,0 +1,324 @@
+//! Lines that are spelled alike: the text that stays, and the values in it that change.
+
+use crate::json::{Cursor, Raw, Shape as Json};
+
+/// The most values of a line that may change.
+const MOST: usize = 40;
+/// The most text around them that is remembered, in bytes.
+const LONGEST: usize = 8192;
+
+/// A value that changes. The next one has the same JSON type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hole {
+    /// The body of a string, read with a full check.
+    Text,
+    /// The same, where an empty string means something else.
+    Filled,
+    /// A number.
+    Number,
+    /// An object of which only the structure is checked.
+    Object,
+    /// An array of which only the structure is checked.
+    Array,
+    /// A value of any type, read with a full check.
+    Value,
+}
+
+impl Hole {
+    /// The hole for a value of which only the structure is checked, and the part of it that changes. `None` for values that stay.
+    pub(super) fn of(value: &str) -> Option<(&str, Self)> {
+        Some(match Raw::trusted(value).shape()? {
+            Json::String => (value.get(1..value.len().checked_sub(1)?)?, Self::Text),
+            Json::Number => (value, Self::Number),
+            Json::Object => (value, Self::Object),
+            Json::Array => (value, Self::Array),
+            Json::Null | Json::Bool => return None,
+        })
+    }
+
+    const fn is_string(self) -> bool {
+        matches!(self, Self::Text | Self::Filled)
+    }
+}
+
+/// How a line is spelled: every byte of it but the holes.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    /// The pieces between the holes, one after the other.
+    fixed: Box<[u8]>,
+    /// Where the piece before each hole ends in `fixed`.
+    holes: Box<[(u32, Hole)]>,
+}
+
+/// A part of every line of a shape, wherever the holes before it have moved it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spot {
+    from: Place,
+    to: Place,
+}
+
+/// So many bytes from the beginning of a piece.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    piece: u32,
+    offset: u32,
+}
+
+/// A line that has a shape.
+#[derive(Debug)]
+pub(super) struct Match<'a> {
+    line: &'a str,
+    /// Where each piece begins in the line.
+    starts: [u32; MOST + 1],
+    /// How long the line is.
+    pub(super) len: usize,
+}
+
+impl<'a> Match<'a> {
+    /// A part of the line.
+    #[inline]
+    pub(super) fn part(&self, spot: Spot) -> &'a str {
+        let at = |place: Place| self.starts.get(place.piece as usize).map_or(0, |start| start + place.offset) as usize;
+        // The pieces are those of the line that was learnt, and a hole is whole: the borders are those of characters.
+        self.line.get(at(spot.from)..at(spot.to)).unwrap_or_default()
+    }
+}
+
+impl Shape {
+    /// If `line` begins with a value of this shape: where its parts are.
+    #[inline]
+    pub(super) fn read<'a>(&self, line: &'a str) -> Option<Match<'a>> {
+        let bytes = line.as_bytes();
+        // A number that does not fit has no place in `starts`.
+        if bytes.len() > u32::MAX as usize {
+            return None;
+        }
+        let mut starts = [0; MOST + 1];
+        let (mut at, mut from) = (0, 0);
+        for (start, &(end, hole)) in starts.iter_mut().zip(&self.holes) {
+            *start = at as u32;
+            let piece = self.fixed.get(from..end as usize)?;
+            at += piece.len();
+            if bytes.get(at - piece.len()..at)? != piece {
+                return None;
+            }
+            from = end as usize;
+            let mut cursor = Cursor::starting(line, at);
+            match (hole, bytes.get(at)?) {
+                // The piece before it ends with the quote that the string begins with.
+                (Hole::Filled, b'"') => return None,
+                (Hole::Text | Hole::Filled, _) => {
+                    at = cursor.string_body().ok()?;
+                    continue;
+                }
+                (Hole::Number, b'-' | b'0'..=b'9') | (Hole::Object, b'{') | (Hole::Array, b'[') => {
+                    cursor.skip().ok()?;
+                }
+                (Hole::Value, first) if !first.is_ascii_whitespace() => {
+                    cursor.raw().ok()?;
+                }
+                _ => return None,
+            }
+            at = cursor.position();
+        }
+        let piece = self.fixed.get(from..)?;
+        starts[self.holes.len()] = at as u32;
+        bytes.get(at..)?.starts_with(piece).then_some(Match {
+            line,
+            starts,
+            len: at + piece.len(),
+        })
+    }
+
+    /// The text before the first hole.
+    pub(super) fn beginning(&self) -> &[u8] {
+        let end = self.holes.first().map_or(self.fixed.len(), |&(end, _)| end as usize);
+        &self.fixed[..end]
+    }
+}
+
+/// A shape that is being learnt from one line.
+pub(super) struct Drawing<'l> {
+    line: &'l str,
+    /// The holes in order: from, to, what may stand there.
+    holes: Vec<(usize, usize, Hole)>,
+}
+
+impl<'l> Drawing<'l> {
+    pub(super) const fn new(line: &'l str) -> Self {
+        Self { line, holes: Vec::new() }
+    }
+
+    /// Where a part stands in the line; `None` for a text that is no part of it.
+    fn find(&self, part: &str) -> Option<(usize, usize)> {
+        let from = (part.as_ptr() as usize).wrapping_sub(self.line.as_ptr() as usize);
+        (from <= self.line.len() && part.len() <= self.line.len() - from).then_some((from, from + part.len()))
+    }
+
+    /// Whether it is a part of the line.
+    pub(super) fn has(&self, part: &str) -> bool {
+        self.find(part).is_some()
+    }
+
+    /// A part may change; `false` if it is none of the line.
+    pub(super) fn hole(&mut self, part: &str, hole: Hole) -> bool {
+        let Some((from, to)) = self.find(part) else { return false };
+        self.holes.push((from, to, hole));
+        true
+    }
+
+    /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands.
+    pub(super) fn shape(&mut self) -> Option<Shape> {
+        self.holes.sort_unstable_by_key(|&(from, to, _)| (from, to));
+        self.holes.dedup();
+        let bytes = self.line.as_bytes();
+        let (mut fixed, mut holes, mut at) = (Vec::new(), Vec::new(), 0);
+        if self.holes.len() > MOST {
+            return None;
+        }
+        for &(from, to, hole) in &self.holes {
+            let quoted = from > at && bytes[from - 1] == b'"' && bytes.get(to) == Some(&b'"');
+            if from < at || from - at > LONGEST || (hole.is_string() && !quoted) || (!hole.is_string() && from == to) {
+                return None;
+            }
+            fixed.extend_from_slice(&bytes[at..from]);
+            holes.push((u32::try_from(fixed.len()).ok()?, hole));
+            at = to;
+        }
+        if bytes.len() - at > LONGEST {
+            return None;
+        }
+        fixed.extend_from_slice(&bytes[at..]);
+        let shape = Shape {
+            fixed: fixed.into(),
+            holes: holes.into(),
+        };
+        // A value that its hole does not take would only cost time.
+        (shape.fixed.len() <= LONGEST && shape.read(self.line).is_some_and(|found| found.len == self.line.len())).then_some(shape)
+    }
+
+    /// Where a part stands in every line of the shape. The holes are in order.
+    pub(super) fn spot(&self, part: &str) -> Option<Spot> {
+        let (from, to) = self.find(part)?;
+        let start = |piece: usize| if piece == 0 { 0 } else { self.holes[piece - 1].1 };
+        // At the border of a hole: in front of one that begins there, behind one that ends there. An empty hole has both.
+        let first = self.holes.iter().position(|&(begin, _, _)| from <= begin).unwrap_or(self.holes.len());
+        let last = self.holes.iter().rposition(|&(_, end, _)| end <= to).map_or(0, |hole| hole + 1);
+        let place = |piece: usize, at: usize| {
+            Some(Place {
+                piece: u32::try_from(piece).ok()?,
+                offset: u32::try_from(at.checked_sub(start(piece))?).ok()?,
+            })
+        };
+        Some(Spot {
+            from: place(first, from)?,
+            to: place(last, to)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learn(line: &str, holes: &[(&str, Hole)], parts: &[&str]) -> (Shape, Vec<Spot>) {
+        let slice = |part: &str| {
+            let at = line.find(part).unwrap();
+            &line[at..at + part.len()]
+        };
+        let mut drawing = Drawing::new(line);
+        for (part, hole) in holes {
+            assert!(drawing.hole(slice(part), *hole));
+        }
+        let shape = drawing.shape().unwrap();
+        (shape, parts.iter().map(|part| drawing.spot(slice(part)).unwrap()).collect())
+    }
+
+    #[test]
+    fn parts_are_found_wherever_the_holes_move_them() {
+        let line = r#"{"a":"text","n":1,"é":{"k":[1,2]},"l":[3],"v":null,"f":"full","tail":true}"#;
+        let holes = [
+            ("text", Hole::Text),
+            ("1", Hole::Number),
+            (r#"{"k":[1,2]}"#, Hole::Object),
+            ("[3]", Hole::Array),
+            ("null", Hole::Value),
+            ("full", Hole::Filled),
+        ];
+        let parts = [
+            "text",
+            r#""text""#,
+            "1",
+            "é",
+            r#"{"k":[1,2]}"#,
+            "[3]",
+            "null",
+            "full",
+            "true",
+            "tail",
+            r#"1,"é":{"k":[1,2]}"#,
+        ];
+        let (shape, spots) = learn(line, &holes, &parts);
+        assert_eq!(shape.beginning(), br#"{"a":""#);
+        let other = r#"{"a":"","n":-12.5e3,"é":{"\"":"]"},"l":[],"v":{"x":1},"f":"y","tail":true}{"next":1}"#;
+        let found = shape.read(other).unwrap();
+        let parts: Vec<_> = spots.into_iter().map(|spot| found.part(spot)).collect();
+        let moved = [
+            "",
+            r#""""#,
+            "-12.5e3",
+            "é",
+            r#"{"\"":"]"}"#,
+            "[]",
+            r#"{"x":1}"#,
+            "y",
+            "true",
+            "tail",
+            r#"-12.5e3,"é":{"\"":"]"}"#,
+        ];
+        assert_eq!(parts, moved);
+        assert_eq!(&other[found.len..], r#"{"next":1}"#);
+        let good = r#"{"a":"x","n":1,"é":{},"l":[],"v":1,"f":"z","tail":true}"#;
+        assert!(shape.read(good).is_some());
+        for (part, wrong) in [
+            ("1,", "\"1\","),
+            ("1,", "01,"),
+            ("1,", ","),
+            ("1,", " 1,"),
+            ("{}", "null"),
+            ("{}", "[]"),
+            ("{}", "{]}"),
+            ("[]", "{}"),
+            (":1,\"f\"", ":\"\\x\",\"f\""),
+            (":1,\"f\"", ": 1,\"f\""),
+            ("true", "false"),
+            ("\"x\"", "\"\\x\""),
+            ("\"x\"", "\"\u{1}\""),
+            ("\"x\"", "1"),
+            ("\"z\"", "\"\""),
+        ] {
+            let miss = good.replacen(part, wrong, 1);
+            assert!(shape.read(&miss).is_none(), "{miss}");
+        }
+        for end in 0..good.len() {
+            assert!(good.get(..end).and_then(|cut| shape.read(cut)).is_none(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_not_learnt() {
+        let line = r#"{"a":"text","b":[1]}"#;
+        let at = |from: usize, to: usize| &line[from..to];
+        for holes in [
+            vec![(at(6, 10), Hole::Text), (at(8, 9), Hole::Text)],
+            vec![(at(5, 9), Hole::Text)],
+            vec![(at(5, 5), Hole::Number)],
+            vec![(at(16, 19), Hole::Object)],
+        ] {
+            let mut drawing = Drawing::new(line);
+            assert!(holes.iter().all(|(part, hole)| drawing.hole(part, *hole)));
+            assert!(drawing.shape().is_none());
+        }
+        assert!(!Drawing::new(line).hole(&String::from("text"), Hole::Text));
+    }
+}
