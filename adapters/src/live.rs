@@ -5,7 +5,7 @@ use bumpalo::Bump;
 
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
-use crate::event::{Event, Input, Sink};
+use crate::event::{Event, Input, Kind, Piece, Sink};
 use crate::frame::{Line, Lines};
 use crate::json::Out;
 use crate::tools::Translate;
@@ -178,6 +178,8 @@ pub struct Manner {
 pub struct Speaker {
     assembler: Assembler,
     encoder: Encoder,
+    /// Pieces of an answer are left out: nobody asked for them, and the whole segment follows.
+    whole: bool,
     out: Out,
     arena: Bump,
 }
@@ -206,6 +208,7 @@ impl Speaker {
         Self {
             assembler: Assembler::new(from, want, duties),
             encoder,
+            whole: same && to == Dialect::Cursor && !manner.partial,
             out: Out::new(None),
             arena: Bump::new(),
         }
@@ -213,6 +216,9 @@ impl Speaker {
 
     /// Says what an agent said.
     pub fn event(&mut self, event: &Event<'_>, to: &mut Vec<u8>) {
+        if self.whole && matches!(event.kind, Kind::Delta(delta) if matches!(delta.piece, Piece::Text(_))) {
+            return;
+        }
         self.say(What::Event(event), to);
     }
 

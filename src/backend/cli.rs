@@ -251,6 +251,10 @@ impl Cli {
         } else {
             format!("{name} {how}: {words}")
         };
+        if let (Resume::Session(id), true) = (&self.launch.resume, unknown_session(&words)) {
+            let why = launch::ArgError::no_session(self.host, id).text.trim_end().to_owned();
+            return Said::Over(Some(why));
+        }
         if !self.one_turn() {
             return Said::Over(Some(why));
         }
@@ -345,6 +349,12 @@ impl Backend for Cli {
             child.stop(Steps::default()).await;
         }
     }
+}
+
+/// Whether a program says that it does not know the session that it is to go on with.
+fn unknown_session(words: &str) -> bool {
+    const WORDS: [&str; 2] = ["No saved session found", "No conversation found"];
+    WORDS.iter().any(|known| words.contains(known))
 }
 
 fn is_script(path: &Path) -> bool {

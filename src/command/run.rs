@@ -170,6 +170,7 @@ fn host(launch: &Launch, live: &Live) -> Host {
             _ => launch.has_stdin_protocol(),
         },
         allows_all: mode == PermissionMode::Bypass,
+        echoes: dialect == Dialect::Cursor || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),
             cwd: live.cwd.clone(),

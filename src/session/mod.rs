@@ -36,6 +36,8 @@ pub struct Host {
     pub answers_permissions: bool,
     /// Everything may run without a question.
     pub allows_all: bool,
+    /// It wants its prompts back: Cursor's always, Claude's only when it says so.
+    pub echoes: bool,
     /// What is known of the session.
     pub facts: Facts,
 }
@@ -93,6 +95,7 @@ struct Asked {
     /// The tool, in the host's words, and its arguments as the host saw them; empty if it was no tool.
     tool: String,
     input: String,
+    call: String,
 }
 
 /// A turn that runs.
@@ -127,6 +130,12 @@ pub struct Session {
     /// The last prompt's text, as the body of a JSON string.
     prompt: String,
     ended: Ended,
+    /// Tools that the host has allowed for the rest of the session, by its own rules.
+    allowed: Vec<String>,
+    /// What the host has denied in this turn: `{tool_name,tool_use_id,tool_input}`, separated by commas.
+    denials: String,
+    /// Interrupts of our own, counted for their ids.
+    interrupts: u64,
     /// The run is over at once: what goes to standard error, and the exit code.
     fatal: Option<(String, u8)>,
     /// The last turn's failure in words, for dialects that say it on standard error.
@@ -166,6 +175,9 @@ impl Session {
             turn: None,
             prompts: 0,
             prompt: String::new(),
+            allowed: Vec::new(),
+            denials: String::new(),
+            interrupts: 0,
             ended: Ended {
                 interactive: host.interactive,
                 ..Ended::default()
@@ -390,20 +402,42 @@ impl Session {
             crate::adapters::event::Content::Text(text) => self.prompt.push_str(text.as_escaped()),
             content => content.texts().for_each(|text| self.prompt.push_str(text.as_escaped())),
         }
-        self.voice.prompt(&self.prompt);
+        if self.host.echoes {
+            self.voice.prompt(&self.prompt);
+        }
     }
 
     /// The host has answered a question. Changed arguments go over in the agent's words where it runs what it is told to run; where
     /// it would run the original ones, the call is denied.
-    fn answered(&self, id: &str, asked: &Asked, input: &Input<'_>, response: &Response<'_>, backend: &mut dyn Backend) {
+    fn answered(&mut self, id: &str, asked: &Asked, input: &Input<'_>, response: &Response<'_>, backend: &mut dyn Backend) {
         let body = response.body.filter(|_| response.ok);
-        let updated = body.and_then(|body| body.get("updatedInput")).filter(|value| !value.is_null());
-        let allowed = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
-        let allowed = allowed.is_some_and(|word| word.is("allow") || word.is("approve"));
-        if self.same && backend.takes_changes() || !allowed || asked.input.is_empty() {
+        if self.same && backend.takes_changes() {
             backend.input(input);
             return;
         }
+        let updated = body.and_then(|body| body.get("updatedInput")).filter(|value| !value.is_null());
+        let allowed = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
+        let allowed = allowed.is_some_and(|word| word.is("allow") || word.is("approve"));
+        if asked.tool.is_empty() {
+            backend.input(input);
+            return;
+        }
+        if !allowed {
+            let comma = if self.denials.is_empty() { "" } else { "," };
+            self.denials.push_str(&format!(
+                "{comma}{{\"tool_name\":\"{}\",\"tool_use_id\":\"{}\",\"tool_input\":{}}}",
+                asked.tool,
+                asked.call,
+                if asked.input.is_empty() { "{}" } else { &asked.input }
+            ));
+            backend.input(input);
+            // Others than Claude Code go on in spite of it.
+            if body.and_then(|body| body.get("interrupt")).and_then(Raw::bool) == Some(true) {
+                self.interrupt(backend);
+            }
+            return;
+        }
+        self.learn_rules(body.and_then(|body| body.get("updatedPermissions")));
         let same = updated.is_none_or(|updated| Raw::trusted(&asked.input).same_value(updated));
         match updated {
             Some(_) if same => respond(id, "{\"behavior\":\"allow\"}", backend),
@@ -453,19 +487,57 @@ impl Session {
         if refused && !self.same {
             return self.reply(&id, &answer);
         }
-        let interrupts = request.kind == ControlKind::Interrupt;
         let taken = backend.input(input);
+        if request.kind == ControlKind::Interrupt && !(self.same && taken) {
+            self.take_back();
+        }
         if taken && (self.same || request.kind != ControlKind::Initialize) {
             self.requested.add(id, answer, now, self.timers.control);
             return;
         }
         self.reply(&id, &answer);
-        if interrupts {
-            for asked in self.asked.drain() {
+    }
+
+    /// Stops the turn because of what the host has answered.
+    fn interrupt(&mut self, backend: &mut dyn Backend) {
+        self.interrupts += 1;
+        let id = format!("agentglot-interrupt-{}", self.interrupts);
+        let request = Request {
+            id: Some(Str::trusted(&id)),
+            subtype: Str::trusted("interrupt"),
+            kind: ControlKind::Interrupt,
+            permission: None,
+        };
+        backend.input(&Input {
+            origin: Origin::default(),
+            kind: InputKind::Request(&request),
+            fields: &[],
+        });
+    }
+
+    /// Keeps the rules that the host gives together with its leave, where a whole tool is allowed: the agent does not know them.
+    fn learn_rules(&mut self, updates: Option<Raw<'_>>) {
+        let is = |value: Raw<'_>, name: &str, word: &str| value.get(name).and_then(Raw::string).is_some_and(|text| text.is(word));
+        let adds = |update: &Raw<'_>| is(*update, "type", "addRules") && is(*update, "behavior", "allow");
+        for update in updates.into_iter().flat_map(Raw::elements).filter(adds) {
+            for rule in update
+                .get("rules")
+                .into_iter()
+                .flat_map(Raw::elements)
+                .filter(|rule| rule.get("ruleContent").is_none())
+            {
+                self.allowed
+                    .extend(rule.get("toolName").and_then(Raw::string).map(|name| name.as_escaped().to_owned()));
+            }
+        }
+    }
+
+    /// Takes all open questions back: the host need not answer any more.
+    fn take_back(&mut self) {
+        for asked in self.asked.drain() {
+            if self.conduct.withdraws() {
                 let id = Str::trusted(&asked.id);
-                if self.conduct.withdraws() {
-                    self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
-                }
+                self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
             }
         }
     }
@@ -511,6 +583,11 @@ impl Session {
                     return refuse(&id, "the host has no answer to this", backend);
                 }
                 let asked = seen_by_host(&self.out[before..]);
+                if asks_leave && self.allowed.contains(&asked.tool) {
+                    // The host has said already what it thinks of it.
+                    self.out.truncate(before);
+                    return respond(&id, "{\"behavior\":\"allow\"}", backend);
+                }
                 return self.asked.add(id, asked, now, self.timers.permission);
             }
             Kind::Withdraw(withdraw) => {
@@ -526,6 +603,20 @@ impl Session {
                     return;
                 }
                 self.ended_with(outcome, now);
+                let denials = std::mem::take(&mut self.denials);
+                let said = outcome.denials.is_some_and(|list| list.elements().next().is_some());
+                if !self.same && !said && !denials.is_empty() {
+                    let list = format!("[{denials}]");
+                    let whole = Outcome {
+                        denials: Some(Raw::trusted(&list)),
+                        ..*outcome
+                    };
+                    let event = Event {
+                        kind: Kind::Outcome(&whole),
+                        ..*event
+                    };
+                    return self.voice.event(&event, &mut self.out);
+                }
             }
             Kind::Session(session) if session.opens_turn && self.turn.is_none() => {
                 // The agent goes on by itself: a task in the background has come to its end.
@@ -642,6 +733,11 @@ fn seen_by_host(line: &[u8]) -> Asked {
     Asked {
         tool: name.map(|name| name.as_escaped().to_owned()).unwrap_or_default(),
         input: input.map(|input| input.as_str().to_owned()).unwrap_or_default(),
+        call: request
+            .get("tool_use_id")
+            .and_then(Raw::string)
+            .map(|id| id.as_escaped().to_owned())
+            .unwrap_or_default(),
     }
 }
 

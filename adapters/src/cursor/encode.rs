@@ -2,7 +2,7 @@
 
 use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{Event, Input, Kind, Notice, Origin, Piece, Time, Usage};
+use crate::event::{Event, Input, Kind, Notice, Origin, Time, Usage};
 use crate::ids;
 use crate::json::{Out, Str};
 use crate::trace::Kept;
@@ -155,10 +155,6 @@ impl Encode for Encoder {
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         self.note_origin(&event.origin);
         if self.is_own(event) {
-            // Without `--stream-partial-output` the program leaves pieces of an answer out; thinking always comes in pieces.
-            if !self.style.partial && matches!(event.kind, Kind::Delta(delta) if matches!(delta.piece, Piece::Text(_))) {
-                return out.merged("a piece of a segment that goes over whole");
-            }
             self.own(event, out);
         } else {
             self.foreign(event, out);
