@@ -109,6 +109,10 @@ struct Core {
     decoder: Decoder,
     encoder: Encoder,
     assembler: Assembler,
+    /// The dialect that the events come from: what is read, or what stored events say of themselves.
+    source: Dialect,
+    /// Nothing of the session has reached the assembler.
+    fresh: bool,
     session: String,
     out: Out,
     trace: Option<Rc<Trace>>,
@@ -134,14 +138,16 @@ impl Converter {
         };
         let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
-        let style = style(&options);
-        let encoder = Encoder::new(options.to.dialect, style);
+        let source = options.from.dialect;
+        let encoder = Encoder::new(options.to.dialect, style(&options, source));
         let core = Core {
             identity: options.from == options.to,
             unended: false,
             decoder: Decoder::new(options.from.dialect),
-            assembler: assembler(&options, &encoder, 0),
+            assembler: assembler(&options, source, &encoder, 0),
             encoder,
+            source,
+            fresh: true,
             session: String::new(),
             out: Out::new(trace.clone()),
             trace,
@@ -249,18 +255,30 @@ impl Converter {
     }
 }
 
-fn style(options: &Options) -> Style {
+/// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
+/// the flags say about partial messages. The RFC has two modes of which stored events do not say which it was.
+fn gives_back(options: &Options, source: Dialect) -> bool {
+    let streaming = options
+        .to
+        .dialect
+        .modes()
+        .iter()
+        .filter(|&&mode| Format { mode, ..options.to }.is_streaming());
+    options.from.dialect == Dialect::Agentglot && source == options.to.dialect && options.to.is_streaming() && streaming.count() == 1
+}
+
+fn style(options: &Options, source: Dialect) -> Style {
     Style {
         mode: options.to.mode,
-        source: options.from.dialect,
-        partial: options.partial,
+        source,
+        partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
         old_text: options.old_text,
         verbose: options.verbose,
     }
 }
 
-fn assembler(options: &Options, encoder: &Encoder, prompts_used: usize) -> Assembler {
+fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let identity = options.from == options.to;
     let (from, to) = (options.from.dialect, options.to.dialect);
     // The canonical events name tools as their source did, and do not say whose names those are.
@@ -276,8 +294,9 @@ fn assembler(options: &Options, encoder: &Encoder, prompts_used: usize) -> Assem
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
     };
-    let want = if identity { Want::AS_IS } else { encoder.want() };
-    let mut assembler = Assembler::new(from, want, duties);
+    let as_is = identity || gives_back(options, source);
+    let want = if as_is { Want::AS_IS } else { encoder.want() };
+    let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
 }
@@ -376,6 +395,8 @@ impl Core {
             options: &self.options,
             identity: self.identity,
             assembler: &mut self.assembler,
+            source: &mut self.source,
+            fresh: &mut self.fresh,
             session: &mut self.session,
             down: Down {
                 encoder: &mut self.encoder,
@@ -461,6 +482,8 @@ impl Core {
             options: &self.options,
             identity: self.identity,
             assembler: &mut self.assembler,
+            source: &mut self.source,
+            fresh: &mut self.fresh,
             session: &mut self.session,
             down: Down {
                 encoder: &mut self.encoder,
@@ -497,6 +520,8 @@ struct Pipe<'d, 'a> {
     options: &'d Options,
     identity: bool,
     assembler: &'d mut Assembler,
+    source: &'d mut Dialect,
+    fresh: &'d mut bool,
     session: &'d mut String,
     down: Down<'d, 'a>,
     ledger: Option<&'d mut Ledger>,
@@ -534,6 +559,11 @@ impl Pipe<'_, '_> {
         }
     }
 
+    fn begin_session(&mut self, prompts_used: usize) {
+        *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
+        *self.assembler = assembler(self.options, *self.source, self.down.encoder, prompts_used);
+    }
+
     #[cold]
     fn next_session(&mut self, id: &str) {
         if !self.session.is_empty() {
@@ -550,8 +580,7 @@ impl Pipe<'_, '_> {
             }
             (self.before, self.changed) = (self.down.out.len(), true);
             let used = self.assembler.prompts_used();
-            *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options));
-            *self.assembler = assembler(self.options, self.down.encoder, used);
+            self.begin_session(used);
         }
         id.clone_into(self.session);
     }
@@ -564,9 +593,19 @@ impl Pipe<'_, '_> {
 }
 
 impl<'a> Sink<'a> for Pipe<'_, 'a> {
+    /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
+    /// is.
+    fn source(&mut self, dialect: Dialect) {
+        *self.source = dialect;
+        if *self.fresh {
+            self.begin_session(self.assembler.prompts_used());
+        }
+    }
+
     #[inline]
     fn event(&mut self, event: &Event<'a>) {
         self.events += 1;
+        *self.fresh = false;
         if let Some(id) = event.origin.session {
             if id.as_escaped() != self.session.as_str() && !id.is_empty() {
                 self.next_session(id.as_escaped());
@@ -584,6 +623,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     fn input(&mut self, input: &Input<'a>) {
         self.events += 1;
+        *self.fresh = false;
         if self.options.strict {
             self.object(input.fields, || {
                 matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned())

@@ -1,6 +1,6 @@
 use super::members::Members;
 use super::parts;
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
     BlockStart, BlockStop, CancelResult, CommandResult, Content, Delta, Event, Fatal, Heartbeat, HintResult, Input, Kind, Notice, Outcome,
     OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
@@ -70,8 +70,15 @@ impl Decode for Decoder {
             let fields = if unknown { &[] } else { members.fields() };
             sink.input(&Input { origin, kind, fields });
         } else if members.word("agentglot").is_some() {
-            // The header says nothing that an event would have to repeat.
+            // Of what the header says, no event repeats whose fields and tools these are.
             cx.took(line.as_str());
+            let source = members.word("source");
+            if let Some(dialect) = Dialect::ALL
+                .into_iter()
+                .find(|dialect| source.is_some_and(|name| name.is(dialect.name())))
+            {
+                sink.source(dialect);
+            }
         } else {
             sink.event(&Event::new(origin, Kind::Unknown(line)));
         }
@@ -147,7 +154,7 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
                 is_error: m.flag("is_error"),
                 detail: m.detail(),
                 fields,
-                of: None,
+                of: m.part("of").and_then(|raw| parts::call(raw, cx)),
             }))
         }
         "tool_progress" => Kind::ToolProgress(cx.keep(ToolProgress {

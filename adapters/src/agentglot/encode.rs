@@ -1,7 +1,7 @@
 use super::members::Writer;
 use super::parts;
 use crate::codec::{Encode, Style, Want};
-use crate::event::{Event, Fields, Input, Kind, Origin, Outcome, Piece, Prompt, PromptSource, Request, Response};
+use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Prompt, PromptSource, Request, Response};
 use crate::json::Out;
 
 /// Writes the canonical events.
@@ -104,6 +104,9 @@ impl Encode for Encoder {
                         w.fields(result.fields);
                         w.out.lit("}");
                     });
+                }
+                if let Some(of) = result.of {
+                    w.object("of", |w| w.block(&Block::Call(of)));
                 }
             }
             Kind::ToolProgress(progress) => {

@@ -272,6 +272,14 @@ pub(super) fn blocks<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
     list.into_bump_slice()
 }
 
+/// The call that a result's line says again.
+pub(super) fn call<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Option<ToolCall<'a>> {
+    match block(raw, cx) {
+        Block::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
 fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
     let mut members = Members::of(raw, cx);
     let kind = members.word("type");

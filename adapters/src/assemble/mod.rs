@@ -334,6 +334,9 @@ impl Assembler {
             let main = event.origin.parent;
             let (thread, mut desk) = self.at(main, down);
             thread.settle_call(call, event.origin, &mut desk);
+        } else {
+            let (thread, mut desk) = self.at(event.origin.parent, down);
+            thread.settle_whole_calls(event.origin, &mut desk);
         }
         let translated = request.permission.zip(self.duties.tools.as_ref()).and_then(|(permission, tools)| {
             let call = ToolCall {
@@ -405,7 +408,7 @@ impl Assembler {
                 thread.result(event.origin, &mut desk);
             }
         }
-        let Some(stored) = self.calls.resolve(result.call, down.cx) else {
+        let Some(stored) = self.calls.resolve(result.call, down.cx).filter(|_| !as_is) else {
             return self.pass(event, down);
         };
         let mut result = ToolResult { of: Some(stored), ..*result };

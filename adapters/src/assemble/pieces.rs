@@ -3,7 +3,7 @@
 use super::Desk;
 use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
-use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, ToolCall};
+use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str};
 
 impl Thread {
@@ -240,7 +240,11 @@ impl Thread {
         let mut block = std::mem::take(&mut self.blocks[at]);
         let mut kept = std::mem::take(&mut block.kept);
         let parent = std::mem::take(&mut self.parent);
-        let origin = in_thread(origin, &parent);
+        let mut origin = in_thread(origin, &parent);
+        if let Some(began) = block.began {
+            let millis = desk.down.cx.arena.alloc_str(&began.to_string());
+            origin.time = Some(Time::Millis(Raw::trusted(millis)));
+        }
         let model = std::mem::take(&mut self.round.model);
         let id = std::mem::take(&mut self.round.id);
         let reply_of = |blocks| Reply {

@@ -101,7 +101,7 @@ fn a_target_of_snapshots_gets_each_block_once() {
             "reply round:\"m1\" blocks:[{\"type\":\"text\",\"text\":\"Hello\"}]",
             "reply round:\"m1\" blocks:[{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\",\"kind\":\"read\",\"input\":{\"p\":1}}]",
             "round_end stop:\"tool_use\" usage:{\"scope\":\"round\",\"input\":5,\"output\":2}",
-            "tool_result call:\"c\" status:\"success\" content:\"ok\"",
+            "tool_result call:\"c\" status:\"success\" content:\"ok\" of:{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\",\"kind\":\"read\",\"input\":{\"p\":1}}",
             "outcome outcome:\"success\" is_error:false",
         ]
     );
@@ -123,7 +123,7 @@ fn a_target_of_deltas_gets_each_piece_once() {
             "delta index:1 input:\"1}\"",
             "block_stop index:1",
             "round_end stop:\"tool_use\" usage:{\"scope\":\"round\",\"input\":5,\"output\":2}",
-            "tool_result call:\"c\" status:\"success\" content:\"ok\"",
+            "tool_result call:\"c\" status:\"success\" content:\"ok\" of:{\"type\":\"call\",\"id\":\"c\",\"name\":\"Read\",\"kind\":\"read\",\"input\":{\"p\":1}}",
             "outcome outcome:\"success\" is_error:false",
         ]
     );

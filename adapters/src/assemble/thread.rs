@@ -1,8 +1,10 @@
 //! One thread of a turn: the main one or a subagent's.
 
-use super::pending::{BlockKind, Pending, in_thread, merge};
+use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
 use super::{Desk, PLAIN_END};
-use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Usage};
+use crate::event::{
+    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, Usage,
+};
 use crate::json::Str;
 
 /// What is half said in a thread.
@@ -251,6 +253,27 @@ impl Thread {
         }
     }
 
+    /// The agent asks something: calls whose arguments are whole are what it asks about, and are said first.
+    pub(super) fn settle_whole_calls(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        let is_call = |block: &&Pending| block.kind == BlockKind::Call && !block.shown;
+        let whole = |block: &&Pending| is_one_value(&Str::trusted(&block.body).unescape());
+        let count = self.blocks.iter().filter(is_call).take_while(whole).count();
+        let Some(last) = self
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| is_call(block))
+            .map(|(at, _)| at)
+            .take(count)
+            .last()
+        else {
+            return;
+        };
+        for index in 0..=last {
+            self.settle_block(index, origin, desk);
+        }
+    }
+
     /// Blocks come whole: what came in pieces before them, and is not said again with them, is said first. Calls whose
     /// arguments are still on their way wait.
     fn settle_before(&mut self, again: &[Option<usize>], origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
@@ -403,6 +426,7 @@ impl Thread {
             BlockHead::Thinking => block.kind = BlockKind::Thinking,
             BlockHead::Call { id, name } => {
                 block.kind = BlockKind::Call;
+                block.began = event.origin.time.and_then(Time::millis);
                 block.id.push_str(id.as_escaped());
                 block.name.push_str(name.as_escaped());
                 desk.down.out.used(id.as_escaped());

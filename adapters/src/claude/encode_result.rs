@@ -1,10 +1,11 @@
 //! How a turn ended.
 
-use crate::event::{Count, Event, Fatal, Limit, Outcome, OutcomeKind, Scope, StopKind, Usage};
+use crate::event::{Count, Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Scope, StopKind, Usage};
 use crate::json::{Out, Raw, Str};
 
 use super::encode::{Encoder, LINE, Line};
 use super::encode_stream::word;
+use super::encode_system::up_to;
 use super::encode_turn::Turn;
 use crate::codec::Mode;
 
@@ -57,35 +58,45 @@ impl Encoder {
             out.str(word);
         }
         out.lit(if outcome.is_error { ",\"is_error\":true" } else { ",\"is_error\":false" });
-        let numbers = [
-            (",\"duration_ms\":", outcome.duration_ms),
-            (",\"duration_api_ms\":", outcome.duration_api_ms),
-            (",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source))),
-            (",\"total_cost_usd\":", outcome.cost_usd),
-            (",\"permission_denials\":", outcome.denials),
-            (",\"structured_output\":", outcome.structured),
-        ];
-        for (key, value) in numbers {
+        let value = |out: &mut Out, key: &str, value: Option<Raw<'_>>| {
             if let Some(value) = value {
                 out.lit(key);
                 out.raw(value);
             }
-        }
+        };
+        value(out, ",\"duration_ms\":", outcome.duration_ms);
+        value(out, ",\"duration_api_ms\":", outcome.duration_api_ms);
+        value(out, ",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source)));
         if let Some(text) = outcome.text {
             out.lit(",\"result\":");
             out.str(text);
         }
         out.lit(",\"stop_reason\":");
         out.str_or_null(outcome.stop.map(|stop| stop.word));
+        if let Some(session) = event.origin.session {
+            out.lit(",\"session_id\":");
+            out.str(session);
+        }
+        value(out, ",\"total_cost_usd\":", outcome.cost_usd);
         if outcome.usage.is_some() {
             out.lit(",\"usage\":");
             self.writer.usage(out, outcome.usage.as_ref());
         }
+        let (before, behind) = up_to("modelUsage", event.fields);
+        self.writer.fields(out, before, LINE);
+        value(out, ",\"permission_denials\":", outcome.denials);
+        value(out, ",\"structured_output\":", outcome.structured);
+        self.writer.fields(out, behind, LINE);
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");
         }
-        self.own_tail(out, &event.origin);
-        self.writer.fields(out, event.fields, LINE);
+        self.own_tail(
+            out,
+            &Origin {
+                session: None,
+                ..event.origin
+            },
+        );
         self.end(out);
     }
 

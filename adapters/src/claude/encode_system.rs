@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::codec::Dialect;
-use crate::event::{Event, Notice, Session, ToolKind, Topic};
+use crate::event::{Event, Field, Notice, Origin, Session, ToolKind, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
@@ -100,33 +100,38 @@ impl Encoder {
 
     fn own_init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
         self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
-        let texts = [
-            (",\"cwd\":", session.cwd),
-            (",\"model\":", session.model),
-            (",\"permissionMode\":", session.permission_mode),
-            (",\"apiKeySource\":", session.api_key_source),
-            (",\"claude_code_version\":", session.version),
-        ];
-        for (key, text) in texts {
+        let text = |out: &mut Out, key: &str, text: Option<Str<'_>>| {
             if let Some(text) = text {
                 out.lit(key);
                 out.str(text);
             }
-        }
-        let lists = [
-            (",\"tools\":", session.tools),
-            (",\"mcp_servers\":", session.mcp_servers),
-            (",\"slash_commands\":", session.slash_commands),
-            (",\"agents\":", session.agents),
-        ];
-        for (key, list) in lists {
+        };
+        let list = |out: &mut Out, key: &str, list: Option<Raw<'_>>| {
             if let Some(list) = list {
                 out.lit(key);
                 out.raw(list);
             }
-        }
-        self.own_tail(out, &event.origin);
-        self.writer.fields(out, event.fields, LINE);
+        };
+        text(out, ",\"cwd\":", session.cwd);
+        text(out, ",\"session_id\":", event.origin.session);
+        list(out, ",\"tools\":", session.tools);
+        list(out, ",\"mcp_servers\":", session.mcp_servers);
+        text(out, ",\"model\":", session.model);
+        text(out, ",\"permissionMode\":", session.permission_mode);
+        list(out, ",\"slash_commands\":", session.slash_commands);
+        text(out, ",\"apiKeySource\":", session.api_key_source);
+        text(out, ",\"claude_code_version\":", session.version);
+        let (before, behind) = up_to("output_style", event.fields);
+        self.writer.fields(out, before, LINE);
+        list(out, ",\"agents\":", session.agents);
+        self.writer.fields(out, behind, LINE);
+        self.own_tail(
+            out,
+            &Origin {
+                session: None,
+                ..event.origin
+            },
+        );
         self.end(out);
     }
 
@@ -179,6 +184,7 @@ impl Encoder {
             },
         );
         out.str(notice.name);
+        self.writer.fields(out, event.fields, LINE);
         if let Some(message) = notice.message {
             out.lit(",\"");
             out.lit(word.text);
@@ -186,7 +192,6 @@ impl Encoder {
             out.str(message);
         }
         self.own_tail(out, &event.origin);
-        self.writer.fields(out, event.fields, LINE);
         self.end(out);
     }
 
@@ -237,6 +242,13 @@ impl Encoder {
         self.uuid(out, event.origin.id);
         self.end(out);
     }
+}
+
+/// The fields of a line up to and including the one of this name, and those behind it: what the model has a place for stood
+/// between them.
+pub(super) fn up_to<'f, 'a>(name: &str, fields: &'f [Field<'a>]) -> (&'f [Field<'a>], &'f [Field<'a>]) {
+    let at = fields.iter().position(|field| field.key.is(name)).map_or(0, |at| at + 1);
+    fields.split_at(at)
 }
 
 /// Tool names as an array; the RFC has them in one text, separated by blanks. Those of `source` are named as here, where it

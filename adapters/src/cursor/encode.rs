@@ -92,6 +92,11 @@ impl Encoder {
         time.and_then(Time::millis).or(self.time)
     }
 
+    /// [`Self::known_time`] of something that may be left out: 0 stands for a time that is not known.
+    pub(super) fn known_millis(&self, time: Option<Time<'_>>) -> Option<i64> {
+        self.known_time(time).filter(|&millis| millis != 0)
+    }
+
     fn millis(&self, time: Option<Time<'_>>, out: &mut Out) {
         match time {
             Some(Time::Millis(raw)) if raw.as_str().bytes().all(|byte| byte.is_ascii_digit()) => out.raw(raw),

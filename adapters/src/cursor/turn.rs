@@ -372,7 +372,7 @@ impl Encoder {
         self.flush(false, out);
         self.turn.answer = self.turn.said.len();
         let round = self.round_of(reply, out);
-        let started = event.origin.time.and_then(Time::millis);
+        let started = self.known_millis(event.origin.time);
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":");
         out.str(call.id);
         out.lit(",\"tool_call\":{");
@@ -415,7 +415,7 @@ impl Encoder {
         out.lit("\"result\":");
         typed(name, result, out);
         out.lit("}");
-        siblings(result.call, started, event.origin.time.and_then(Time::millis), out);
+        siblings(result.call, started, self.known_millis(event.origin.time), out);
         out.lit("}");
         round.write(out);
         out.bytes(&self.tail);

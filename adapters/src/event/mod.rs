@@ -115,4 +115,8 @@ pub trait Sink<'a> {
     fn event(&mut self, event: &Event<'a>);
     /// The host said something (logs of the host's side).
     fn input(&mut self, input: &Input<'a>);
+    /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
+    fn source(&mut self, dialect: crate::codec::Dialect) {
+        let _ = dialect;
+    }
 }

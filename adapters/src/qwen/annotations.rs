@@ -127,6 +127,8 @@ pub(super) fn annotation<'a>(mut members: Members<'a>, raw: Raw<'a>, n: u32, cx:
         cx.took(index.as_str());
     }
     let mut fields = FieldList::new_in(cx.arena);
+    // An event of its own stands in a line of its own when it is written.
+    let n = if matches!(kind, AnnotationKind::Thought { .. }) { n } else { 0 };
     members.pour(At::Block(n), is_known, &mut fields);
     Annotation {
         kind,

@@ -282,6 +282,8 @@ impl Decoder {
         let keep = |text: &str| Str::trusted(cx.arena.alloc_str(text));
         let finish = end.as_ref().map(|end| keep(&end.word));
         let mut outcome = self.summary(&mut line, finish, cx);
+        // A summary's word is what the end means that is told without one.
+        outcome.word = outcome.word.or(Some(Str::trusted(outcome.kind.as_str())));
         if let Some(end) = end {
             outcome.usage = outcome.usage.or(end.usage);
             if outcome.is_error && outcome.error.is_none() {

@@ -20,6 +20,8 @@ pub struct Decoder {
     pub(super) side: Side,
     /// The session of the last line that named one.
     session: String,
+    /// When the last line that said a time was written: `created`.
+    created: String,
     /// The model that was told last.
     model: String,
     /// The ids of the agent's open questions.
@@ -236,6 +238,16 @@ impl Decoder {
             .and_then(inner)
             .map(|id| Str::trusted(id.as_escaped().strip_prefix("chatcmpl-").unwrap_or(id.as_escaped())));
         let time = envelope.created.map(Time::Seconds).filter(|time| time.millis().is_some());
+        // All chunks of a reply have the same id and time; one that leaves them out has those of the one before.
+        let again = |said: &str| (object == Object::Chunk && !said.is_empty()).then(|| &*cx.arena.alloc_str(said));
+        let session = match envelope.id {
+            None => again(&self.session).map(Str::trusted),
+            Some(_) => session,
+        };
+        let time = match envelope.created {
+            None => again(&self.created).map(|created| Time::Seconds(Raw::trusted(created))),
+            Some(_) => time.inspect(|time| time.source().clone_into(&mut self.created)),
+        };
         if let (Some(created), None) = (envelope.created, time) {
             // 0 stands for "not known"; anything else that is no time is kept.
             if created.as_str() == "0" || created.is_null() {
@@ -254,7 +266,12 @@ impl Decoder {
         }
         self.side = Side::Agent;
         let meta = metadata::read(&mut envelope, cx);
-        let model = envelope.model.and_then(inner);
+        // What stands where no model is known.
+        let nobody = |model: &Str<'_>| model.is("unknown");
+        let model = envelope.model.and_then(inner).filter(|model| !nobody(model));
+        if let (Some(raw), None) = (envelope.model, model) {
+            cx.took(raw.as_str());
+        }
         let mut line = Line {
             envelope,
             notes,
@@ -313,6 +330,7 @@ impl Decoder {
             error: end.error.map(|error| Str::trusted(cx.arena.alloc_str(&error))),
             usage: end.usage,
             stop: Some(Stop::read(word)),
+            word: Some(Str::trusted(outcome_of(word).kind.as_str())),
             ..outcome_of(word)
         };
         let session = (!self.session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.session)));

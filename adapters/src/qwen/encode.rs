@@ -106,10 +106,10 @@ impl Encoder {
         }
     }
 
-    /// Writes the receipt, unless it has gone out: nothing stands before it.
+    /// Writes the receipt, unless it has gone out: nothing stands before it. A log of the RFC's own that has none stays as it is.
     #[inline]
     pub(super) fn begin(&mut self, out: &mut Out) {
-        if !self.begun {
+        if !self.begun && !self.own {
             self.receipt(&Session::default(), &[], out);
         }
     }
@@ -135,7 +135,7 @@ impl Encoder {
 
     fn session(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
         self.look_model(session.model, out);
-        if self.begun {
+        if self.begun && !self.own {
             // Later turns of the same session say it again.
             self.facts.again(session, out);
             out.merged("the receipt says it once a session");
@@ -176,7 +176,8 @@ impl Encoder {
         if let Some(model) = own::model(fields) {
             self.look_model(Some(model), out);
         }
-        if !self.waiting.is_empty() && !Self::goes_on(&event.kind) {
+        let with_held = self.held.any && matches!(event.kind, Kind::RoundEnd(_));
+        if !self.waiting.is_empty() && !Self::goes_on(&event.kind) && !with_held {
             self.flush_waiting(out);
         }
         let chunked = self.mode == Mode::StreamChunkJson;

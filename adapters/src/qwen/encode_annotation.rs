@@ -197,6 +197,10 @@ impl Encoder {
         if self.waiting.is_empty() {
             return;
         }
+        if self.held.any {
+            // It goes with the text that came behind it.
+            return self.flush(None, out);
+        }
         let waiting = std::mem::take(&mut self.waiting);
         self.begin_annotations(None, out);
         out.bytes(&waiting);

@@ -339,7 +339,8 @@ impl Encoder {
     }
 
     /// A call's beginning whose arguments do not come with it.
-    fn flush_head(&mut self, out: &mut Out) {
+    /// Writes a call's beginning that waits for its first piece.
+    pub(super) fn flush_head(&mut self, out: &mut Out) {
         if let Some((_, head)) = self.chunks.head.take() {
             self.first_piece(head, Str::EMPTY, &[], out);
         }

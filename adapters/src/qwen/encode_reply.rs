@@ -11,7 +11,7 @@ use crate::json::{Out, Str};
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// Something is held.
-    any: bool,
+    pub(super) any: bool,
     text: String,
     reasoning: String,
     /// Elements of `tool_calls`, with commas between them.

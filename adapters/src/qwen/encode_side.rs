@@ -26,6 +26,7 @@ impl Encoder {
     /// Writes the receipt before the first line of a session. What an agent asks before it has named its session (Claude's hooks
     /// and MCP servers) comes before any session.
     pub(super) fn begin_session(&mut self, out: &mut Out) {
+        self.flush_head(out);
         if !self.own && !self.session.is_empty() {
             self.begin(out);
         }

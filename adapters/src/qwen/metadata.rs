@@ -43,6 +43,25 @@ pub(super) fn read<'a>(envelope: &mut Envelope<'a>, cx: &Cx<'a>) -> Meta<'a> {
     }
 }
 
+/// A value of a receipt as a string, as all values of `metadata` are: in `system_fingerprint` they may have types of their own.
+fn as_text<'a>(value: Raw<'a>, cx: &Cx<'a>) -> Raw<'a> {
+    let mut text = String::from("\"");
+    match value.shape() {
+        Some(Shape::Number | Shape::Bool) => text.push_str(value.as_str()),
+        Some(Shape::Array) if value.elements().all(|element| inner(element).is_some()) => {
+            for (n, element) in value.elements().filter_map(inner).enumerate() {
+                text.push_str(if n > 0 { " " } else { "" });
+                text.push_str(element.as_escaped());
+            }
+        }
+        _ => return value,
+    }
+    text.push('"');
+    let text = cx.arena.alloc_str(&text);
+    cx.stands_for(text, value.as_str());
+    Raw::trusted(text)
+}
+
 impl<'a> Meta<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -82,11 +101,11 @@ impl<'a> Meta<'a> {
         Session {
             cwd: members.text("cwd", cx),
             model,
-            tools: members.take("tools", cx),
+            tools: members.take("tools", cx).map(|raw| as_text(raw, cx)),
             permission_mode: members.text("permission_mode", cx),
             version: members.text("agent_version", cx),
-            protocol_version: members.take("protocol_version", cx),
-            capabilities: members.take("capabilities", cx),
+            protocol_version: members.take("protocol_version", cx).map(|raw| as_text(raw, cx)),
+            capabilities: members.take("capabilities", cx).map(|raw| as_text(raw, cx)),
             ..Session::default()
         }
     }

@@ -236,6 +236,7 @@ impl Thread {
         out.lit(",\"usage\":");
         match &reply.usage {
             Some(usage) => writer.usage(out, Some(usage)),
+            // zeros
             None => {
                 out.lit("{\"input_tokens\":0,\"output_tokens\":0");
                 writer.fields(out, event.fields, At::Part(USAGE));
