@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod demo;
+pub mod hooks;
 pub mod replay;
 
 use std::fmt;

@@ -41,6 +41,12 @@ pub enum Command {
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
+    /// Pass what a hook is told to the session that waits for it
+    #[command(name = crate::backend::hooks::RELAY, hide = true)]
+    HookRelay {
+        /// The session's socket
+        socket: PathBuf,
+    },
     /// List what can be read and written
     Dialects {
         /// As JSON lines

@@ -67,6 +67,12 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
         low::Command::InstallShims { dir } => command::install_shims::run(&dir),
+        low::Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
+            .map(|()| Status::Clean)
+            .map_err(|error| Failure::Read {
+                name: socket.display().to_string(),
+                error,
+            }),
         low::Command::Run(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
         low::Command::Completions { shell } => command::completions::run(shell),

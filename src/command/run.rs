@@ -93,7 +93,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let host = host(&launch, &live_facts);
+    let host = host(&launch, &live_facts, &run.backend);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -156,7 +156,7 @@ fn prompt(launch: &Launch) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn host(launch: &Launch, live: &Live) -> Host {
+fn host(launch: &Launch, live: &Live, backend: &Choice) -> Host {
     let dialect = launch.format.dialect;
     let mode = launch.permission_or_default();
     Host {
@@ -170,6 +170,10 @@ fn host(launch: &Launch, live: &Live) -> Host {
             _ => launch.has_stdin_protocol(),
         },
         allows_all: mode == PermissionMode::Bypass,
+        // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
+        max_rounds: launch
+            .max_turns
+            .filter(|_| matches!(backend, Choice::Cli(other, _) if *other != Dialect::Claude)),
         echoes: dialect == Dialect::Cursor || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),

@@ -12,8 +12,8 @@ use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::conduct::{Answer, Conduct, Damage, Ended, Facts};
 use crate::adapters::event::ToolCall;
 use crate::adapters::event::{
-    CancelResult, ControlKind, Event, Heartbeat, HintResult, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource,
-    Request, Response, Withdraw,
+    CancelResult, ControlKind, Event, Heartbeat, HintResult, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt,
+    PromptSource, Request, Response, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Heard, Manner, Speaker};
@@ -38,6 +38,8 @@ pub struct Host {
     pub allows_all: bool,
     /// It wants its prompts back: Cursor's always, Claude's only when it says so.
     pub echoes: bool,
+    /// The most rounds of a turn, where the back end does not count them itself.
+    pub max_rounds: Option<u64>,
     /// What is known of the session.
     pub facts: Facts,
 }
@@ -105,6 +107,23 @@ struct Turn {
     sign: Instant,
     /// The back end has said something in it.
     heard: bool,
+    /// Rounds that have begun, and whether the next word of the model begins another one.
+    rounds: u64,
+    between: bool,
+    /// The limit of rounds was reached: what still comes is not said any more.
+    cut: bool,
+}
+
+impl Turn {
+    const fn new(now: Instant, heard: bool) -> Self {
+        Self {
+            sign: now,
+            heard,
+            rounds: 0,
+            between: true,
+            cut: false,
+        }
+    }
 }
 
 /// One conversation.
@@ -391,7 +410,7 @@ impl Session {
     fn prompted(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
         self.prompts += 1;
         if self.turn.is_none() {
-            self.turn = Some(Turn { sign: now, heard: false });
+            self.turn = Some(Turn::new(now, false));
         }
         backend.input(input);
     }
@@ -557,6 +576,9 @@ impl Session {
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
         self.introduced |= matches!(event.kind, Kind::Session(_));
+        if self.over_limit(event, now, backend) {
+            return;
+        }
         match event.kind {
             Kind::Response(response) => {
                 let Some(waited) = response.id.and_then(|id| self.requested.take(id.as_escaped())) else {
@@ -620,7 +642,7 @@ impl Session {
             }
             Kind::Session(session) if session.opens_turn && self.turn.is_none() => {
                 // The agent goes on by itself: a task in the background has come to its end.
-                self.turn = Some(Turn { sign: now, heard: true });
+                self.turn = Some(Turn::new(now, true));
             }
             Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.host.format.dialect == Dialect::Cursor => {
                 let text = self.prompt.clone();
@@ -639,6 +661,46 @@ impl Session {
         self.voice.event(event, &mut self.out);
     }
 
+    /// Counts the rounds of the turn. The one over the limit is stopped, and nothing of it is said but its outcome.
+    fn over_limit(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) -> bool {
+        let (Some(limit), Some(turn), None) = (self.host.max_rounds, &mut self.turn, event.origin.parent) else {
+            return false;
+        };
+        match event.kind {
+            Kind::ToolResult(_) => turn.between = true,
+            Kind::RoundStart(_) | Kind::Reply(_) | Kind::BlockStart(_) if turn.between => {
+                turn.between = false;
+                turn.rounds += 1;
+                if turn.rounds > limit && !turn.cut {
+                    turn.cut = true;
+                    self.interrupt(backend);
+                }
+            }
+            _ => {}
+        }
+        let cut = self.turn.is_some_and(|turn| turn.cut);
+        if let (true, Kind::Outcome(outcome)) = (cut, event.kind) {
+            let mut why = String::new();
+            Str::escape(&format!("Reached maximum number of turns ({limit})"), &mut why);
+            let limited = Outcome {
+                error: Some(Str::trusted(&why)),
+                usage: outcome.usage,
+                duration_ms: outcome.duration_ms,
+                duration_api_ms: outcome.duration_api_ms,
+                ..Outcome::new(OutcomeKind::Limit(Limit::Turns))
+            };
+            self.voice.event(
+                &Event {
+                    kind: Kind::Outcome(&limited),
+                    ..*event
+                },
+                &mut self.out,
+            );
+            self.ended_with(&limited, now);
+        }
+        cut && !matches!(event.kind, Kind::Response(_) | Kind::Withdraw(_))
+    }
+
     fn ended_with(&mut self, outcome: &Outcome<'_>, now: Instant) {
         self.ended.outcome = Some(outcome.kind);
         self.ended.is_error = outcome.is_error;
@@ -651,7 +713,7 @@ impl Session {
             self.host.facts.tokens = (value(usage.input), value(usage.output));
         }
         self.prompts = self.prompts.saturating_sub(1);
-        self.turn = (self.prompts > 0).then_some(Turn { sign: now, heard: false });
+        self.turn = (self.prompts > 0).then_some(Turn::new(now, false));
     }
 
     fn end_turn(&mut self, kind: OutcomeKind, why: &str, now: Instant) {

@@ -24,6 +24,10 @@ impl Encoder {
                 self.request_head(request, "mcp_message", out);
                 named(event.fields, &["server_name", "message"], out);
             }
+            ControlKind::Hook => {
+                self.request_head(request, "hook_callback", out);
+                named(event.fields, &["callback_id", "input", "tool_use_id"], out);
+            }
             // Whatever else other agents ask, Claude Code has no such question.
             _ => return,
         }

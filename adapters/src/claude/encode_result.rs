@@ -109,7 +109,7 @@ impl Encoder {
         if begun && !self.own() && !self.turn.opened {
             self.init_again(event, out);
         }
-        let (subtype, reason) = words(outcome);
+        let (subtype, reason) = words(outcome, self.turn.in_tools);
         self.begin(out, "{\"type\":\"result\",\"subtype\":\"");
         out.lit(subtype);
         out.lit(if outcome.is_error {
@@ -230,7 +230,7 @@ impl Encoder {
 }
 
 /// Claude's subtype and terminal reason for an outcome. A failure of the model is a `success` that is an error.
-const fn words(outcome: &Outcome<'_>) -> (&'static str, Option<&'static str>) {
+const fn words(outcome: &Outcome<'_>, in_tools: bool) -> (&'static str, Option<&'static str>) {
     if outcome.synthetic {
         return ("error_during_execution", None);
     }
@@ -241,6 +241,7 @@ const fn words(outcome: &Outcome<'_>) -> (&'static str, Option<&'static str>) {
         OutcomeKind::Limit(Limit::Budget) => ("error_max_budget_usd", Some("budget_exhausted")),
         OutcomeKind::Limit(Limit::Retries) => ("error_max_structured_output_retries", None),
         OutcomeKind::Limit(Limit::Tokens) => ("success", Some("prompt_too_long")),
+        OutcomeKind::Cancelled if in_tools => ("error_during_execution", Some("aborted_tools")),
         OutcomeKind::Cancelled => ("error_during_execution", Some("aborted_streaming")),
         OutcomeKind::Failed(crate::event::Place::Model) => ("success", Some("api_error")),
         OutcomeKind::Limit(Limit::Time) | OutcomeKind::Failed(_) => ("error_during_execution", None),

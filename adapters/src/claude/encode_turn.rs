@@ -25,6 +25,8 @@ pub(super) struct Turn {
     pub(super) stop_follows: bool,
     /// The tokens of all rounds, where the source counts by round.
     pub(super) usage: Option<Usage<'static>>,
+    /// What was said last is a call or a result: tools run, or the next reply is on its way.
+    pub(super) in_tools: bool,
 }
 
 impl Encoder {
@@ -63,6 +65,7 @@ impl Encoder {
     pub(super) fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.content(event, out);
         self.turn.user_lines += u64::from(event.origin.parent.is_none());
+        self.turn.in_tools |= event.origin.parent.is_none();
         self.rounds.end(result.call);
         if !self.shows(Line::Message) {
             return;
@@ -121,6 +124,7 @@ impl Encoder {
             return;
         }
         if event.origin.parent.is_none() {
+            self.turn.in_tools = reply.blocks.iter().any(|block| matches!(block, Block::Call(_)));
             let last = reply.blocks.iter().rev().find_map(|block| match block {
                 Block::Text { text, .. } => Some(text.as_escaped()),
                 _ => None,

@@ -64,6 +64,8 @@ impl Decoder {
             ControlKind::CanUseTool if permission.is_some_and(|p| p.call.is_some()) => Side::Agent,
             ControlKind::CanUseTool | ControlKind::Mcp if self.side == Side::Host => Side::Host,
             ControlKind::CanUseTool | ControlKind::Mcp => Side::Agent,
+            // The program refuses it where a host asks, and only an agent that stands in for it asks it.
+            ControlKind::Hook if self.side != Side::Host => Side::Agent,
             _ => Side::Host,
         };
         self.asked.add(id, asker);

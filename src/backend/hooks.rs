@@ -1,0 +1,192 @@
+//! Settings hooks of Qwen Code: what its control channel does not carry (docs/qwen-code.md).
+//!
+//! Qwen Code asks for leave over its control channel, but runs the original arguments whatever the answer says, and calls no hooks of
+//! its host's there. The hooks of a settings file do both. So it gets a settings file of its own, merged with the one that the user
+//! had, whose hooks start our own program; that hands the question over a socket to the session, which asks the host.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
+
+/// The variable that names the settings file.
+pub const VARIABLE: &str = "QWEN_CODE_SYSTEM_SETTINGS_PATH";
+
+/// The hidden command that the hooks start: it passes its standard input to a socket, and prints the answer.
+pub const RELAY: &str = "hook-relay";
+
+/// A hook that wants an answer.
+#[derive(Debug)]
+pub struct Question {
+    /// What Qwen Code tells its hooks.
+    pub input: Map<String, Value>,
+    /// Where the answer goes. Dropped unanswered, the hook says nothing, which denies what was asked for.
+    pub reply: oneshot::Sender<String>,
+}
+
+/// What the host wants to be called for: the event, a pattern of tool names, and the ids of its callbacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// `PreToolUse`, `Stop` …
+    pub event: String,
+    /// Tool names; `None` is all of them.
+    pub matcher: Option<String>,
+    /// The host's ids.
+    pub ids: Vec<String>,
+}
+
+/// The socket, the settings file and their folder, which only we can read. All are gone with this.
+#[derive(Debug)]
+pub struct Hooks {
+    folder: tempfile::TempDir,
+    questions: mpsc::UnboundedReceiver<Question>,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl Hooks {
+    /// Listens, and writes the settings. `events`: those that hooks are wanted for.
+    ///
+    /// # Errors
+    /// Those of the file system, and a settings file of the user's that is no JSON object.
+    pub fn new(events: &[String], users: Option<&Path>) -> std::io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("agentglot-hooks-").tempdir()?;
+        let listener = UnixListener::bind(folder.path().join("socket"))?;
+        let mut settings = match users {
+            Some(path) => serde_json::from_slice(&std::fs::read(path)?)?,
+            None => json!({ "$version": 4 }),
+        };
+        let own = std::env::current_exe()?;
+        let command = format!("{} {RELAY} {}", quoted(&own), quoted(&folder.path().join("socket")));
+        let refused = || std::io::Error::other("the settings are no JSON object");
+        let hooks = settings.as_object_mut().ok_or_else(refused)?.entry("hooks").or_insert_with(|| json!({}));
+        for event in events {
+            let ours = json!({ "matcher": "*", "hooks": [{ "type": "command", "command": command, "timeout": 600_000 }] });
+            let list = hooks.as_object_mut().ok_or_else(refused)?.entry(event).or_insert_with(|| json!([]));
+            list.as_array_mut().ok_or_else(refused)?.push(ours);
+        }
+        std::fs::write(folder.path().join("settings.json"), serde_json::to_vec(&settings)?)?;
+        let (sender, questions) = mpsc::unbounded_channel();
+        let server = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, sender.clone()));
+            }
+        });
+        Ok(Self { folder, questions, server })
+    }
+
+    /// The settings file.
+    pub fn settings(&self) -> PathBuf {
+        self.folder.path().join("settings.json")
+    }
+
+    /// Waits for the next question. Cancel-safe.
+    pub async fn next(&mut self) -> Question {
+        match self.questions.recv().await {
+            Some(question) => question,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Callback {
+    /// What a host's `initialize` asks for: `{EVENT:[{matcher,hookCallbackIds}]}`.
+    pub fn read(hooks: &Value) -> Vec<Self> {
+        let mut callbacks = Vec::new();
+        for (event, matchers) in hooks.as_object().into_iter().flatten() {
+            for matcher in matchers.as_array().into_iter().flatten() {
+                let ids = matcher["hookCallbackIds"].as_array().into_iter().flatten();
+                callbacks.push(Self {
+                    event: event.clone(),
+                    matcher: matcher["matcher"].as_str().map(str::to_owned),
+                    ids: ids.filter_map(Value::as_str).map(str::to_owned).collect(),
+                });
+            }
+        }
+        callbacks
+    }
+
+    /// Whether it is to be called for this event and tool; events without a tool have no pattern to fit.
+    pub fn wants(&self, event: &str, tool: Option<&str>) -> bool {
+        if self.event != event {
+            return false;
+        }
+        let (Some(matcher), Some(tool)) = (self.matcher.as_deref(), tool) else {
+            return true;
+        };
+        if matches!(matcher, "" | "*") {
+            return true;
+        }
+        regex_lite::Regex::new(&format!("^(?:{matcher})$")).map_or(matcher == tool, |pattern| pattern.is_match(tool))
+    }
+}
+
+/// What the relay does: asks the session, and prints what it says.
+///
+/// # Errors
+/// Those of the socket: the session has gone. Nothing was printed then.
+pub fn relay(socket: &Path) -> std::io::Result<()> {
+    let mut question = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut question)?;
+    let mut stream = BlockingStream::connect(socket)?;
+    stream.write_all(&question)?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    std::io::stdout().lock().write_all(&answer)
+}
+
+/// The longest question: a tool's arguments and its result.
+const LONGEST: u64 = 64 << 20;
+
+async fn serve(mut stream: UnixStream, questions: mpsc::UnboundedSender<Question>) {
+    let mut bytes = Vec::new();
+    let (reply, answer) = oneshot::channel();
+    if (&mut stream).take(LONGEST).read_to_end(&mut bytes).await.is_err() {
+        return;
+    }
+    let Ok(input) = serde_json::from_slice(&bytes) else { return };
+    if questions.send(Question { input, reply }).is_ok()
+        && let Ok(answer) = answer.await
+    {
+        let _ = stream.write_all(answer.as_bytes()).await;
+    }
+}
+
+/// A path for the shell that runs hooks.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callbacks_are_called_for_the_tools_that_they_name() {
+        let hooks = json!({ "PreToolUse": [{ "matcher": "Bash", "hookCallbackIds": ["a"] }, { "matcher": "Edit|Wr.*", "hookCallbackIds": ["b"] }],
+                            "Stop": [{ "matcher": null, "hookCallbackIds": ["c"] }] });
+        let callbacks = Callback::read(&hooks);
+        let wanted = |event: &str, tool: Option<&str>| -> Vec<&str> {
+            let ids = callbacks
+                .iter()
+                .filter(|callback| callback.wants(event, tool))
+                .flat_map(|callback| &callback.ids);
+            ids.map(String::as_str).collect()
+        };
+        assert_eq!(wanted("PreToolUse", Some("Bash")), ["a"]);
+        assert_eq!(wanted("PreToolUse", Some("Write")), ["b"]);
+        assert_eq!(wanted("PreToolUse", Some("BashOutput")), [""; 0]);
+        assert_eq!(wanted("Stop", None), ["c"]);
+        assert_eq!(wanted("PostToolUse", Some("Bash")), [""; 0]);
+    }
+}
