@@ -8,7 +8,7 @@ use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
 use crate::event::{Entry, Event, Fate, Finding, Input, InputKind, Kind, Sink};
 use crate::frame::{Line, Lines, Values};
-use crate::json::{Cursor, Error, Out};
+use crate::json::{Cursor, Error, Out, on_one_line};
 use crate::ledger::Ledger;
 use crate::tools::Translate;
 use crate::trace::Trace;
@@ -80,7 +80,8 @@ impl Options {
 pub struct Damage {
     /// The line, counted from 1.
     pub line: u64,
-    /// The byte within the line, counted from 1.
+    /// The byte within the line, counted from 1. In a `json` format that is written over several lines: within the message,
+    /// without the white space between its tokens.
     pub byte: u64,
     /// What is wrong.
     pub reason: String,
@@ -326,14 +327,13 @@ impl Core {
     /// Handles one value of a `json` format: an array is the list of its elements, each a message of its own.
     fn value(&mut self, bytes: &[u8]) -> bool {
         let text = bytes.trim_ascii();
-        if text.first() != Some(&b'[') {
-            self.line += 1;
-            return self.text(text, true);
-        }
         self.line += 1;
         let Ok(text) = std::str::from_utf8(text) else {
             return self.text(text, true);
         };
+        if !text.starts_with('[') {
+            return self.message(text);
+        }
         let mut at = Cursor::new(text);
         let Ok(mut array) = at.array() else {
             return self.text(text.as_bytes(), true);
@@ -346,12 +346,20 @@ impl Core {
             }
             match at.skip() {
                 Ok(element) => {
-                    if !self.text(element.as_str().as_bytes(), true) {
+                    if !self.message(element.as_str()) {
                         return false;
                     }
                 }
                 Err(error) => return self.damage(error.at, error.why.to_string()),
             }
+        }
+    }
+
+    /// Handles one message of a `json` format. What goes over as it is has to stay on one line.
+    fn message(&mut self, text: &str) -> bool {
+        match text.as_bytes().first() {
+            Some(b'{' | b'[') => self.text(on_one_line(text).as_bytes(), true),
+            _ => self.text(text.as_bytes(), true),
         }
     }
 
