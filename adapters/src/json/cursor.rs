@@ -260,6 +260,18 @@ impl<'a> Cursor<'a> {
     fn string_end(&mut self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
+        // Most strings are keys and words.
+        if let Some(stops) = scan::short_block(bytes, at) {
+            if stops != 0 {
+                let stop = at + stops.trailing_zeros() as usize;
+                if bytes.get(stop) == Some(&b'"') {
+                    self.at = stop + 1;
+                    return Ok(stop);
+                }
+                return self.string_end_behind(at, full);
+            }
+            at += scan::SHORT;
+        }
         while let Some(block) = scan::block(bytes, at) {
             if block.stops != 0 {
                 let stop = at + block.stops.trailing_zeros() as usize;

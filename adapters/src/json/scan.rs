@@ -31,6 +31,15 @@ const fn begin(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     }
 }
 
+/// How many bytes [`short_block`] looks at.
+pub(crate) const SHORT: usize = 16;
+
+/// Which of the [`SHORT`] bytes from `at` on are a `"`, a `\` or a control character. `None` when there are fewer bytes left.
+#[inline(always)]
+pub(crate) fn short_block(bytes: &[u8], at: usize) -> Option<u64> {
+    (at.checked_add(SHORT)? <= bytes.len()).then(|| machine::stops(bytes, at))
+}
+
 /// Looks at the bytes from `at` on: at 64 of them, or at those that are left. `None` when none is left, and when all of `bytes` are
 /// fewer than 16.
 #[inline(always)]
@@ -254,6 +263,7 @@ mod tests {
                 }
                 None => prop_assert!(from == bytes.len() || bytes.len() < 16),
             }
+            prop_assert_eq!(short_block(&bytes, from), (from + 16 <= bytes.len()).then(|| bits(&stops_string, 16)));
             if from + 16 <= bytes.len() {
                 prop_assert_eq!(swar::stops(&bytes, from), bits(&stops_string, 16));
                 prop_assert_eq!(swar::equal(&bytes, from, b'"'), bits(&|byte| byte == b'"', 16));
