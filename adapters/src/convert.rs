@@ -1,86 +1,31 @@
 //! Reading one dialect and writing another: decode, assemble, encode, and keep the ledger.
 
+mod options;
+mod pipe;
+
 use std::rc::Rc;
 
 use bumpalo::Bump;
 
+pub use options::{Options, ToolNames};
+use pipe::{Nobody, Pipe};
+
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
-use crate::event::{Entry, Event, Fate, Finding, Input, InputKind, Kind, Sink};
+use crate::event::{Entry, Fate, Finding};
 use crate::frame::{Line, Lines, Values};
-use crate::json::{Cursor, Error, Out};
+use crate::json::{Cursor, Error, Out, on_one_line};
 use crate::ledger::Ledger;
 use crate::tools::Translate;
 use crate::trace::Trace;
-
-/// How tools are called in the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolNames {
-    /// The target's own names, arguments and results (docs/tools.md).
-    #[default]
-    Native,
-    /// The source's names and arguments, untouched.
-    Verbatim,
-}
-
-/// What a conversion is to do.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// What is read.
-    pub from: Format,
-    /// What is written.
-    pub to: Format,
-    /// How tools are called.
-    pub tools: ToolNames,
-    /// Deltas are written beside snapshots by dialects that leave them out unless asked.
-    pub partial: bool,
-    /// The first damaged line, unknown type or unknown field ends the run.
-    pub strict: bool,
-    /// Missing results are added; within one dialect, missing outcomes too.
-    pub repair: bool,
-    /// Parts that do not go over are checked in full too, not for their structure only.
-    pub validate: bool,
-    /// A line longer than this many bytes is left out, and told.
-    pub max_line: usize,
-    /// Prompts that the log does not hold, in the order of the turns, as plain text.
-    pub prompts: Vec<String>,
-    /// Keep a ledger; the input is called this in it.
-    pub ledger: Option<String>,
-    /// The older of two styles, where a dialect has one (Cursor's text).
-    pub old_text: bool,
-    /// All messages instead of the outcome alone, where a `json` format knows both (Claude).
-    pub verbose: bool,
-}
-
-impl Options {
-    /// The default length limit of a line: 256 MiB.
-    pub const MAX_LINE: usize = 256 << 20;
-
-    /// From one format to another, everything else as it is by default.
-    pub const fn new(from: Format, to: Format) -> Self {
-        Self {
-            from,
-            to,
-            tools: ToolNames::Native,
-            partial: false,
-            strict: false,
-            repair: false,
-            validate: false,
-            max_line: Self::MAX_LINE,
-            prompts: Vec::new(),
-            ledger: None,
-            old_text: false,
-            verbose: false,
-        }
-    }
-}
 
 /// A line, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The line, counted from 1.
     pub line: u64,
-    /// The byte within the line, counted from 1.
+    /// The byte within the line, counted from 1. In a `json` format that is written over several lines: within the message,
+    /// without the white space between its tokens.
     pub byte: u64,
     /// What is wrong.
     pub reason: String,
@@ -326,14 +271,13 @@ impl Core {
     /// Handles one value of a `json` format: an array is the list of its elements, each a message of its own.
     fn value(&mut self, bytes: &[u8]) -> bool {
         let text = bytes.trim_ascii();
-        if text.first() != Some(&b'[') {
-            self.line += 1;
-            return self.text(text, true);
-        }
         self.line += 1;
         let Ok(text) = std::str::from_utf8(text) else {
             return self.text(text, true);
         };
+        if !text.starts_with('[') {
+            return self.message(text);
+        }
         let mut at = Cursor::new(text);
         let Ok(mut array) = at.array() else {
             return self.text(text.as_bytes(), true);
@@ -346,12 +290,20 @@ impl Core {
             }
             match at.skip() {
                 Ok(element) => {
-                    if !self.text(element.as_str().as_bytes(), true) {
+                    if !self.message(element.as_str()) {
                         return false;
                     }
                 }
                 Err(error) => return self.damage(error.at, error.why.to_string()),
             }
+        }
+    }
+
+    /// Handles one message of a `json` format. What goes over as it is has to stay on one line.
+    fn message(&mut self, text: &str) -> bool {
+        match text.as_bytes().first() {
+            Some(b'{' | b'[') => self.text(on_one_line(text).as_bytes(), true),
+            _ => self.text(text.as_bytes(), true),
         }
     }
 
@@ -512,124 +464,6 @@ impl Core {
             ledger.close();
         }
         self.arena.reset();
-    }
-}
-
-/// What a decoder talks to: the assembler, and a new encoder for each session.
-struct Pipe<'d, 'a> {
-    options: &'d Options,
-    identity: bool,
-    assembler: &'d mut Assembler,
-    source: &'d mut Dialect,
-    fresh: &'d mut bool,
-    session: &'d mut String,
-    down: Down<'d, 'a>,
-    ledger: Option<&'d mut Ledger>,
-    line: u64,
-    /// The first thing that `strict` objects to.
-    objection: Option<String>,
-    events: u32,
-    /// How much output there was before this line's own.
-    before: usize,
-    /// A session has ended with this line.
-    changed: bool,
-}
-
-/// Listens to nothing.
-struct Nobody;
-
-impl<'a> Sink<'a> for Nobody {
-    fn event(&mut self, _event: &Event<'a>) {}
-    fn input(&mut self, _input: &Input<'a>) {}
-}
-
-impl Pipe<'_, '_> {
-    /// Ends the session: everything that is held goes out, and nothing is left of it.
-    fn end_session(&mut self) {
-        self.assembler.finish(&mut self.down);
-        if !self.identity {
-            self.down.encoder.finish(self.down.out);
-        }
-        if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
-            // What a decoder made up is in no output that is a copy.
-            let made_up = |finding: &Finding| self.identity && finding.fate == Fate::Invented;
-            ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
-            ledger.add_late(trace.take_late());
-            trace.end_held();
-        }
-    }
-
-    fn begin_session(&mut self, prompts_used: usize) {
-        *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
-        *self.assembler = assembler(self.options, *self.source, self.down.encoder, prompts_used);
-    }
-
-    #[cold]
-    fn next_session(&mut self, id: &str) {
-        if !self.session.is_empty() {
-            // What is still to say belongs to the line before this one, which was the session's last.
-            let line = self.line;
-            self.line = (line - 1).max(1);
-            self.end_session();
-            self.line = line;
-            if let Some(ledger) = self.ledger.as_deref_mut() {
-                ledger.close();
-            }
-            if let Some(trace) = self.down.cx.trace {
-                trace.nothing_carried();
-            }
-            (self.before, self.changed) = (self.down.out.len(), true);
-            let used = self.assembler.prompts_used();
-            self.begin_session(used);
-        }
-        id.clone_into(self.session);
-    }
-
-    fn object(&mut self, fields: crate::event::Fields<'_>, what: impl FnOnce() -> Option<String>) {
-        if self.objection.is_none() {
-            self.objection = what().or_else(|| fields.iter().find(|f| !f.known).map(|f| format!("unknown field {:?}", f.key.unescape())));
-        }
-    }
-}
-
-impl<'a> Sink<'a> for Pipe<'_, 'a> {
-    /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
-    /// is.
-    fn source(&mut self, dialect: Dialect) {
-        *self.source = dialect;
-        if *self.fresh {
-            self.begin_session(self.assembler.prompts_used());
-        }
-    }
-
-    #[inline]
-    fn event(&mut self, event: &Event<'a>) {
-        self.events += 1;
-        *self.fresh = false;
-        if let Some(id) = event.origin.session {
-            if id.as_escaped() != self.session.as_str() && !id.is_empty() {
-                self.next_session(id.as_escaped());
-            }
-            // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
-            self.down.cx.took(id.as_escaped());
-        }
-        if self.options.strict {
-            self.object(event.fields, || {
-                matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned())
-            });
-        }
-        self.assembler.event(event, &mut self.down);
-    }
-
-    fn input(&mut self, input: &Input<'a>) {
-        self.events += 1;
-        *self.fresh = false;
-        if self.options.strict {
-            self.object(input.fields, || {
-                matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned())
-            });
-        }
-        self.assembler.input(input, &mut self.down);
     }
 }
 

@@ -3,10 +3,16 @@
 //! Each dialect's folder has a `recognise` that weighs one line; the [`Detector`] adds the weights up until one dialect is
 //! sure. It is given what has been read so far, again and again, so a live pipe is decided with its first telling line.
 
+mod layout;
+mod opened;
+
 use std::fmt;
 
+use layout::{Layout, foreign, is_single, layout, line_start, valid};
+pub(crate) use opened::{Opened, word};
+
 use crate::codec::{Dialect, Format, Mode};
-use crate::json::{Cursor, Raw, Shape, Str};
+use crate::json::Cursor;
 use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
 
 /// Only this dialect writes such a line.
@@ -47,84 +53,6 @@ impl Evidence {
             ..self
         }
     }
-}
-
-/// One line, opened at its top level. A line that is cut off has the members that came through, the last one cut.
-#[derive(Debug)]
-pub(crate) struct Opened<'a> {
-    /// The whole text.
-    pub(crate) text: &'a str,
-    /// `type`, if it is a string.
-    pub(crate) kind: &'a str,
-    members: Vec<(Str<'a>, Raw<'a>)>,
-}
-
-impl<'a> Opened<'a> {
-    fn new(text: &'a str) -> Self {
-        let mut members = Vec::new();
-        let mut at = Cursor::new(text);
-        if let Ok(mut object) = at.object() {
-            while let Ok(Some(key)) = object.key(&mut at) {
-                let rest = at.rest().trim_ascii_start();
-                match at.skip() {
-                    Ok(value) => members.push((key, value)),
-                    Err(_) => {
-                        members.push((key, Raw::trusted(rest)));
-                        break;
-                    }
-                }
-            }
-        }
-        let mut line = Self { text, kind: "", members };
-        line.kind = line.word("type");
-        line
-    }
-
-    /// Whether it is an object (at least the beginning of one).
-    pub(crate) fn is_object(&self) -> bool {
-        !self.members.is_empty()
-    }
-
-    /// The value of a member.
-    pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.members.iter().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
-    }
-
-    /// Whether there is such a member.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.get(key).is_some()
-    }
-
-    /// Whether there is any of these members.
-    pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
-        keys.iter().any(|key| self.has(key))
-    }
-
-    /// Whether all of these members are there.
-    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
-        keys.iter().all(|key| self.has(key))
-    }
-
-    /// The text of a member that is a string; else empty.
-    pub(crate) fn word(&self, key: &str) -> &'a str {
-        self.get(key).map_or("", word)
-    }
-
-    /// The member at the end of a path of keys.
-    pub(crate) fn find(&self, path: &[&str]) -> Option<Raw<'a>> {
-        let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.get(first)?, |value, key| value.get(key))
-    }
-
-    /// Where a member stands among the others.
-    pub(crate) fn place(&self, key: &str) -> Option<usize> {
-        self.members.iter().position(|(name, _)| name.is(key))
-    }
-}
-
-/// The escaped text of a value that is a string; else empty.
-pub(crate) fn word(value: Raw<'_>) -> &str {
-    value.string().map_or("", Str::as_escaped)
 }
 
 /// A dialect that was told from the others.
@@ -196,14 +124,6 @@ pub struct Detector {
     at: usize,
     seen: u64,
     marks: Vec<Mark>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// One value a line.
-    Lines,
-    /// Values that keep to no lines: an array of messages, or objects that were spread over lines.
-    Document,
 }
 
 #[derive(Debug)]
@@ -425,65 +345,6 @@ fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'
         Dialect::Cursor => cursor::recognise::recognise(line),
         Dialect::Agentglot => agentglot::recognise::recognise(line),
     })
-}
-
-/// How the values lie in the text, which begins with the first byte that is not blank; `None` when that cannot be told yet.
-fn layout(text: &[u8], over: bool) -> Option<Layout> {
-    let end = memchr::memchr(b'\n', text);
-    let line = valid(&text[..end.unwrap_or(text.len())]);
-    let head = line.trim_end();
-    // Pretty-printed JSON has its bracket alone on the first line.
-    if end.is_some() && matches!(head, "{" | "[") {
-        return Some(Layout::Document);
-    }
-    if !head.starts_with('[') {
-        // A bracket alone may be the beginning of such a text.
-        return if head == "{" && end.is_none() && !over {
-            None
-        } else {
-            Some(Layout::Lines)
-        };
-    }
-    let mut at = Cursor::new(head);
-    let Ok(mut array) = at.array() else { return Some(Layout::Lines) };
-    match array.more(&mut at) {
-        Ok(true) if at.shape() == Ok(Shape::Object) => Some(Layout::Document),
-        Ok(_) => Some(Layout::Lines),
-        Err(_) if end.is_none() && !over => None,
-        Err(_) => Some(Layout::Lines),
-    }
-}
-
-/// Whether the text holds one line alone, as far as it has been read.
-fn is_single(text: &[u8], over: bool) -> bool {
-    let trimmed = text.trim_ascii();
-    let rest = memchr::memchr(b'\n', trimmed);
-    rest.is_none() && (over || trimmed.len() >= Detector::ENOUGH_BYTES)
-}
-
-/// The beginning of the line in which `at` lies.
-fn line_start(text: &[u8], at: usize) -> usize {
-    memchr::memrchr(b'\n', &text[..at]).map_or(0, |n| n + 1)
-}
-
-/// As much of the beginning as is UTF-8.
-fn valid(bytes: &[u8]) -> &str {
-    let end = match std::str::from_utf8(bytes) {
-        Ok(text) => return text,
-        Err(error) => error.valid_up_to(),
-    };
-    std::str::from_utf8(&bytes[..end]).unwrap_or_default()
-}
-
-/// Byte streams that are no text in UTF-8.
-fn foreign(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x1f, 0x8b, ..] => Some("gzip data"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd data"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
-        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some("text in UTF-16"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Encoder {
     pub(super) rounds: Rounds,
     pub(super) delta: DeltaLine,
     /// The tokens of all turns so far, where the source counts by session.
-    pub(super) spent: Option<Usage<'static>>,
+    pub(super) spent: Usage<'static>,
 }
 
 /// What kind of line is to be written, for the modes that leave some out.
@@ -60,7 +60,7 @@ impl Encoder {
             turn: Turn::default(),
             rounds: Rounds::default(),
             delta: DeltaLine::default(),
-            spent: None,
+            spent: Usage::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a turn ended.
 
-use crate::event::{Count, Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Scope, StopKind, Usage};
+use crate::event::{Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Scope, StopKind, Usage};
 use crate::json::{Out, Raw, Str};
 
 use super::encode::{Encoder, LINE, Line};
@@ -210,21 +210,9 @@ impl Encoder {
     fn turn_usage(&mut self, outcome: &Outcome<'_>, out: &Out) -> Option<Usage<'static>> {
         let Some(told) = &outcome.usage else { return self.turn.usage };
         told.sources().for_each(|source| out.used(source));
-        let now = told.detached();
-        if told.scope != Scope::Session {
-            return Some(now);
-        }
-        let before = self.spent.replace(now).unwrap_or_default();
-        let less = |now: Option<Count<'static>>, before: Option<Count<'static>>| {
-            now.map(|now| Count::derived(now.value.checked_sub(before.map_or(0, |b| b.value)).unwrap_or(now.value)))
-        };
-        Some(Usage {
-            input: less(now.input, before.input),
-            output: less(now.output, before.output),
-            cache_read: less(now.cache_read, before.cache_read),
-            cache_write: less(now.cache_write, before.cache_write),
-            total: less(now.total, before.total),
-            ..now
+        Some(match told.scope {
+            Scope::Session => told.of_turn(&mut self.spent).detached(),
+            _ => told.detached(),
         })
     }
 }

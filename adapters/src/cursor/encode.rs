@@ -25,7 +25,7 @@ pub struct Encoder {
     /// How many turns were written.
     pub(super) turns: u64,
     /// The usage of all turns so far, from sources that count so.
-    pub(super) total: Option<Usage<'static>>,
+    pub(super) total: Usage<'static>,
 }
 
 /// What an init line says, as bodies of JSON strings.
@@ -50,7 +50,7 @@ impl Encoder {
             tail: Vec::new(),
             time: None,
             turns: 0,
-            total: None,
+            total: Usage::default(),
         }
     }
 

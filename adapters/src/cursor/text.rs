@@ -108,10 +108,7 @@ impl Encoder {
     /// The usage of this turn: what the source says, what a sum over the session has grown by, or the sum of the rounds.
     fn turn_usage<'a>(&mut self, outcome: &Outcome<'a>) -> Option<Usage<'a>> {
         match outcome.usage {
-            Some(usage) if usage.scope == Scope::Session => {
-                let before = self.total.replace(usage.detached());
-                Some(before.map_or(usage, |before| grown(&usage, &before)))
-            }
+            Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
             Some(usage) => Some(usage),
             None => self.turn.usage.take(),
         }
@@ -170,23 +167,6 @@ fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
 
 fn value(count: Option<Count<'_>>) -> Option<u64> {
     count.map(|count| count.value)
-}
-
-/// What a count over the whole session has grown by.
-fn grown<'a>(now: &Usage<'a>, before: &Usage<'_>) -> Usage<'a> {
-    let grown = |now: Option<Count<'a>>, before: Option<Count<'_>>| {
-        now.map(|now| Count {
-            value: now.value.saturating_sub(value(before).unwrap_or(0)),
-            ..now
-        })
-    };
-    Usage {
-        input: grown(now.input, before.input),
-        output: grown(now.output, before.output),
-        cache_read: grown(now.cache_read, before.cache_read),
-        cache_write: grown(now.cache_write, before.cache_write),
-        ..*now
-    }
 }
 
 /// Whether an edit made its file: then the result holds no text from before.

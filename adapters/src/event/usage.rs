@@ -67,6 +67,33 @@ impl<'a> Count<'a> {
     }
 }
 
+impl<'a> Usage<'a> {
+    /// What a sum over the session has grown by since `before`, which becomes this sum: the tokens of the turn alone. A turn that
+    /// failed may say zeros instead of the sum, and has used nothing. A number that is smaller than before counts anew.
+    pub fn of_turn(&self, before: &mut Usage<'static>) -> Self {
+        let grown = |now: Option<Count<'a>>, before: Option<Count<'static>>| {
+            now.map(|now| Count {
+                value: now.value.checked_sub(before.map_or(0, |before| before.value)).unwrap_or(now.value),
+                ..now
+            })
+        };
+        let turn = Self {
+            input: grown(self.input, before.input),
+            output: grown(self.output, before.output),
+            cache_read: grown(self.cache_read, before.cache_read),
+            cache_write: grown(self.cache_write, before.cache_write),
+            total: grown(self.total, before.total),
+            scope: Scope::Turn,
+            raw: None,
+            ..*self
+        };
+        if !self.is_blank() {
+            *before = self.detached();
+        }
+        turn
+    }
+}
+
 impl Usage<'_> {
     /// Tokens sent to the model with cache reads and writes counted in (OpenAI's `prompt_tokens`).
     pub fn prompt_tokens(&self) -> Option<u64> {
@@ -119,5 +146,32 @@ impl Usage<'_> {
             provenance: self.provenance,
             raw: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_what_the_session_has_grown_by() {
+        let sum = |input, output| Usage {
+            input: Some(Count::derived(input)),
+            output: Some(Count::derived(output)),
+            scope: Scope::Session,
+            inclusive: true,
+            ..Usage::default()
+        };
+        let mut before = Usage::default();
+        let mut turn = |input, output| {
+            let turn = sum(input, output).of_turn(&mut before);
+            assert_eq!(turn.scope, Scope::Turn);
+            (turn.input.map(|c| c.value), turn.output.map(|c| c.value))
+        };
+        assert_eq!(turn(100, 20), (Some(100), Some(20)));
+        assert_eq!(turn(200, 40), (Some(100), Some(20)));
+        assert_eq!(turn(0, 0), (Some(0), Some(0)), "a turn that failed says zeros");
+        assert_eq!(turn(300, 60), (Some(100), Some(20)), "and the sum goes on behind it");
+        assert_eq!(turn(50, 70), (Some(50), Some(10)), "a smaller number counts anew");
     }
 }

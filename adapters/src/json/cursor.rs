@@ -260,6 +260,18 @@ impl<'a> Cursor<'a> {
     fn string_end(&mut self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
+        // Most strings are keys and words.
+        if let Some(stops) = scan::short_block(bytes, at) {
+            if stops != 0 {
+                let stop = at + stops.trailing_zeros() as usize;
+                if bytes.get(stop) == Some(&b'"') {
+                    self.at = stop + 1;
+                    return Ok(stop);
+                }
+                return self.string_end_behind(at, full);
+            }
+            at += scan::SHORT;
+        }
         while let Some(block) = scan::block(bytes, at) {
             if block.stops != 0 {
                 let stop = at + block.stops.trailing_zeros() as usize;
@@ -332,6 +344,58 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_container(&mut self) -> Result<(), Error> {
+        match self.container_end() {
+            Some(end) => {
+                self.at = end;
+                Ok(())
+            }
+            None => self.skip_container_slowly(),
+        }
+    }
+
+    /// The index behind the object or array that begins here, found 64 bytes at a time. `None` where the text is too short for
+    /// that, or is not sound.
+    fn container_end(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut depth = Depth::default();
+        let mut at = self.at;
+        // 1 if the byte at `at` is escaped; all ones if it stands in a string.
+        let (mut carry, mut inside) = (0, 0);
+        while let Some(tokens) = scan::tokens(bytes, at) {
+            let (escaped, escaping) = if tokens.escapes | carry == 0 {
+                (0, 0)
+            } else {
+                escaped(tokens.escapes, carry)
+            };
+            let strings = between(tokens.quotes & !escaped) ^ inside;
+            // Only in a string a backslash means something.
+            if tokens.escapes & !strings != 0 {
+                return None;
+            }
+            let mut brackets = tokens.brackets & !strings;
+            while brackets != 0 {
+                let found = at + brackets.trailing_zeros() as usize;
+                match *bytes.get(found)? {
+                    open @ (b'{' | b'[') => depth.push(open == b'{'),
+                    close => {
+                        if depth.pop()? != (close == b'}') {
+                            return None;
+                        }
+                        if depth.is_empty() {
+                            return Some(found + 1);
+                        }
+                    }
+                }
+                brackets &= brackets - 1;
+            }
+            inside = 0u64.wrapping_sub(strings >> (tokens.width - 1) & 1);
+            carry = escaping >> (tokens.width - 1) & 1;
+            at += tokens.width;
+        }
+        None
+    }
+
+    fn skip_container_slowly(&mut self) -> Result<(), Error> {
         let bytes = self.text.as_bytes();
         let mut depth = Depth::default();
         loop {
@@ -447,6 +511,18 @@ const fn escaped(backslashes: u64, first: u64) -> (u64, u64) {
     // Subtracting makes each run borrow up to its end; whether it arrives on an odd or an even bit tells its length.
     let ends = ((starts << 1 | ODD).wrapping_sub(starts)) ^ ODD;
     (ends ^ (backslashes | first), ends & backslashes)
+}
+
+/// Which bytes stand in a string: from each opening quote on to before its closing one.
+#[inline(always)]
+const fn between(quotes: u64) -> u64 {
+    let mut within = quotes;
+    let mut by = 1;
+    while by < 64 {
+        within ^= within << by;
+        by *= 2;
+    }
+    within
 }
 
 /// What may stand behind a backslash: 1 alone, 2 before four hexadecimal digits.
@@ -601,6 +677,25 @@ mod tests {
                 if let Ok(end) = found {
                     prop_assert_eq!(at.position(), end + 1);
                 }
+            }
+        }
+
+        #[test]
+        fn containers_are_skipped_alike_fast_and_slowly(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{", "}", "[", "]", "[]", "{}", "\"", "\"\"", "\\", "\"\\\\\"", "\"\\\"]\"", "\"{[\"", "1,", "null", ":", "é", "                                 ",
+                    "\"a text of some length without anything that stops it, and more of it\"",
+                ]),
+                0..60,
+            ),
+            open in "[\\[{]",
+        ) {
+            let text = open + &parts.concat();
+            for from in [0, 1].into_iter().filter(|&from| text.is_char_boundary(from) && matches!(text.as_bytes().get(from), Some(b'{' | b'['))) {
+                let (mut fast, mut slow) = (Cursor::starting(&text, from), Cursor::starting(&text, from));
+                prop_assert_eq!(fast.skip_container(), slow.skip_container_slowly(), "{}", text);
+                prop_assert_eq!(fast.position(), slow.position());
             }
         }
 

@@ -8,6 +8,7 @@
 //! control characters, numbers, literals); what it passes over with [`Cursor::skip`] is checked for structure only
 //! (quotes and brackets match). UTF-8 is checked a line at a time before a cursor is made, so everything is `&str`.
 
+mod compact;
 mod cursor;
 mod depth;
 mod number;
@@ -18,6 +19,7 @@ mod scan;
 mod string;
 mod template;
 
+pub(crate) use compact::on_one_line;
 pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
 pub use number::python_float;

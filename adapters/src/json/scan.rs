@@ -31,6 +31,15 @@ const fn begin(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     }
 }
 
+/// How many bytes [`short_block`] looks at.
+pub(crate) const SHORT: usize = 16;
+
+/// Which of the [`SHORT`] bytes from `at` on are a `"`, a `\` or a control character. `None` when there are fewer bytes left.
+#[inline(always)]
+pub(crate) fn short_block(bytes: &[u8], at: usize) -> Option<u64> {
+    (at.checked_add(SHORT)? <= bytes.len()).then(|| machine::stops(bytes, at))
+}
+
 /// Looks at the bytes from `at` on: at 64 of them, or at those that are left. `None` when none is left, and when all of `bytes` are
 /// fewer than 16.
 #[inline(always)]
@@ -63,6 +72,39 @@ pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
         return found >> (at - from);
     }
     begin(bytes, at, 16).map_or(0, |from| machine::equal(bytes, from, byte) >> (at - from))
+}
+
+/// What structure is made of, in some bytes; one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tokens {
+    /// Which are a `"`.
+    pub(crate) quotes: u64,
+    /// Which are a `\`.
+    pub(crate) escapes: u64,
+    /// Which are a bracket of an object or an array.
+    pub(crate) brackets: u64,
+    /// How many bytes there are; not 0.
+    pub(crate) width: usize,
+}
+
+/// Looks at the 64 bytes from `at` on, or at those that are left. `None` when none is left, and when all of `bytes` are fewer than 64.
+#[inline(always)]
+pub(crate) fn tokens(bytes: &[u8], at: usize) -> Option<Tokens> {
+    let from = begin(bytes, at, 64)?;
+    let (mut quotes, mut escapes, mut brackets) = (0, 0, 0);
+    for part in 0..4 {
+        let found = machine::tokens(bytes, from + 16 * part);
+        quotes |= found[0] << (16 * part);
+        escapes |= found[1] << (16 * part);
+        brackets |= found[2] << (16 * part);
+    }
+    let past = at - from;
+    Some(Tokens {
+        quotes: quotes >> past,
+        escapes: escapes >> past,
+        brackets: brackets >> past,
+        width: 64 - past,
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -114,6 +156,25 @@ mod sse2 {
             _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, escape)))
         };
         u64::from(mask as u32)
+    }
+
+    /// Which of the 16 bytes from `at` on, which the caller sees to, are quotes, backslashes, brackets.
+    #[inline(always)]
+    pub(super) fn tokens(bytes: &[u8], at: usize) -> [u64; 3] {
+        let block = load(bytes, at);
+        // SAFETY: SSE2 is part of the x86-64 baseline.
+        let masks = unsafe {
+            // As in `structural`.
+            let folded = _mm_or_si128(block, _mm_set1_epi8(0x20));
+            let open = _mm_cmpeq_epi8(folded, _mm_set1_epi8(b'{' as i8));
+            let close = _mm_cmpeq_epi8(folded, _mm_set1_epi8(b'}' as i8));
+            [
+                _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(b'"' as i8))),
+                _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(b'\\' as i8))),
+                _mm_movemask_epi8(_mm_or_si128(open, close)),
+            ]
+        };
+        masks.map(|mask| u64::from(mask as u32))
     }
 
     /// Which of the 16 bytes from `at` on, which the caller sees to, equal `byte`.
@@ -202,6 +263,14 @@ pub(crate) mod swar {
         })
     }
 
+    pub(crate) fn tokens(bytes: &[u8], at: usize) -> [u64; 3] {
+        let brackets = |word: u64| {
+            let folded = word | (ONES * 0x20);
+            zeros(folded ^ (ONES * b'{' as u64)) | zeros(folded ^ (ONES * b'}' as u64))
+        };
+        [equal(bytes, at, b'"'), equal(bytes, at, b'\\'), two(bytes, at, brackets)]
+    }
+
     pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
         two(bytes, at, |word| zeros(word ^ (ONES * byte as u64)))
     }
@@ -254,9 +323,22 @@ mod tests {
                 }
                 None => prop_assert!(from == bytes.len() || bytes.len() < 16),
             }
+            prop_assert_eq!(short_block(&bytes, from), (from + 16 <= bytes.len()).then(|| bits(&stops_string, 16)));
             if from + 16 <= bytes.len() {
                 prop_assert_eq!(swar::stops(&bytes, from), bits(&stops_string, 16));
                 prop_assert_eq!(swar::equal(&bytes, from, b'"'), bits(&|byte| byte == b'"', 16));
+                let found = [bits(&|byte| byte == b'"', 16), bits(&|byte| byte == b'\\', 16), bits(&|byte| is_structural(byte) && byte != b'"', 16)];
+                prop_assert_eq!(swar::tokens(&bytes, from), found);
+                prop_assert_eq!(machine::tokens(&bytes, from), found);
+            }
+            match tokens(&bytes, from) {
+                Some(Tokens { quotes, escapes, brackets, width }) => {
+                    prop_assert!(width == 64 || from + width == bytes.len());
+                    prop_assert_eq!(quotes, bits(&|byte| byte == b'"', width));
+                    prop_assert_eq!(escapes, bits(&|byte| byte == b'\\', width));
+                    prop_assert_eq!(brackets, bits(&|byte| is_structural(byte) && byte != b'"', width));
+                }
+                None => prop_assert!(from == bytes.len() || bytes.len() < 64),
             }
             prop_assert_eq!(structural(&bytes, from), plain(is_structural));
             prop_assert_eq!(swar::structural(&bytes, from), plain(is_structural));

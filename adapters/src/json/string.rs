@@ -37,13 +37,31 @@ impl<'a> Str<'a> {
     /// Whether it says `plain` (a text without escapes).
     #[inline]
     pub fn is(self, plain: &str) -> bool {
-        self.0 == plain || (self.0.len() > plain.len() && self.has_escapes() && self.unescape() == plain)
+        if self.0.len() <= plain.len() {
+            return self.0 == plain;
+        }
+        // Only a string with escapes is longer than what it says, and most differ in the first byte.
+        let (first, wanted) = (self.0.as_bytes().first(), plain.as_bytes().first());
+        (first == wanted || first == Some(&b'\\')) && self.has_escapes() && self.unescape() == plain
     }
 
     /// Whether a backslash is in it.
     #[inline]
     pub fn has_escapes(self) -> bool {
-        memchr::memchr(b'\\', self.0.as_bytes()).is_some()
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let bytes = self.0.as_bytes();
+        // Keys and words are short, and looked at before a search has begun: the first and the last eight bytes of it at once.
+        match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            (Some(first), Some(last)) if bytes.len() <= 16 => {
+                let zeros = |word: &[u8; 8]| {
+                    let word = u64::from_le_bytes(*word) ^ (ONES * b'\\' as u64);
+                    word.wrapping_sub(ONES) & !word & (ONES << 7)
+                };
+                zeros(first) | zeros(last) != 0
+            }
+            (Some(_), _) => memchr::memchr(b'\\', bytes).is_some(),
+            _ => bytes.contains(&b'\\'),
+        }
     }
 
     /// Whether both say the same text, however it is escaped.
@@ -248,6 +266,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_backslash_is_found_wherever_it_stands(len in 0usize..40, at in 0usize..40) {
+            let plain = "e".repeat(len);
+            prop_assert!(!Str::trusted(&plain).has_escapes());
+            prop_assert!(Str::trusted(&plain).is(&plain));
+            if at < len {
+                let escaped = format!("{}\\u0065{}", &plain[..at], &plain[at + 1..]);
+                prop_assert!(Str::trusted(&escaped).has_escapes());
+                prop_assert!(Str::trusted(&escaped).is(&plain));
+                prop_assert!(!Str::trusted(&escaped).is(&plain[1..]));
+                prop_assert!(!Str::trusted(&plain).is(&escaped));
+            }
+        }
+
         #[test]
         fn text_and_code_units_agree(body in "(\\\\ud83d|\\\\ude00|\\\\u00e9|\\\\n|\\\\\\\\|é|😀|a){0,8}") {
             let units: String = char::decode_utf16(Str::trusted(&body).units()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();

@@ -17,7 +17,7 @@ use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
 
 use mold::{Mold, Pick};
-use shape::{Drawing, Match, Shape, Spot};
+use shape::{Drawing, Match, NO_STARTS, Shape, Spot, Starts};
 
 /// What follows from the values of a dialect's lines.
 #[derive(Debug)]
@@ -59,6 +59,8 @@ pub(crate) struct Learned {
     /// Grows with each line that has a known shape and shrinks with each that has none. With keys shuffled on each line, trying is
     /// not worth its time.
     trust: u32,
+    /// Where the pieces of the line begin that is being read.
+    starts: Starts,
 }
 
 impl Default for Learned {
@@ -69,6 +71,7 @@ impl Default for Learned {
             clock: 0,
             misses: [0; Mold::CLASSES],
             trust: Self::TRUST,
+            starts: NO_STARTS,
         }
     }
 }
@@ -87,12 +90,12 @@ struct Known {
 
 impl Known {
     #[inline]
-    fn read<'a>(&self, text: &'a str) -> Option<Match<'a>> {
+    fn read(&self, text: &str, starts: &mut Starts) -> Option<usize> {
         let (len, tail) = self.head;
         if text.as_bytes().get(len.wrapping_sub(tail.len())..len)? != tail {
             return None;
         }
-        self.shape.read(text)
+        self.shape.read(text, starts)
     }
 }
 
@@ -115,17 +118,17 @@ impl Learned {
         if self.is_weary() {
             return None;
         }
-        let Some((at, found)) = self.find(text) else {
+        let Some((at, len)) = self.find(text) else {
             self.trust = self.trust.saturating_sub(Self::COST);
             return None;
         };
         let known = &mut self.known[at];
-        known.mold.tell(&found, rules, cx, sink)?;
+        known.mold.tell(Match::new(text, &self.starts), rules, cx, sink)?;
         known.seen = self.clock;
         self.misses[known.mold.class()] = 0;
         self.trust = (self.trust + 1).min(Self::TRUST);
         self.follow(at);
-        Some(found.len)
+        Some(len)
     }
 
     /// Whether this line is not worth a try.
@@ -135,18 +138,18 @@ impl Learned {
     }
 
     #[inline]
-    fn find<'a>(&self, text: &'a str) -> Option<(usize, Match<'a>)> {
+    fn find(&mut self, text: &str) -> Option<(usize, usize)> {
         let guesses = self.known.get(self.last)?.next;
         for (n, &at) in guesses.iter().enumerate() {
             if guesses[..n].contains(&at) {
                 continue;
             }
-            if let Some(found) = self.known.get(at).and_then(|known| known.read(text)) {
-                return Some((at, found));
+            if let Some(len) = self.known.get(at).and_then(|known| known.read(text, &mut self.starts)) {
+                return Some((at, len));
             }
         }
         let mut untried = self.known.iter().enumerate().filter(|(at, _)| !guesses.contains(at));
-        untried.find_map(|(at, known)| known.read(text).map(|found| (at, found)))
+        untried.find_map(|(at, known)| known.read(text, &mut self.starts).map(|len| (at, len)))
     }
 
     /// Remembers what came behind the last line.

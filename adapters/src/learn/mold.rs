@@ -195,7 +195,7 @@ impl Mold {
 
     /// Tells what a line says. `None` if a part of it does not fit, and then nothing was told.
     #[inline]
-    pub(super) fn tell<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<()> {
+    pub(super) fn tell<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<()> {
         let text = |spot: Spot| Str::trusted(found.part(spot));
         let number = |spot: Spot| found.part(spot).parse::<u32>().ok();
         sink.event(&Event {
@@ -283,7 +283,7 @@ impl OriginMold {
     }
 
     #[inline]
-    fn at<'a>(&self, found: &Match<'a>, cx: &Cx<'a>) -> Origin<'a> {
+    fn at<'a>(&self, found: Match<'_, 'a>, cx: &Cx<'a>) -> Origin<'a> {
         let raw = |spot: Spot| Raw::trusted(found.part(spot));
         Origin {
             session: str_at(found, self.session),
@@ -384,7 +384,7 @@ impl ReplyMold {
         })
     }
 
-    fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
+    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
         let reply = Reply {
             id: str_at(found, self.id),
             model: str_at(found, self.model),
@@ -424,7 +424,7 @@ impl ResultMold {
         })
     }
 
-    fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> &'a ToolResult<'a> {
+    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> &'a ToolResult<'a> {
         let raw = |spot: Spot| Raw::trusted(found.part(spot));
         let text = |spot: Spot| Str::trusted(found.part(spot));
         let mut result = ToolResult {

@@ -56,7 +56,7 @@ pub(super) struct UsageMold {
 
 /// A string that may be absent.
 #[inline]
-pub(super) fn str_at<'a>(found: &Match<'a>, spot: Option<Spot>) -> Option<Str<'a>> {
+pub(super) fn str_at<'a>(found: Match<'_, 'a>, spot: Option<Spot>) -> Option<Str<'a>> {
     spot.map(|spot| Str::trusted(found.part(spot)))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_>) -> Option<Box<[
 }
 
 #[inline]
-pub(super) fn fields_at<'a>(molds: &[FieldMold], found: &Match<'a>, cx: &Cx<'a>) -> Fields<'a> {
+pub(super) fn fields_at<'a>(molds: &[FieldMold], found: Match<'_, 'a>, cx: &Cx<'a>) -> Fields<'a> {
     if molds.is_empty() {
         return &[];
     }
@@ -136,7 +136,7 @@ impl BlocksMold {
         blocks.iter().map(mold).collect::<Option<_>>().map(Self)
     }
 
-    pub(super) fn at<'a>(&self, found: &Match<'a>, rules: &Rules, cx: &Cx<'a>) -> &'a [Block<'a>] {
+    pub(super) fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> &'a [Block<'a>] {
         let text = |spot: Spot| Str::trusted(found.part(spot));
         cx.arena.alloc_slice_fill_iter(self.0.iter().map(|(block, fields)| {
             let fields = fields_at(fields, found, cx);
@@ -202,7 +202,7 @@ impl UsageMold {
     /// `None` if a number does not fit.
     #[inline]
     #[allow(clippy::option_option)]
-    pub(super) fn at<'a>(mold: Option<&Self>, found: &Match<'a>) -> Option<Option<Usage<'a>>> {
+    pub(super) fn at<'a>(mold: Option<&Self>, found: Match<'_, 'a>) -> Option<Option<Usage<'a>>> {
         let Some(mold) = mold else { return Some(None) };
         let mut counts = [None; 5];
         for (count, spot) in counts.iter_mut().zip(mold.counts) {

@@ -64,17 +64,26 @@ struct Place {
     offset: u32,
 }
 
+/// Where each piece of a shape begins in a line.
+pub(super) type Starts = [u32; MOST + 1];
+
+/// Nothing has been read yet.
+pub(super) const NO_STARTS: Starts = [0; MOST + 1];
+
 /// A line that has a shape.
-#[derive(Debug)]
-pub(super) struct Match<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Match<'m, 'a> {
     line: &'a str,
-    /// Where each piece begins in the line.
-    starts: [u32; MOST + 1],
-    /// How long the line is.
-    pub(super) len: usize,
+    starts: &'m Starts,
 }
 
-impl<'a> Match<'a> {
+impl<'m, 'a> Match<'m, 'a> {
+    /// A line for which [`Shape::read`] has found where the pieces begin.
+    #[inline]
+    pub(super) const fn new(line: &'a str, starts: &'m Starts) -> Self {
+        Self { line, starts }
+    }
+
     /// A part of the line.
     #[inline]
     pub(super) fn part(&self, spot: Spot) -> &'a str {
@@ -85,15 +94,14 @@ impl<'a> Match<'a> {
 }
 
 impl Shape {
-    /// If `line` begins with a value of this shape: where its parts are.
+    /// If `line` begins with a value of this shape: how long that is. Notes where its pieces are.
     #[inline]
-    pub(super) fn read<'a>(&self, line: &'a str) -> Option<Match<'a>> {
+    pub(super) fn read(&self, line: &str, starts: &mut Starts) -> Option<usize> {
         let bytes = line.as_bytes();
         // A number that does not fit has no place in `starts`.
         if bytes.len() > u32::MAX as usize {
             return None;
         }
-        let mut starts = [0; MOST + 1];
         let (mut at, mut from) = (0, 0);
         for (start, &(end, hole)) in starts.iter_mut().zip(&self.holes) {
             *start = at as u32;
@@ -122,12 +130,8 @@ impl Shape {
             at = cursor.position();
         }
         let piece = self.fixed.get(from..)?;
-        starts[self.holes.len()] = at as u32;
-        bytes.get(at..)?.starts_with(piece).then_some(Match {
-            line,
-            starts,
-            len: at + piece.len(),
-        })
+        *starts.get_mut(self.holes.len())? = at as u32;
+        bytes.get(at..)?.starts_with(piece).then_some(at + piece.len())
     }
 
     /// The text before the first hole.
@@ -194,7 +198,8 @@ impl<'l> Drawing<'l> {
             holes: holes.into(),
         };
         // A value that its hole does not take would only cost time.
-        (shape.fixed.len() <= LONGEST && shape.read(self.line).is_some_and(|found| found.len == self.line.len())).then_some(shape)
+        let mut starts = NO_STARTS;
+        (shape.fixed.len() <= LONGEST && shape.read(self.line, &mut starts) == Some(self.line.len())).then_some(shape)
     }
 
     /// Where a part stands in every line of the shape. The holes are in order.
@@ -261,7 +266,9 @@ mod tests {
         let (shape, spots) = learn(line, &holes, &parts);
         assert_eq!(shape.beginning(), br#"{"a":""#);
         let other = r#"{"a":"","n":-12.5e3,"é":{"\"":"]"},"l":[],"v":{"x":1},"f":"y","tail":true}{"next":1}"#;
-        let found = shape.read(other).unwrap();
+        let mut starts = NO_STARTS;
+        let len = shape.read(other, &mut starts).unwrap();
+        let found = Match::new(other, &starts);
         let parts: Vec<_> = spots.into_iter().map(|spot| found.part(spot)).collect();
         let moved = [
             "",
@@ -277,9 +284,9 @@ mod tests {
             r#"-12.5e3,"é":{"\"":"]"}"#,
         ];
         assert_eq!(parts, moved);
-        assert_eq!(&other[found.len..], r#"{"next":1}"#);
+        assert_eq!(&other[len..], r#"{"next":1}"#);
         let good = r#"{"a":"x","n":1,"é":{},"l":[],"v":1,"f":"z","tail":true}"#;
-        assert!(shape.read(good).is_some());
+        assert_eq!(shape.read(good, &mut starts), Some(good.len()));
         for (part, wrong) in [
             ("1,", "\"1\","),
             ("1,", "01,"),
@@ -298,10 +305,10 @@ mod tests {
             ("\"z\"", "\"\""),
         ] {
             let miss = good.replacen(part, wrong, 1);
-            assert!(shape.read(&miss).is_none(), "{miss}");
+            assert!(shape.read(&miss, &mut starts).is_none(), "{miss}");
         }
         for end in 0..good.len() {
-            assert!(good.get(..end).and_then(|cut| shape.read(cut)).is_none(), "{end}");
+            assert!(good.get(..end).and_then(|cut| shape.read(cut, &mut starts)).is_none(), "{end}");
         }
     }
 

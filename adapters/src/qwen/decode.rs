@@ -594,11 +594,18 @@ impl<'a> Teller<'_, '_, 'a> {
 
 /// What the model saw of a result: `text`, which every kind may have, else what comes nearest to it.
 fn seen(shown: Raw<'_>) -> Option<Str<'_>> {
-    let text = |key| shown.get(key).and_then(inner);
-    text("text").or_else(|| match &*text("kind")?.unescape() {
-        "file_diff" => text("diff"),
-        "plan_summary" => text("message"),
-        "task_execution" => text("result"),
+    // The result may be long: one walk finds the first member of each name.
+    let mut found: [Option<Raw<'_>>; 5] = [None; 5];
+    for (key, value) in shown.members() {
+        if let Some(at) = ["text", "kind", "diff", "message", "result"].iter().position(|name| key.is(name)) {
+            found[at] = found[at].or(Some(value));
+        }
+    }
+    let [text, kind, diff, message, result] = found.map(|value| value.and_then(inner));
+    text.or_else(|| match &*kind?.unescape() {
+        "file_diff" => diff,
+        "plan_summary" => message,
+        "task_execution" => result,
         _ => None,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::own;
 use crate::codec::Mode;
-use crate::event::{Count, Fields, Limit, Outcome, OutcomeKind, Place, Scope, Session, Usage};
+use crate::event::{Fields, Limit, Outcome, OutcomeKind, Place, Scope, Session, Usage};
 use crate::ids::{FNV_SEED, fnv};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -181,24 +181,7 @@ pub(super) fn of_turn<'a>(usage: Usage<'a>, before: &mut Usage<'static>) -> Opti
     if usage.scope != Scope::Session {
         return Some(usage);
     }
-    let less = |now: Option<Count<'a>>, then: Option<Count<'static>>| {
-        now.map(|now| Count {
-            value: now.value.saturating_sub(then.map_or(0, |then| then.value)),
-            source: now.source,
-        })
-    };
-    let turn = Usage {
-        input: less(usage.input, before.input),
-        output: less(usage.output, before.output),
-        cache_read: less(usage.cache_read, before.cache_read),
-        cache_write: less(usage.cache_write, before.cache_write),
-        total: less(usage.total, before.total),
-        scope: Scope::Turn,
-        raw: None,
-        ..usage
-    };
-    *before = usage.detached();
-    Some(turn)
+    Some(usage.of_turn(before))
 }
 
 /// Writes a value as a string: a list as its members, with blanks between them.
@@ -247,6 +230,7 @@ fn number(name: &str, value: Option<Raw<'_>>, out: &mut Out) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Count;
 
     #[test]
     fn tokens_that_go_on_over_turns_become_those_of_the_turn() {

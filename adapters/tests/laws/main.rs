@@ -11,6 +11,7 @@ mod ends;
 mod identity;
 mod lost;
 mod mutations;
+mod pretty;
 mod sacred;
 mod stability;
 mod stories;

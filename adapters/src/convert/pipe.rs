@@ -1,0 +1,125 @@
+//! What a decoder talks to.
+
+use super::{Options, assembler, style};
+use crate::assemble::{Assembler, Down};
+use crate::codec::{Dialect, Encode, Encoder};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Sink};
+use crate::ledger::Ledger;
+
+/// What a decoder talks to: the assembler, and a new encoder for each session.
+pub(super) struct Pipe<'d, 'a> {
+    pub(super) options: &'d Options,
+    pub(super) identity: bool,
+    pub(super) assembler: &'d mut Assembler,
+    pub(super) source: &'d mut Dialect,
+    pub(super) fresh: &'d mut bool,
+    pub(super) session: &'d mut String,
+    pub(super) down: Down<'d, 'a>,
+    pub(super) ledger: Option<&'d mut Ledger>,
+    pub(super) line: u64,
+    /// The first thing that `strict` objects to.
+    pub(super) objection: Option<String>,
+    pub(super) events: u32,
+    /// How much output there was before this line's own.
+    pub(super) before: usize,
+    /// A session has ended with this line.
+    pub(super) changed: bool,
+}
+
+/// Listens to nothing.
+pub(super) struct Nobody;
+
+impl<'a> Sink<'a> for Nobody {
+    fn event(&mut self, _event: &Event<'a>) {}
+    fn input(&mut self, _input: &Input<'a>) {}
+}
+
+impl Pipe<'_, '_> {
+    /// Ends the session: everything that is held goes out, and nothing is left of it.
+    pub(super) fn end_session(&mut self) {
+        self.assembler.finish(&mut self.down);
+        if !self.identity {
+            self.down.encoder.finish(self.down.out);
+        }
+        if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
+            // What a decoder made up is in no output that is a copy.
+            let made_up = |finding: &Finding| self.identity && finding.fate == Fate::Invented;
+            ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
+            ledger.add_late(trace.take_late());
+            trace.end_held();
+        }
+    }
+
+    fn begin_session(&mut self, prompts_used: usize) {
+        *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
+        *self.assembler = assembler(self.options, *self.source, self.down.encoder, prompts_used);
+    }
+
+    #[cold]
+    fn next_session(&mut self, id: &str) {
+        if !self.session.is_empty() {
+            // What is still to say belongs to the line before this one, which was the session's last.
+            let line = self.line;
+            self.line = (line - 1).max(1);
+            self.end_session();
+            self.line = line;
+            if let Some(ledger) = self.ledger.as_deref_mut() {
+                ledger.close();
+            }
+            if let Some(trace) = self.down.cx.trace {
+                trace.nothing_carried();
+            }
+            (self.before, self.changed) = (self.down.out.len(), true);
+            let used = self.assembler.prompts_used();
+            self.begin_session(used);
+        }
+        id.clone_into(self.session);
+    }
+
+    fn object(&mut self, fields: crate::event::Fields<'_>, what: impl FnOnce() -> Option<String>) {
+        if self.objection.is_none() {
+            self.objection = what().or_else(|| fields.iter().find(|f| !f.known).map(|f| format!("unknown field {:?}", f.key.unescape())));
+        }
+    }
+}
+
+impl<'a> Sink<'a> for Pipe<'_, 'a> {
+    /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
+    /// is.
+    fn source(&mut self, dialect: Dialect) {
+        *self.source = dialect;
+        if *self.fresh {
+            self.begin_session(self.assembler.prompts_used());
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'a>) {
+        self.events += 1;
+        *self.fresh = false;
+        if let Some(id) = event.origin.session {
+            if id.as_escaped() != self.session.as_str() && !id.is_empty() {
+                self.next_session(id.as_escaped());
+            }
+            // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
+            self.down.cx.took(id.as_escaped());
+        }
+        if self.options.strict {
+            self.object(event.fields, || {
+                matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned())
+            });
+        }
+        self.assembler.event(event, &mut self.down);
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        self.events += 1;
+        *self.fresh = false;
+        if self.options.strict {
+            self.object(input.fields, || {
+                matches!(input.kind, InputKind::Unknown(_)).then(|| "unknown type of line".to_owned())
+            });
+        }
+        self.assembler.input(input, &mut self.down);
+    }
+}

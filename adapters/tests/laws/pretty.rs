@@ -1,0 +1,59 @@
+//! A `json` log says the same however it is laid out, and what is written of it stays on its lines.
+
+use crate::common::json::Json;
+use crate::common::{Log, Wrongs, convert, format, parallel, parting, plain_goldens, streaming, verbatim, with_ledger};
+
+/// The lines of a log as the elements of an array.
+fn array(log: &Log) -> Option<String> {
+    let text = std::str::from_utf8(&log.bytes).ok()?;
+    let lines: Vec<&str> = text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
+    let sound = lines.iter().all(|line| line.starts_with('{') && Json::read(line).is_some());
+    sound.then(|| format!("[{}]", lines.join(",")))
+}
+
+/// The same with line feeds and indents between all tokens.
+fn laid_out(json: &str, feed: &str) -> String {
+    let mut pretty = String::new();
+    let (mut in_string, mut escaped) = (false, false);
+    for c in json.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            '}' | ']' | ':' if !in_string => pretty.push_str(feed),
+            _ => {}
+        }
+        pretty.push(c);
+        if !in_string && matches!(c, '{' | '[' | ',' | ':') {
+            pretty.push_str(feed);
+        }
+    }
+    pretty
+}
+
+#[test]
+fn a_log_says_the_same() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        let from = format(&format!("{}:json", log.format.dialect.name()));
+        let Some(compact) = array(log) else { return };
+        for to in streaming() {
+            let options = with_ledger(verbatim(from, to));
+            let wanted = convert(&options, compact.as_bytes());
+            for feed in ["\n  ", "\r\n\t"] {
+                wrongs.check();
+                let found = convert(&options, laid_out(&compact, feed).as_bytes());
+                if wanted.out != found.out {
+                    wrongs.add(format!("{from} -> {to}"), format!("{}: {}", log.name, parting(&wanted.out, &found.out)));
+                }
+                if wanted.ledger != found.ledger || wanted.damage != found.damage {
+                    wrongs.add(format!("{from} -> {to}"), format!("{}: another ledger", log.name));
+                }
+            }
+        }
+    };
+    let logs: Vec<Log> = plain_goldens()
+        .into_iter()
+        .filter(|log| matches!(log.format.dialect.name(), "claude" | "qwen-code") && log.bytes.len() < 40_000)
+        .collect();
+    parallel(&logs, over).finish("layout");
+}
