@@ -21,6 +21,8 @@ pub struct Facts {
     pub busy: bool,
     /// Subagents that the host declared, by name.
     pub agents: Vec<String>,
+    /// MCP servers as the session's facts tell them, `[{name,status}]` as JSON; empty if nobody told.
+    pub mcp_servers: String,
     /// Tokens of the session so far: input, output.
     pub tokens: (u64, u64),
 }

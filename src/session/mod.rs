@@ -575,7 +575,12 @@ impl Session {
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
-        self.introduced |= matches!(event.kind, Kind::Session(_));
+        if let Kind::Session(session) = event.kind {
+            self.introduced = true;
+            if let Some(servers) = session.mcp_servers {
+                servers.as_str().clone_into(&mut self.host.facts.mcp_servers);
+            }
+        }
         if self.over_limit(event, now, backend) {
             return;
         }

@@ -45,7 +45,10 @@ impl Conduct for Claude {
             | "end_session"
             | "mcp_message" => Answer::Done(None),
             "stop_task" | "background_tasks" | "update_settings" => done("{}".to_owned()),
-            "mcp_status" => done("{\"mcpServers\":[]}".to_owned()),
+            "mcp_status" => {
+                let servers = if facts.mcp_servers.is_empty() { "[]" } else { &facts.mcp_servers };
+                done(format!("{{\"mcpServers\":{servers}}}"))
+            }
             "mcp_set_servers" => done("{\"added\":[],\"removed\":[],\"errors\":{}}".to_owned()),
             "cancel_async_message" => done("{\"cancelled\":false}".to_owned()),
             "file_suggestions" => done(format!("{{\"suggestions\":[],\"cwd\":{}}}", quoted(&facts.cwd))),
