@@ -2,8 +2,9 @@
 
 use super::annotations::AnnotationKind;
 use super::completion::{keep_finish, thoughts};
-use super::decode::{Decoder, End, Line, Teller};
+use super::decode::{Decoder, End, Line};
 use super::hot::HotKind;
+use super::teller::Teller;
 use crate::chat::{CallPiece, Choice, FieldList, inner};
 use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
 use crate::json::Str;

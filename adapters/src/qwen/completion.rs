@@ -1,8 +1,9 @@
 //! Reading `chat.completion` lines: replies, tool results, terminal output, summaries.
 
 use super::annotations::{Annotation, AnnotationKind};
-use super::decode::{Decoder, End, Line, Teller};
+use super::decode::{Decoder, End, Line};
 use super::finish;
+use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};
 use crate::codec::{Cx, Dialect};
 use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, StopKind, Thinking, ToolCall, Usage};

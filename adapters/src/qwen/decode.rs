@@ -1,16 +1,17 @@
 //! Reading the RFC's lines: what kind of line it is, and what both kinds of chat object have in common.
 
-use super::annotations::{Annotation, AnnotationKind, Annotations, Display, Status};
+use super::annotations::{Annotation, AnnotationKind, Annotations};
 use super::chunk::Round;
 use super::fields::is_known;
 use super::hot::Hot;
 use super::metadata::{self, Meta};
+use super::teller::Teller;
 use super::{input, side};
 use crate::chat::{Choice, Envelope, FieldList, Form, Members, Object, Reader, inner};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Content, Detail, DetailShape, Event, Fatal, Field, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Side, Sink,
-    Stop, StopKind, Terminal, Time, ToolProgress, ToolResult, Usage,
+    At, Event, Fatal, Field, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Side, Sink, Stop, StopKind, Terminal, Time,
+    Usage,
 };
 use crate::json::{Cursor, Error, Raw, Str, Why};
 
@@ -40,16 +41,6 @@ pub(super) struct End {
     pub(super) word: String,
     pub(super) error: Option<String>,
     pub(super) usage: Option<Usage<'static>>,
-}
-
-/// Tells the sink what one line says. The line's own fields go with its first event.
-pub(super) struct Teller<'s, 'c, 'a> {
-    pub(super) cx: &'c Cx<'a>,
-    pub(super) sink: &'s mut dyn Sink<'a>,
-    pub(super) origin: Origin<'a>,
-    pub(super) fields: Fields<'a>,
-    /// How many events were told.
-    pub(super) told: u32,
 }
 
 /// One chat object, opened: what its two kinds have in common.
@@ -483,131 +474,6 @@ impl<'a> Line<'a> {
         }
         found
     }
-}
-
-impl<'a> Teller<'_, '_, 'a> {
-    /// Tells an event, with the line's fields if nobody had them yet.
-    #[inline]
-    pub(super) fn tell(&mut self, kind: Kind<'a>) {
-        let fields = std::mem::take(&mut self.fields);
-        self.told += 1;
-        self.sink.event(&Event {
-            origin: self.origin,
-            kind,
-            fields,
-        });
-    }
-
-    /// Tells an event that has fields of its own.
-    pub(super) fn tell_with(&mut self, kind: Kind<'a>, own: Fields<'a>) {
-        self.tell_at(self.origin, kind, own);
-    }
-
-    /// Tells an event of another turn or time.
-    pub(super) fn tell_at(&mut self, origin: Origin<'a>, kind: Kind<'a>, own: Fields<'a>) {
-        let line = std::mem::take(&mut self.fields);
-        let fields = match (line.is_empty(), own.is_empty()) {
-            (true, _) => own,
-            (_, true) => line,
-            _ => self.cx.arena.alloc_slice_fill_iter(line.iter().chain(own).copied().collect::<Vec<_>>()),
-        };
-        self.told += 1;
-        self.sink.event(&Event { origin, kind, fields });
-    }
-
-    /// Output for a terminal.
-    pub(super) fn terminal(&mut self, (terminal, turn, own): Shown<'a>) {
-        let origin = Origin { turn, ..self.origin };
-        self.tell_at(origin, Kind::Terminal(self.cx.keep(terminal)), own);
-    }
-
-    /// A tool call on its way, or its result.
-    fn display(&mut self, display: Display<'a>, own: Fields<'a>) {
-        let (time, timestamp) = self.time_of(display.timestamp);
-        let origin = Origin { time, ..self.origin };
-        let mut own = own;
-        if let Some(value) = timestamp {
-            let mut fields = own.to_vec();
-            fields.push(Field {
-                at: At::Block(0),
-                key: Str::trusted("timestamp"),
-                value,
-                known: true,
-            });
-            own = self.cx.list(&fields);
-        }
-        let status = match display.status {
-            Status::OnItsWay(status) => {
-                let progress = ToolProgress {
-                    call: display.call,
-                    status: Some(status),
-                    content: display.shown,
-                    confirmation: display.confirmation,
-                };
-                return self.tell_at(origin, Kind::ToolProgress(self.cx.keep(progress)), own);
-            }
-            Status::Final(status) => status,
-        };
-        let result = ToolResult {
-            call: display.call,
-            name: None,
-            status,
-            content: Content::Text(display.shown.and_then(seen).unwrap_or_default()),
-            is_error: None,
-            detail: display.shown.map(|raw| Detail {
-                shape: DetailShape::Qwen,
-                raw,
-            }),
-            fields: own,
-            of: None,
-        };
-        self.tell_at(origin, Kind::ToolResult(self.cx.keep(result)), &[]);
-    }
-
-    /// The time of an annotation with a timestamp, in milliseconds or (the Chinese text) in seconds; and the timestamp again if
-    /// `created` says another time.
-    fn time_of(&self, timestamp: Option<Raw<'a>>) -> (Option<Time<'a>>, Option<Raw<'a>>) {
-        let Some(timestamp) = timestamp else { return (self.origin.time, None) };
-        let created = self.origin.time.and_then(Time::millis);
-        let millis = match timestamp.i64() {
-            Some(seconds) if seconds.unsigned_abs() < 100_000_000_000 => seconds.checked_mul(1000),
-            other => other,
-        };
-        match (created, millis) {
-            (Some(created), Some(millis)) if created == millis && timestamp.i64() != Some(millis) => {
-                if let Some(time) = self.origin.time {
-                    self.cx.stands_for(time.source(), timestamp.as_str());
-                }
-                (self.origin.time, None)
-            }
-            (Some(created), Some(millis)) if created == millis.div_euclid(1000) * 1000 && timestamp.i64() == Some(millis) => {
-                if let Some(time) = self.origin.time {
-                    self.cx.stands_for(timestamp.as_str(), time.source());
-                }
-                (Some(Time::Millis(timestamp)), None)
-            }
-            (None, Some(_)) => (Some(Time::Millis(timestamp)), None),
-            _ => (self.origin.time, Some(timestamp)),
-        }
-    }
-}
-
-/// What the model saw of a result: `text`, which every kind may have, else what comes nearest to it.
-fn seen(shown: Raw<'_>) -> Option<Str<'_>> {
-    // The result may be long: one walk finds the first member of each name.
-    let mut found: [Option<Raw<'_>>; 5] = [None; 5];
-    for (key, value) in shown.members() {
-        if let Some(at) = ["text", "kind", "diff", "message", "result"].iter().position(|name| key.is(name)) {
-            found[at] = found[at].or(Some(value));
-        }
-    }
-    let [text, kind, diff, message, result] = found.map(|value| value.and_then(inner));
-    text.or_else(|| match &*kind?.unescape() {
-        "file_diff" => diff,
-        "plan_summary" => message,
-        "task_execution" => result,
-        _ => None,
-    })
 }
 
 /// What a turn's last `finish_reason` says of its outcome, where nothing else does.

@@ -30,6 +30,7 @@ mod own;
 pub(crate) mod recognise;
 mod side;
 mod tasks;
+mod teller;
 #[cfg(test)]
 mod tests;
 
