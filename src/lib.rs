@@ -15,24 +15,22 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(not(unix))]
+compile_error!("agentglot serves pipes and process groups as Unix has them; the package agentglot-adapters, which converts, builds everywhere");
+
 use std::io::{ErrorKind, Read, Write};
 
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
 
-#[cfg(unix)]
 pub mod backend;
-#[cfg(unix)]
 pub mod child;
 pub mod cli;
 pub mod command;
 pub mod io;
-#[cfg(unix)]
 pub mod live;
-#[cfg(unix)]
 pub mod session;
 pub mod status;
-#[cfg(unix)]
 mod sys;
 pub mod work;
 

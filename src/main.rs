@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    #[cfg(unix)]
     agentglot::child::watch::serve_if_asked();
     ExitCode::from(agentglot::cli::main())
 }
