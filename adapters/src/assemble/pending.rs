@@ -52,20 +52,21 @@ pub(super) enum BlockKind {
 
 impl Pending {
     /// Forgets the block, keeps the memory; what one huge block took is given back.
-    pub(super) fn emptied(self) -> Self {
-        let empty = |mut text: String| {
+    pub(super) fn clear(&mut self) {
+        for text in [&mut self.id, &mut self.name, &mut self.body] {
             text.clear();
-            if text.capacity() > KEEP { String::new() } else { text }
-        };
-        let mut ends = self.ends;
-        ends.clear();
-        Self {
-            id: empty(self.id),
-            name: empty(self.name),
-            body: empty(self.body),
-            ends: if ends.capacity() > KEEP { Vec::new() } else { ends },
-            ..Self::default()
+            if text.capacity() > KEEP {
+                *text = String::new();
+            }
         }
+        self.ends.clear();
+        if self.ends.capacity() > KEEP {
+            self.ends = Vec::new();
+        }
+        (self.source, self.index, self.kind) = (0, 0, BlockKind::Text);
+        (self.kept, self.signature, self.subject) = (Kept::default(), None, None);
+        (self.started, self.closed, self.shown) = (false, false, false);
+        (self.confirmed, self.complete, self.taken) = (false, false, false);
     }
 
     /// Makes an empty one into a block that a snapshot said.

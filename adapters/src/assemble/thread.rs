@@ -23,7 +23,7 @@ pub(super) struct Thread {
     /// For each block of a snapshot: which pending block says the same. Kept for its memory too, as is a text that is being
     /// escaped.
     known: Vec<Option<usize>>,
-    pub(super) escaped: String,
+    pub(super) escaped: Vec<u8>,
 }
 
 /// How many blocks are kept for their memory.
@@ -314,9 +314,11 @@ impl Thread {
     }
 
     fn forget_blocks(&mut self) {
-        for block in self.blocks.drain(..) {
+        self.blocks.truncate(SPARE);
+        for mut block in self.blocks.drain(..) {
             if self.spare.len() < SPARE {
-                self.spare.push(block.emptied());
+                block.clear();
+                self.spare.push(block);
             }
         }
         self.next_index = 0;
