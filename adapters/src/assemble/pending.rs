@@ -53,20 +53,25 @@ pub(super) enum BlockKind {
 impl Pending {
     /// Forgets the block, keeps the memory; what one huge block took is given back.
     pub(super) fn clear(&mut self) {
-        for text in [&mut self.id, &mut self.name, &mut self.body] {
+        let [mut id, mut name, mut body] = [&mut self.id, &mut self.name, &mut self.body].map(std::mem::take);
+        for text in [&mut id, &mut name, &mut body] {
             text.clear();
             if text.capacity() > KEEP {
                 *text = String::new();
             }
         }
-        self.ends.clear();
-        if self.ends.capacity() > KEEP {
-            self.ends = Vec::new();
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        if ends.capacity() > KEEP {
+            ends = Vec::new();
         }
-        (self.source, self.index, self.kind) = (0, 0, BlockKind::Text);
-        (self.kept, self.signature, self.subject) = (Kept::default(), None, None);
-        (self.started, self.closed, self.shown) = (false, false, false);
-        (self.confirmed, self.complete, self.taken) = (false, false, false);
+        *self = Self {
+            id,
+            name,
+            body,
+            ends,
+            ..Self::default()
+        };
     }
 
     /// Makes an empty one into a block that a snapshot said.

@@ -40,6 +40,20 @@ pub(super) struct Round {
     pub(super) usage: Option<Usage<'static>>,
 }
 
+impl Round {
+    /// Forgets the round, keeps the memory.
+    fn clear(&mut self) {
+        let [mut id, mut model] = [&mut self.id, &mut self.model].map(std::mem::take);
+        id.clear();
+        model.clear();
+        *self = Self {
+            id,
+            model,
+            ..Self::default()
+        };
+    }
+}
+
 impl Thread {
     pub(super) fn of(parent: Str<'_>) -> Self {
         Self {
@@ -306,10 +320,11 @@ impl Thread {
 
     fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>, usage: Option<Usage<'_>>) {
         self.forget_blocks();
+        self.round.clear();
         let round = &mut self.round;
-        (round.open, round.declared, round.stop) = (true, false, None);
-        id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
-        model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
+        round.open = true;
+        round.id.push_str(id.unwrap_or_default().as_escaped());
+        round.model.push_str(model.unwrap_or_default().as_escaped());
         round.usage = usage.map(|u| u.detached());
     }
 
@@ -328,11 +343,16 @@ impl Thread {
     /// The turn is over: forgets everything, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.forget_blocks();
-        self.ghosts.clear();
-        let round = &mut self.round;
-        (round.open, round.declared, round.stop, round.usage) = (false, false, None, None);
-        round.id.clear();
-        round.model.clear();
+        self.round.clear();
+        *self = Self {
+            parent: std::mem::take(&mut self.parent),
+            round: std::mem::take(&mut self.round),
+            blocks: std::mem::take(&mut self.blocks),
+            spare: std::mem::take(&mut self.spare),
+            known: std::mem::take(&mut self.known),
+            escaped: std::mem::take(&mut self.escaped),
+            ..Self::default()
+        };
     }
 
     fn close_round(&mut self, event: &Event<'_>, abandoned_from: Option<u32>, desk: &mut Desk<'_, '_, '_>) {
