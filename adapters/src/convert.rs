@@ -119,10 +119,7 @@ impl Converter {
         let Self { framing, core, stopped } = self;
         core.out.swap(out);
         match framing {
-            Framing::Lines(lines) => lines.feed(input, |line| {
-                *stopped = !core.line(line);
-                !*stopped
-            }),
+            Framing::Lines(lines) => *stopped = !core.lines(input, lines),
             Framing::Values { finder, buffer } => {
                 buffer.extend_from_slice(input);
                 while let Some(end) = finder.end(buffer) {
@@ -246,7 +243,48 @@ fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used
     assembler
 }
 
+/// What some programs put at the beginning of a text in UTF-8.
+const MARK: &str = "\u{feff}";
+/// How many bytes of the input are checked to be UTF-8 at a time: few enough to be still at hand when their lines are read.
+const WINDOW: usize = 32 << 10;
+
 impl Core {
+    /// Handles a read, of which `framing` has kept what no line feed has ended so far; returns whether to go on.
+    fn lines(&mut self, mut input: &[u8], framing: &mut Lines) -> bool {
+        let mut go_on = true;
+        while !input.is_empty() && go_on {
+            let window = &input[..input.len().min(WINDOW)];
+            let whole = memchr::memrchr(b'\n', window)
+                .map(|at| &window[..=at])
+                .filter(|lines| framing.is_between_lines() && lines.len() <= self.options.max_line);
+            let taken = match whole {
+                Some(lines) => lines,
+                // The rest of a line that has begun, or a line that is longer than the window.
+                None => &input[..memchr::memchr(b'\n', input).map_or(input.len(), |at| at + 1)],
+            };
+            match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
+                Some(mut text) => {
+                    while let (Some(at), true) = (memchr::memchr(b'\n', text.as_bytes()), go_on) {
+                        let (line, rest) = text.split_at(at + 1);
+                        text = rest;
+                        self.line += 1;
+                        go_on = self.checked(line, true);
+                        if self.identity {
+                            self.unended = false;
+                            self.out.bytes(line.as_bytes());
+                        }
+                    }
+                }
+                None => framing.feed(taken, |line| {
+                    go_on = self.line(line);
+                    go_on
+                }),
+            }
+            input = &input[taken.len()..];
+        }
+        go_on
+    }
+
     /// Handles one line; returns whether to go on.
     fn line(&mut self, line: Line<'_>) -> bool {
         self.line += 1;
@@ -308,17 +346,27 @@ impl Core {
     }
 
     fn text(&mut self, bytes: &[u8], ended: bool) -> bool {
-        let bytes = if self.line == 1 {
-            bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
-        } else {
-            bytes
-        };
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
-            let at = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
-            return self.damage(at, "invalid UTF-8".to_owned());
-        };
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.checked(text, ended),
+            Err(_) => {
+                let at = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+                // The mark at the beginning of a log is no part of its first line.
+                let mark = if self.line == 1 && bytes.starts_with(MARK.as_bytes()) {
+                    MARK.len()
+                } else {
+                    0
+                };
+                self.damage(at - mark, "invalid UTF-8".to_owned())
+            }
+        }
+    }
+
+    /// Handles one line, which is known to be UTF-8.
+    #[inline]
+    fn checked(&mut self, text: &str, ended: bool) -> bool {
+        let text = if self.line == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text };
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let text = text.strip_suffix('\r').unwrap_or(text);
         let mut rest = text.trim_ascii_start();
         let mut go_on = true;
         while !rest.is_empty() && go_on {
@@ -469,3 +517,6 @@ impl Core {
 
 /// Entries of a ledger, for those who want to look at them rather than to store them.
 pub type LedgerEntry = Entry;
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,18 @@ use crate::json::{Cursor, Error, Out, Raw, Str};
 
 /// An object whose members are taken one by one; what nobody takes is unknown.
 pub(super) struct Members<'a, 'c> {
-    list: ArenaVec<'a, (Str<'a>, Raw<'a>, bool)>,
+    list: ArenaVec<'a, Member<'a>>,
+    /// A key is spelled with escapes.
+    escaped: bool,
     cx: &'c Cx<'a>,
+}
+
+struct Member<'a> {
+    key: Str<'a>,
+    value: Raw<'a>,
+    /// The value again, if it is a string that was checked in full.
+    text: Option<Str<'a>>,
+    taken: bool,
 }
 
 impl<'a, 'c> Members<'a, 'c> {
@@ -17,35 +27,56 @@ impl<'a, 'c> Members<'a, 'c> {
     pub(super) fn read(at: &mut Cursor<'a>, cx: &'c Cx<'a>) -> Result<Self, Error> {
         let mut object = at.object()?;
         let mut list = ArenaVec::with_capacity_in(12, cx.arena);
+        let mut escaped = false;
         while let Some(key) = object.key(at)? {
-            list.push((key, at.skip()?, false));
+            escaped |= key.has_escapes();
+            let (value, text) = match at.peek() {
+                Some(b'"') => string(at)?,
+                _ => (at.skip()?, None),
+            };
+            list.push(Member {
+                key,
+                value,
+                text,
+                taken: false,
+            });
         }
-        Ok(Self { list, cx })
+        Ok(Self { list, escaped, cx })
     }
 
     /// Walks an object inside another one; nothing if it is none.
     pub(super) fn of(raw: Raw<'a>, cx: &'c Cx<'a>) -> Self {
         Self::read(&mut Cursor::new(raw.as_str()), cx).unwrap_or(Self {
             list: ArenaVec::new_in(cx.arena),
+            escaped: false,
             cx,
         })
     }
 
     fn find<T>(&mut self, key: &str, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<T> {
-        let found = self.list.iter_mut().find(|(name, _, taken)| !taken && name.is(key))?;
-        let value = read(found.1)?;
-        found.2 = true;
+        self.find_member(key, |member| read(member.value))
+    }
+
+    fn find_member<T>(&mut self, key: &str, read: impl FnOnce(&Member<'a>) -> Option<T>) -> Option<T> {
+        // Nearly all names that are not meant differ in length or in the first byte.
+        let first = key.as_bytes().first();
+        let spelled = |name: &str| name.len() == key.len() && name.as_bytes().first() == first && name == key;
+        let escaped = self.escaped;
+        let named = |name: Str<'a>| spelled(name.as_escaped()) || escaped && name.is(key);
+        let found = self.list.iter_mut().find(|member| !member.taken && named(member.key))?;
+        let value = read(found)?;
+        found.taken = true;
         Some(value)
     }
 
     /// The value of the first member of that name, whether it was taken or not.
     pub(super) fn value(&self, key: &str) -> Option<Raw<'a>> {
-        self.list.iter().find(|(name, _, _)| name.is(key)).map(|&(_, value, _)| value)
+        self.list.iter().find(|member| member.key.is(key)).map(|member| member.value)
     }
 
     /// A string.
     pub(super) fn str(&mut self, key: &str) -> Option<Str<'a>> {
-        self.find(key, Raw::string)
+        self.find_member(key, |member| member.text)
     }
 
     /// A string that is structure: it decides what the event is.
@@ -80,7 +111,7 @@ impl<'a, 'c> Members<'a, 'c> {
     /// The fields of the source dialect, and with them what nobody has taken.
     pub(super) fn fields(&mut self) -> Fields<'a> {
         let stored = self.part("fields");
-        if stored.is_none() && self.list.iter().all(|(_, _, taken)| *taken) {
+        if stored.is_none() && self.list.iter().all(|member| member.taken) {
             return &[];
         }
         let mut fields = ArenaVec::new_in(self.cx.arena);
@@ -97,14 +128,27 @@ impl<'a, 'c> Members<'a, 'c> {
             let known = field.flag("known").unwrap_or(false);
             fields.push(Field { at, key, value, known });
         }
-        let unknown = self.list.iter().filter(|(_, _, taken)| !taken);
-        fields.extend(unknown.map(|&(key, value, _)| Field {
+        let unknown = self.list.iter().filter(|member| !member.taken);
+        fields.extend(unknown.map(|member| Field {
             at: At::Line,
-            key,
-            value,
+            key: member.key,
+            value: member.value,
             known: false,
         }));
         fields.into_bump_slice()
+    }
+}
+
+/// A string at the cursor, checked in full; if that fails, as a value of which only the structure is known to be sound.
+fn string<'a>(at: &mut Cursor<'a>) -> Result<(Raw<'a>, Option<Str<'a>>), Error> {
+    let (before, rest) = (at.position(), at.rest());
+    let mut checked = *at;
+    match checked.string() {
+        Ok(text) => {
+            *at = checked;
+            Ok((Raw::trusted(&rest[..at.position() - before]), Some(text)))
+        }
+        Err(_) => Ok((at.skip()?, None)),
     }
 }
 

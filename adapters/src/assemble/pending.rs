@@ -52,20 +52,26 @@ pub(super) enum BlockKind {
 
 impl Pending {
     /// Forgets the block, keeps the memory; what one huge block took is given back.
-    pub(super) fn emptied(self) -> Self {
-        let empty = |mut text: String| {
+    pub(super) fn clear(&mut self) {
+        let [mut id, mut name, mut body] = [&mut self.id, &mut self.name, &mut self.body].map(std::mem::take);
+        for text in [&mut id, &mut name, &mut body] {
             text.clear();
-            if text.capacity() > KEEP { String::new() } else { text }
-        };
-        let mut ends = self.ends;
-        ends.clear();
-        Self {
-            id: empty(self.id),
-            name: empty(self.name),
-            body: empty(self.body),
-            ends: if ends.capacity() > KEEP { Vec::new() } else { ends },
-            ..Self::default()
+            if text.capacity() > KEEP {
+                *text = String::new();
+            }
         }
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        if ends.capacity() > KEEP {
+            ends = Vec::new();
+        }
+        *self = Self {
+            id,
+            name,
+            body,
+            ends,
+            ..Self::default()
+        };
     }
 
     /// Makes an empty one into a block that a snapshot said.

@@ -4,7 +4,7 @@ use super::Desk;
 use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Str, escape_json};
 
 impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
@@ -150,8 +150,10 @@ impl Thread {
                             "the arguments differ from their deltas; the final ones went over",
                         );
                     }
-                    Str::escape(call.input.as_str(), &mut escaped);
-                    pieces[0] = Some(Piece::Input(Str::trusted(&escaped)));
+                    escape_json(call.input.as_str(), &mut escaped);
+                    // To escape ASCII characters breaks no others.
+                    let text = simdutf8::basic::from_utf8(&escaped).unwrap_or_default();
+                    pieces[0] = Some(Piece::Input(Str::trusted(text)));
                 }
             }
             Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => {}

@@ -23,7 +23,7 @@ pub(super) struct Thread {
     /// For each block of a snapshot: which pending block says the same. Kept for its memory too, as is a text that is being
     /// escaped.
     known: Vec<Option<usize>>,
-    pub(super) escaped: String,
+    pub(super) escaped: Vec<u8>,
 }
 
 /// How many blocks are kept for their memory.
@@ -38,6 +38,20 @@ pub(super) struct Round {
     pub(super) model: String,
     pub(super) stop: Option<String>,
     pub(super) usage: Option<Usage<'static>>,
+}
+
+impl Round {
+    /// Forgets the round, keeps the memory.
+    fn clear(&mut self) {
+        let [mut id, mut model] = [&mut self.id, &mut self.model].map(std::mem::take);
+        id.clear();
+        model.clear();
+        *self = Self {
+            id,
+            model,
+            ..Self::default()
+        };
+    }
 }
 
 impl Thread {
@@ -306,17 +320,20 @@ impl Thread {
 
     fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>, usage: Option<Usage<'_>>) {
         self.forget_blocks();
+        self.round.clear();
         let round = &mut self.round;
-        (round.open, round.declared, round.stop) = (true, false, None);
-        id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
-        model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
+        round.open = true;
+        round.id.push_str(id.unwrap_or_default().as_escaped());
+        round.model.push_str(model.unwrap_or_default().as_escaped());
         round.usage = usage.map(|u| u.detached());
     }
 
     fn forget_blocks(&mut self) {
-        for block in self.blocks.drain(..) {
+        self.blocks.truncate(SPARE);
+        for mut block in self.blocks.drain(..) {
             if self.spare.len() < SPARE {
-                self.spare.push(block.emptied());
+                block.clear();
+                self.spare.push(block);
             }
         }
         self.next_index = 0;
@@ -326,11 +343,16 @@ impl Thread {
     /// The turn is over: forgets everything, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.forget_blocks();
-        self.ghosts.clear();
-        let round = &mut self.round;
-        (round.open, round.declared, round.stop, round.usage) = (false, false, None, None);
-        round.id.clear();
-        round.model.clear();
+        self.round.clear();
+        *self = Self {
+            parent: std::mem::take(&mut self.parent),
+            round: std::mem::take(&mut self.round),
+            blocks: std::mem::take(&mut self.blocks),
+            spare: std::mem::take(&mut self.spare),
+            known: std::mem::take(&mut self.known),
+            escaped: std::mem::take(&mut self.escaped),
+            ..Self::default()
+        };
     }
 
     fn close_round(&mut self, event: &Event<'_>, abandoned_from: Option<u32>, desk: &mut Desk<'_, '_, '_>) {

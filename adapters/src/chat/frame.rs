@@ -15,6 +15,8 @@ pub(crate) struct Frame {
     created: String,
     /// The same as a number.
     seconds: Option<i64>,
+    /// The same as the source spelled it last, up to the seconds, if that was in ISO 8601 and UTC.
+    iso: [u8; 19],
     /// `model`, as a string's body; empty while none is known.
     model: String,
     line: Vec<u8>,
@@ -29,6 +31,7 @@ impl Frame {
             id: String::new(),
             created: String::new(),
             seconds: None,
+            iso: [0; 19],
             model: String::new(),
             line: Vec::new(),
             stale: true,
@@ -64,6 +67,11 @@ impl Frame {
         {
             return;
         }
+        if let Time::Iso(text) = time
+            && up_to_seconds(text) == Some(&self.iso)
+        {
+            return;
+        }
         self.change_time(time);
     }
 
@@ -71,6 +79,10 @@ impl Frame {
     fn change_time(&mut self, time: Time<'_>) {
         let Some(millis) = time.millis() else { return };
         let seconds = millis.div_euclid(1000);
+        self.iso = match time {
+            Time::Iso(text) => up_to_seconds(text).copied().unwrap_or_default(),
+            _ => [0; 19],
+        };
         if self.seconds == Some(seconds) {
             return;
         }
@@ -94,6 +106,7 @@ impl Frame {
         if !alike(&self.created, created) {
             std::mem::swap(&mut self.created, created);
             self.seconds = self.created.parse().ok();
+            self.iso = [0; 19];
             self.stale = true;
         }
     }
@@ -167,4 +180,13 @@ impl Frame {
 
 fn or<'s>(known: &'s str, otherwise: &'static str) -> &'s str {
     if known.is_empty() { otherwise } else { known }
+}
+
+/// A time with milliseconds in UTC, `2026-11-21T06:00:19.149Z`, up to its seconds.
+#[inline]
+fn up_to_seconds(text: Str<'_>) -> Option<&[u8; 19]> {
+    match text.as_escaped().as_bytes().split_first_chunk() {
+        Some((seconds, [b'.', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'Z'])) => Some(seconds),
+        _ => None,
+    }
 }

@@ -431,3 +431,23 @@ fn add(sum: &mut Option<Usage<'static>>, round: &Usage<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subagent_is_forgotten_when_its_call_has_a_result() {
+        let mut rounds = Rounds::default();
+        rounds.of(None).id.push_str("main");
+        for call in ["a", "b"] {
+            rounds.of(Some(Str::trusted(call))).id.push_str(call);
+        }
+        rounds.end(Str::trusted("a"));
+        assert_eq!(rounds.subagents.len(), 1);
+        assert_eq!(rounds.of(Some(Str::trusted("b"))).id, "b");
+        assert_eq!(rounds.of(Some(Str::EMPTY)).id, "main");
+        rounds.clear();
+        assert!(rounds.subagents.is_empty() && rounds.main.id.is_empty());
+    }
+}

@@ -35,6 +35,11 @@ impl Lines {
         }
     }
 
+    /// Whether nothing is kept of a line that has begun.
+    pub const fn is_between_lines(&self) -> bool {
+        self.carry.is_empty() && self.skipping.is_none()
+    }
+
     /// Takes a read and hands on every line that it completes. `each` returns whether to go on.
     pub fn feed(&mut self, mut input: &[u8], mut each: impl FnMut(Line<'_>) -> bool) {
         while !input.is_empty() {

@@ -24,9 +24,10 @@ pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
+pub(crate) use out::escape_json;
 pub use raw::{Raw, Shape};
 pub use string::Str;
-pub(crate) use string::alike;
+pub(crate) use string::{alike, next_escape};
 pub(crate) use template::Template;
 
 /// What is wrong with a piece of JSON, and where.

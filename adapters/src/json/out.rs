@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::number::Digits;
 use super::raw::Raw;
+use super::scan;
 use super::string::Str;
 use crate::trace::{Kept, Trace};
 
@@ -94,20 +95,7 @@ impl Out {
     /// characters cannot stand inside `json`, except as white space between tokens, which is escaped as well.
     pub fn json_in_string(&mut self, json: &str) {
         self.used(json);
-        let bytes = json.as_bytes();
-        let mut from = 0;
-        loop {
-            let stop = super::scan::string_stop(bytes, from);
-            self.buffer.extend_from_slice(&bytes[from..stop]);
-            match bytes.get(stop) {
-                None => return,
-                Some(b'\n') => self.lit("\\n"),
-                Some(b'\r') => self.lit("\\r"),
-                Some(b'\t') => self.lit("\\t"),
-                Some(&byte) => self.buffer.extend_from_slice(&[b'\\', byte]),
-            }
-            from = stop + 1;
-        }
+        escape_json(json, &mut self.buffer);
     }
 
     /// Tells the ledger that a part of the source line went over, or will, in another form than its own bytes (a
@@ -232,18 +220,65 @@ impl Out {
     }
 }
 
+/// How many bytes are escaped at a time.
+const PART: usize = 16;
+
+/// Appends `json` as the body of a JSON string that holds it as text.
+pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
+    let letter = |byte| match byte {
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        byte => byte,
+    };
+    let bytes = json.as_bytes();
+    to.reserve(bytes.len() + bytes.len() / 8);
+    // What stands between `from` and `at` needs no escapes.
+    let (mut from, mut at) = (0, 0);
+    while let Some(scan::Block { mut stops, width }) = scan::block(bytes, at) {
+        for part in bytes[at..at + width].chunks(PART) {
+            if stops & ((1 << PART) - 1) != 0 {
+                // Quotes stand close to each other: a whole part is put together before it is appended.
+                let mut escaped = [0; 2 * PART];
+                let mut len = 0;
+                for (n, &byte) in part.iter().enumerate() {
+                    let stop = (stops >> n & 1) as usize;
+                    escaped[len % (2 * PART)] = b'\\';
+                    len += stop;
+                    escaped[len % (2 * PART)] = if stop == 1 { letter(byte) } else { byte };
+                    len += 1;
+                }
+                to.extend_from_slice(&bytes[from..at]);
+                to.extend_from_slice(&escaped[..len]);
+                from = at + part.len();
+            }
+            at += part.len();
+            stops >>= PART;
+        }
+    }
+    loop {
+        let stop = scan::string_stop(bytes, from);
+        to.extend_from_slice(&bytes[from..stop]);
+        let Some(&byte) = bytes.get(stop) else { return };
+        to.extend_from_slice(&[b'\\', letter(byte)]);
+        from = stop + 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn json_inside_a_string_reads_back_as_the_same_text() {
-        let json = "{\"a\": \"b\\n\\\"c\\\\\",\n\t\"d\":[]}";
-        let mut out = Out::default();
-        out.lit("\"");
-        out.json_in_string(json);
-        out.lit("\"");
-        assert_eq!(serde_json::from_slice::<String>(out.written()).unwrap(), json);
+        let json = "{\"a\": \"b\\n\\\"c\\\\ of many more bytes than a block has, é and so on\",\n\t\"d\":[]}";
+        for from in (0..json.len()).filter(|from| json.is_char_boundary(*from)) {
+            let mut out = Out::default();
+            out.lit("\"");
+            out.json_in_string(&json[from..]);
+            out.lit("\"");
+            assert_eq!(serde_json::from_slice::<String>(out.written()).unwrap(), json[from..]);
+        }
     }
 
     #[test]

@@ -73,11 +73,14 @@ impl<'a> Str<'a> {
     /// Whether it is `plain` with its quotes, backslashes and control characters escaped in the shortest way. False does not
     /// mean that it says something else.
     pub(crate) fn spells(self, plain: &str) -> bool {
-        let (mut body, mut plain) = (self.0.as_bytes(), plain.as_bytes());
+        let (body, mut plain) = (self.0.as_bytes(), plain.as_bytes());
+        let mut from = 0;
         loop {
-            let at = memchr::memchr(b'\\', body).unwrap_or(body.len());
-            let Some((said, rest)) = plain.split_at_checked(at) else { return false };
-            if *said != body[..at] {
+            let at = next_escape(self.0, from).unwrap_or(body.len());
+            let Some((said, rest)) = plain.split_at_checked(at - from) else {
+                return false;
+            };
+            if *said != body[from..at] {
                 return false;
             }
             let Some(&[_, escaped]) = body.get(at..at + 2) else {
@@ -93,7 +96,7 @@ impl<'a> Str<'a> {
             if rest.first() != Some(&byte) {
                 return false;
             }
-            (body, plain) = (&body[at + 2..], &rest[1..]);
+            (from, plain) = (at + 2, &rest[1..]);
         }
     }
 
@@ -111,7 +114,7 @@ impl<'a> Str<'a> {
     /// Appends the text itself to `text`. What stands for a lone surrogate is for `lone` to say.
     pub(crate) fn unescape_into(self, text: &mut String, mut lone: impl FnMut(&mut String, u16)) {
         let mut rest = self.0;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        while let Some(at) = next_escape(rest, 0) {
             text.push_str(&rest[..at]);
             let (unit, used) = escaped_unit(&rest[at..]);
             rest = rest.get(at + used..).unwrap_or("");
@@ -193,7 +196,7 @@ impl<'a> Str<'a> {
     pub(crate) fn utf8_len(self) -> Option<usize> {
         let mut rest = self.0;
         let mut len = 0;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        while let Some(at) = next_escape(rest, 0) {
             let (unit, used) = escaped_unit(&rest[at..]);
             rest = rest.get(at + used..).unwrap_or("");
             len += at;
@@ -215,6 +218,20 @@ impl<'a> Str<'a> {
             return self.0.chars().count();
         }
         char::decode_utf16(self.units()).count()
+    }
+}
+
+/// Where the next escape of a string's body begins, at or behind `from`.
+#[inline]
+pub(crate) fn next_escape(body: &str, mut from: usize) -> Option<usize> {
+    // Quotes and control characters stop the search too, but cannot stand in a body.
+    loop {
+        from = super::scan::string_stop(body.as_bytes(), from);
+        match body.as_bytes().get(from) {
+            Some(b'\\') => return Some(from),
+            Some(_) => from += 1,
+            None => return None,
+        }
     }
 }
 

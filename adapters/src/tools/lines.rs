@@ -9,7 +9,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
-use crate::json::{Digits, Str};
+use crate::json::{Digits, Str, next_escape};
 
 /// A piece of a text between two line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(super) fn pieces<'a>(text: Str<'a>) -> impl Iterator<Item = Piece<'a>> {
 fn line_end(body: &str, from: usize) -> (usize, usize) {
     let bytes = body.as_bytes();
     let mut at = from;
-    while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
-        at += found;
+    while let Some(found) = next_escape(body, at) {
+        at = found;
         match bytes.get(at + 1) {
             Some(b'n') => return (at, 2),
             Some(b'u') if bytes.get(at + 2..at + 6).is_some_and(|hex| hex.eq_ignore_ascii_case(b"000a")) => return (at, 6),
@@ -61,7 +61,25 @@ pub(super) fn count(text: Str<'_>) -> u64 {
 
 /// Whether a text ends with a line end.
 pub(super) fn ends_line(text: Str<'_>) -> bool {
-    pieces(text).last().is_some_and(|last| last.text.is_empty() && last.at > 0)
+    last_end(text) > 0
+}
+
+/// How long the line end at the end of a text is as it is escaped; 0 if there is none.
+pub(super) fn last_end(text: Str<'_>) -> usize {
+    let bytes = text.as_escaped().as_bytes();
+    let found = [2, 6].into_iter().find(|len| {
+        let Some((before, [b'\\', letter, hex @ ..])) = bytes.len().checked_sub(*len).map(|at| bytes.split_at(at)) else {
+            return false;
+        };
+        let is_end = match letter {
+            b'n' => hex.is_empty(),
+            b'u' => hex.eq_ignore_ascii_case(b"000a"),
+            _ => false,
+        };
+        // Behind an odd number of backslashes stands one that is escaped itself.
+        is_end && before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
+    });
+    found.unwrap_or(0)
 }
 
 /// A text whose lines were numbered.
@@ -116,19 +134,25 @@ pub(super) fn strip<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Numbered<'a>> 
 }
 
 fn prefix(line: &str) -> Option<(u64, Numbering, &str)> {
-    let trimmed = line.trim_start_matches(' ');
-    let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, rest) = (trimmed[..digits].parse().ok()?, &trimmed[digits..]);
-    let seps = [
-        (Numbering::Tab, "\\t"),
-        (Numbering::Tab, "\\u0009"),
-        (Numbering::Arrow, "→"),
-        (Numbering::Arrow, "\\u2192"),
-        (Numbering::Colon, ": "),
-    ];
-    let (how, rest) = seps.into_iter().find_map(|(how, sep)| Some((how, rest.strip_prefix(sep)?)))?;
+    let bytes = line.as_bytes();
+    let blanks = bytes.iter().take_while(|byte| **byte == b' ').count();
+    let mut at = blanks;
+    let mut number: u64 = 0;
+    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+        number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        at += 1;
+    }
+    if at == blanks {
+        return None;
+    }
+    let seps = match bytes.get(at)? {
+        b':' => &[(Numbering::Colon, ": ")][..],
+        b'\\' => &[(Numbering::Tab, "\\t"), (Numbering::Tab, "\\u0009"), (Numbering::Arrow, "\\u2192")],
+        _ => &[(Numbering::Arrow, "→")],
+    };
+    let (how, rest) = seps.iter().find_map(|(how, sep)| Some((*how, line[at..].strip_prefix(sep)?)))?;
     // Only the older numbers of Claude are indented.
-    (how == Numbering::Arrow || trimmed.len() == line.len()).then_some((number, how, rest))
+    (how == Numbering::Arrow || blanks == 0).then_some((number, how, rest))
 }
 
 /// Puts numbers before the lines.
@@ -202,7 +226,23 @@ mod tests {
         let found: Vec<_> = pieces(Str::trusted(r"a\\nb\u000ac\n\u00e9\")).map(|p| (p.at, p.text, p.end)).collect();
         assert_eq!(found, [(0, r"a\\nb", r"\u000a"), (11, "c", r"\n"), (14, r"\u00e9\", "")]);
         assert_eq!(count(Str::trusted("")), 1);
-        assert!(ends_line(Str::trusted(r"a\n")) && !ends_line(Str::trusted("a")) && !ends_line(Str::EMPTY));
+        for text in [
+            r"a\n",
+            r"\n",
+            r"a\\\n",
+            r"\u000A",
+            r"a\\\u000a",
+            "a",
+            "",
+            r"a\\n",
+            r"a\\u000a",
+            r"\u000b",
+            "n",
+            "u000a",
+        ] {
+            let last = pieces(Str::trusted(text)).last().unwrap();
+            assert_eq!(ends_line(Str::trusted(text)), last.text.is_empty() && last.at > 0, "{text}");
+        }
         assert_eq!(exit_code(Str::trusted(r"Exit code 3\nout")), Some((3, Str::trusted("out"))));
         assert_eq!(exit_code(Str::trusted("Exit code -1")), Some((-1, Str::EMPTY)));
         assert_eq!(exit_code(Str::trusted("Exit code x")), None);

@@ -9,7 +9,7 @@ use bumpalo::Bump;
 use super::args::Args;
 use super::shown::{FileRead, Shown, joined, read};
 use super::{Family, Translate, in_words};
-use crate::event::{Content, ResultStatus, ToolCall, ToolResult};
+use crate::event::{Content, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::Str;
 
 /// A result and what is known about it.
@@ -45,7 +45,11 @@ pub(super) fn result<'a>(
     let args = Args::read(from, call.name, call.input, arena);
     let mut answered = None;
     if let Some(args) = &args {
-        let shown = read(args.kind(), Some(args), Some(from), result, arena);
+        // Qwen's results are texts, of which only these two are others than in the source.
+        let shown = match (to, args.kind()) {
+            (Family::Qwen, kind) if !matches!(kind, ToolKind::Read | ToolKind::Shell) => Shown::Text(text),
+            (_, kind) => read(kind, Some(args), Some(from), result, arena),
+        };
         let words = args.write(to, call.id, arena);
         let told = if to == Family::Tricode {
             tricode::answered(call, args, shown, arena)

@@ -86,7 +86,7 @@ fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
 /// A text with a part of it replaced; `None` when the part is not in it.
 fn replaced<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &'a Bump) -> Option<Str<'a>> {
     let (before, old, new) = (plain(before)?, plain(old)?, plain(new)?);
-    let at = before.find(&*old)?;
+    let at = memchr::memmem::find(before.as_bytes(), old.as_bytes())?;
     let after = if all {
         before.replace(&*old, &new)
     } else {

@@ -153,16 +153,8 @@ fn is_notice(text: Str<'_>) -> bool {
 }
 
 fn without_last_end(text: Str<'_>) -> Str<'_> {
-    match lines::pieces(text).last() {
-        Some(Piece { at, text: "", .. }) if at > 0 => {
-            let end = lines::pieces(text)
-                .filter(|piece| !piece.end.is_empty())
-                .last()
-                .map_or(0, |piece| piece.end.len());
-            Str::trusted(&text.as_escaped()[..at - end])
-        }
-        _ => text,
-    }
+    let body = text.as_escaped();
+    Str::trusted(&body[..body.len() - lines::last_end(text)])
 }
 
 /// A command's output. Tricode and Claude put `Exit code N` before that of one that failed; Qwen writes a report of it.
