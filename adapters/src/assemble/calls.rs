@@ -1,5 +1,5 @@
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 
 use super::pending::KEEP;
 use crate::codec::Cx;
@@ -12,9 +12,9 @@ pub(super) struct Calls {
     /// In the order in which they were made: first those of this turn, then places that are kept for their memory.
     all: Vec<Stored>,
     used: usize,
-    /// The last call of those whose ids have this hash; the others follow by [`Stored::before`].
-    last: HashMap<u64, usize, BuildHasherDefault<Same>>,
-    hashes: RandomState,
+    /// The last call of those whose ids have this hash; the others follow by [`Stored::before`]. A tree, because the hash is the same in
+    /// every run: no choice of ids makes a search long.
+    last: BTreeMap<u64, usize>,
 }
 
 /// A call that waits for its result.
@@ -29,24 +29,6 @@ pub(super) struct Stored {
     before: Option<usize>,
 }
 
-/// The keys are hashes.
-#[derive(Debug, Default)]
-struct Same(u64);
-
-impl Hasher for Same {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
 const NEAR: usize = 4;
 /// How many places are kept for their memory when a turn is over.
@@ -56,7 +38,7 @@ impl Calls {
     /// Remembers a call. A call that is said again is an update.
     pub(super) fn add(&mut self, call: &ToolCall<'_>) {
         let id = call.id.as_escaped();
-        let hash = self.hashes.hash_one(id);
+        let hash = hash(id);
         let at = match self.by_hash(hash, id) {
             Some(at) => at,
             None => {
@@ -105,13 +87,9 @@ impl Calls {
 
     fn find(&self, id: &str) -> Option<usize> {
         let near = self.used.saturating_sub(NEAR)..self.used;
-        near.rev().find(|at| alike(&self.all[*at].id, id)).or_else(|| {
-            if self.used > NEAR {
-                self.by_hash(self.hashes.hash_one(id), id)
-            } else {
-                None
-            }
-        })
+        near.rev()
+            .find(|at| alike(&self.all[*at].id, id))
+            .or_else(|| if self.used > NEAR { self.by_hash(hash(id), id) } else { None })
     }
 
     fn by_hash(&self, hash: u64, id: &str) -> Option<usize> {
@@ -129,7 +107,7 @@ impl Calls {
         if self.all.len() > SPARE {
             self.all.truncate(SPARE);
             self.all.shrink_to_fit();
-            self.last = HashMap::default();
+            self.last = BTreeMap::new();
         } else {
             self.last.clear();
         }
@@ -141,4 +119,10 @@ impl Calls {
                 .for_each(|text| *text = String::new());
         }
     }
+}
+
+fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(id.as_bytes());
+    hasher.finish()
 }

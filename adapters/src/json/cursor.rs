@@ -1,8 +1,6 @@
 //! One walk over a line, in the order in which it was written.
 
-use super::depth::Depth;
 use super::raw::{Raw, Shape};
-use super::scan::{self, Block};
 use super::string::Str;
 use super::{Error, Why};
 
@@ -21,8 +19,8 @@ use super::{Error, Why};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
 }
 
 /// An object that is being walked; ask it for its next key, then take or skip the value.
@@ -216,7 +214,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn open(&mut self, byte: u8) -> Result<(), Error> {
+    pub(super) fn open(&mut self, byte: u8) -> Result<(), Error> {
         match self.peek() {
             Some(found) if found == byte => {
                 self.at += 1;
@@ -228,7 +226,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<(), Error> {
+    pub(super) fn expect(&mut self, byte: u8) -> Result<(), Error> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());
@@ -236,7 +234,7 @@ impl<'a> Cursor<'a> {
         Err(self.wrong())
     }
 
-    fn wrong(&mut self) -> Error {
+    pub(super) fn wrong(&mut self) -> Error {
         let why = match self.peek() {
             None => Why::CutOff,
             Some(b'a'..=b'z' | b'A'..=b'Z') => Why::Literal,
@@ -244,316 +242,11 @@ impl<'a> Cursor<'a> {
         };
         self.error(why)
     }
-
-    #[inline]
-    fn literal(&mut self, word: &str) -> Result<(), Error> {
-        let rest = &self.text.as_bytes()[self.at..];
-        if rest.starts_with(word.as_bytes()) {
-            self.at += word.len();
-            return Ok(());
-        }
-        Err(self.error(if word.as_bytes().starts_with(rest) { Why::CutOff } else { Why::Literal }))
-    }
-
-    /// From behind the opening quote to behind the closing one; returns the index of the closing one.
-    #[inline(always)]
-    fn string_end(&mut self, full: bool) -> Result<usize, Error> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        // Most strings are keys and words.
-        if let Some(stops) = scan::short_block(bytes, at) {
-            if stops != 0 {
-                let stop = at + stops.trailing_zeros() as usize;
-                if bytes.get(stop) == Some(&b'"') {
-                    self.at = stop + 1;
-                    return Ok(stop);
-                }
-                return self.string_end_behind(at, full);
-            }
-            at += scan::SHORT;
-        }
-        while let Some(block) = scan::block(bytes, at) {
-            if block.stops != 0 {
-                let stop = at + block.stops.trailing_zeros() as usize;
-                if bytes.get(stop) == Some(&b'"') {
-                    self.at = stop + 1;
-                    return Ok(stop);
-                }
-                return self.string_end_behind(at, full);
-            }
-            at += block.width;
-        }
-        self.string_end_behind(at, full)
-    }
-
-    /// The same for the rest of a string from `at` on, where a block with an escape begins or little is left.
-    fn string_end_behind(&mut self, from: usize, full: bool) -> Result<usize, Error> {
-        let bytes = self.text.as_bytes();
-        let mut at = from;
-        // 1 if the byte at `at` stands behind a backslash that escapes it.
-        let mut carry = 0;
-        while let Some(Block { stops, width }) = scan::block(bytes, at) {
-            let escapes = scan::equal(bytes, at, b'\\');
-            let (escaped, escaping) = escaped(escapes, carry);
-            let mut ends = stops & !escapes & !escaped;
-            if !full && ends != 0 {
-                ends &= scan::equal(bytes, at, b'"');
-            }
-            if full {
-                // What stands behind the string's end is none of it.
-                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1);
-                while check != 0 {
-                    let behind = at + check.trailing_zeros() as usize;
-                    if bytes.get(behind).is_none_or(|&byte| ESCAPES[usize::from(byte)] != 1) {
-                        escape_end(bytes, behind - 1).map_err(|why| Error { at: behind - 1, why })?;
-                    }
-                    check &= check - 1;
-                }
-            }
-            if ends != 0 {
-                let end = at + ends.trailing_zeros() as usize;
-                if bytes.get(end) != Some(&b'"') {
-                    return Err(Error { at: end, why: Why::Control });
-                }
-                self.at = end + 1;
-                return Ok(end);
-            }
-            carry = escaping >> (width - 1);
-            at += width;
-        }
-        // The text has less than a block, or ends here.
-        at -= carry as usize;
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(at);
-                }
-                Some(b'\\') if !full => at += 2,
-                Some(b'\\') => at = escape_end(bytes, at).map_err(|why| Error { at, why })?,
-                Some(&byte) if full && byte < 0x20 => return Err(Error { at, why: Why::Control }),
-                Some(_) => at += 1,
-                None => {
-                    return Err(Error {
-                        at: bytes.len(),
-                        why: Why::CutOff,
-                    });
-                }
-            }
-        }
-    }
-
-    fn skip_container(&mut self) -> Result<(), Error> {
-        match self.container_end() {
-            Some(end) => {
-                self.at = end;
-                Ok(())
-            }
-            None => self.skip_container_slowly(),
-        }
-    }
-
-    /// The index behind the object or array that begins here, found 64 bytes at a time. `None` where the text is too short for
-    /// that, or is not sound.
-    fn container_end(&self) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let mut depth = Depth::default();
-        let mut at = self.at;
-        // 1 if the byte at `at` is escaped; all ones if it stands in a string.
-        let (mut carry, mut inside) = (0, 0);
-        while let Some(tokens) = scan::tokens(bytes, at) {
-            let (escaped, escaping) = if tokens.escapes | carry == 0 {
-                (0, 0)
-            } else {
-                escaped(tokens.escapes, carry)
-            };
-            let strings = between(tokens.quotes & !escaped) ^ inside;
-            // Only in a string a backslash means something.
-            if tokens.escapes & !strings != 0 {
-                return None;
-            }
-            let mut brackets = tokens.brackets & !strings;
-            while brackets != 0 {
-                let found = at + brackets.trailing_zeros() as usize;
-                match *bytes.get(found)? {
-                    open @ (b'{' | b'[') => depth.push(open == b'{'),
-                    close => {
-                        if depth.pop()? != (close == b'}') {
-                            return None;
-                        }
-                        if depth.is_empty() {
-                            return Some(found + 1);
-                        }
-                    }
-                }
-                brackets &= brackets - 1;
-            }
-            inside = 0u64.wrapping_sub(strings >> (tokens.width - 1) & 1);
-            carry = escaping >> (tokens.width - 1) & 1;
-            at += tokens.width;
-        }
-        None
-    }
-
-    fn skip_container_slowly(&mut self) -> Result<(), Error> {
-        let bytes = self.text.as_bytes();
-        let mut depth = Depth::default();
-        loop {
-            let at = scan::structural(bytes, self.at);
-            self.at = at + 1;
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.string_end(false)?;
-                }
-                Some(&open @ (b'{' | b'[')) => depth.push(open == b'{'),
-                Some(&close) => {
-                    if depth.pop() != Some(close == b'}') {
-                        return Err(Error { at, why: Why::Bracket });
-                    }
-                    if depth.is_empty() {
-                        return Ok(());
-                    }
-                }
-                None => {
-                    self.at = bytes.len();
-                    return Err(Error {
-                        at: bytes.len(),
-                        why: Why::CutOff,
-                    });
-                }
-            }
-        }
-    }
-
-    fn number(&mut self) -> Result<(), Error> {
-        let bytes = self.text.as_bytes();
-        let begin = self.at;
-        let end = super::number::end(bytes, begin).ok_or(Error { at: begin, why: Why::Number })?;
-        self.at = end;
-        Ok(())
-    }
-
-    fn scalar(&mut self) -> Result<(), Error> {
-        match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.string_end(true).map(|_| ())
-            }
-            Some(b't') => self.literal("true"),
-            Some(b'f') => self.literal("false"),
-            Some(b'n') => self.literal("null"),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => Err(self.wrong()),
-        }
-    }
-
-    /// Reads one value with everything checked.
-    fn check(&mut self) -> Result<(), Error> {
-        if !matches!(self.peek(), Some(b'{' | b'[')) {
-            return self.scalar();
-        }
-        let mut depth = Depth::default();
-        // `fresh`: directly behind an opening bracket, where a closing one may follow without a value.
-        let mut fresh = false;
-        loop {
-            // A value is due here, or (when fresh) the end of the innermost container.
-            match (self.peek(), depth.last()) {
-                (Some(b'}'), Some(true)) | (Some(b']'), Some(false)) if fresh => {
-                    self.at += 1;
-                    depth.pop();
-                }
-                (_, within) => {
-                    if within == Some(true) {
-                        if self.peek() != Some(b'"') {
-                            return Err(self.wrong());
-                        }
-                        self.at += 1;
-                        self.string_end(true)?;
-                        self.expect(b':')?;
-                    }
-                    if let Some(open @ (b'{' | b'[')) = self.peek() {
-                        self.at += 1;
-                        depth.push(open == b'{');
-                        fresh = true;
-                        continue;
-                    }
-                    self.scalar()?;
-                }
-            }
-            fresh = false;
-            // Behind a value: close what ends here, then a comma leads to the next value.
-            loop {
-                // Asked before looking ahead: white space behind the value is no part of it.
-                let Some(object) = depth.last() else { return Ok(()) };
-                match (self.peek(), object) {
-                    (Some(b','), _) => {
-                        self.at += 1;
-                        break;
-                    }
-                    (Some(b'}'), true) | (Some(b']'), false) => {
-                        self.at += 1;
-                        depth.pop();
-                    }
-                    (Some(b'}' | b']'), _) => return Err(self.error(Why::Bracket)),
-                    _ => return Err(self.wrong()),
-                }
-            }
-        }
-    }
-}
-
-/// Of a block's backslashes and whether its first byte is escaped: which bytes are escaped, and which backslashes escape the
-/// byte behind them. A run of backslashes escapes each other in pairs, and what follows it if there is one left.
-#[inline(always)]
-const fn escaped(backslashes: u64, first: u64) -> (u64, u64) {
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    let starts = backslashes & !first;
-    // Subtracting makes each run borrow up to its end; whether it arrives on an odd or an even bit tells its length.
-    let ends = ((starts << 1 | ODD).wrapping_sub(starts)) ^ ODD;
-    (ends ^ (backslashes | first), ends & backslashes)
-}
-
-/// Which bytes stand in a string: from each opening quote on to before its closing one.
-#[inline(always)]
-const fn between(quotes: u64) -> u64 {
-    let mut within = quotes;
-    let mut by = 1;
-    while by < 64 {
-        within ^= within << by;
-        by *= 2;
-    }
-    within
-}
-
-/// What may stand behind a backslash: 1 alone, 2 before four hexadecimal digits.
-static ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut n = 0;
-    while n < 8 {
-        table[b"\"\\/bfnrt"[n] as usize] = 1;
-        n += 1;
-    }
-    table[b'u' as usize] = 2;
-    table
-};
-
-/// Checks the escape that begins at `at`; returns the index behind it.
-#[inline(always)]
-fn escape_end(bytes: &[u8], at: usize) -> Result<usize, Why> {
-    match bytes.get(at + 1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-        Some(b'u') => match bytes.get(at + 2..at + 6) {
-            Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
-            Some(_) => Err(Why::Escape),
-            None => Err(Why::CutOff),
-        },
-        Some(_) => Err(Why::Escape),
-        None => Err(Why::CutOff),
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::lex::escape_end;
     use super::*;
     use proptest::prelude::*;
 

@@ -11,6 +11,7 @@
 mod compact;
 mod cursor;
 mod depth;
+mod lex;
 mod number;
 mod out;
 pub(crate) mod python;
