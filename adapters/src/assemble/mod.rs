@@ -12,7 +12,7 @@ mod thread;
 use crate::codec::{Cx, Encode, Encoder, Want};
 use crate::event::{
     Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd,
-    ToolCall, ToolKind, ToolResult,
+    Session, ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
 use crate::tools::Translate;
@@ -168,11 +168,24 @@ impl Assembler {
                 }
                 self.settle(event.origin, down);
                 self.turn.open |= session.opens_turn;
-                self.pass(event, down);
+                self.session(event, session, down);
             }
-            Kind::Outcome(_) => {
+            Kind::Outcome(outcome) => {
                 self.content(event, down);
-                self.end_turn(event, down);
+                let tools = self.duties.tools.as_ref();
+                let refused = outcome.denials.zip(tools).and_then(|(denials, tools)| tools.refused(denials, down.cx.arena));
+                match refused {
+                    Some(denials) => {
+                        down.out.used_raw(outcome.denials);
+                        let outcome = Outcome {
+                            denials: Some(denials),
+                            ..*outcome
+                        };
+                        let kind = Kind::Outcome(&outcome);
+                        self.end_turn(&Event { kind, ..*event }, down);
+                    }
+                    None => self.end_turn(event, down),
+                }
             }
             Kind::Fatal(_) => {
                 self.settle(event.origin, down);
@@ -281,6 +294,22 @@ impl Assembler {
         if !self.duties.watch {
             down.emit(event);
         }
+    }
+
+    /// The session's facts; its tools are listed as the target calls them.
+    fn session<'a>(&self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
+        let tools = self.duties.tools.as_ref();
+        let listed = session.tools.zip(tools).and_then(|(list, tools)| tools.list(list, down.cx.arena));
+        let Some(listed) = listed else { return self.pass(event, down) };
+        if let Some(tools) = session.tools {
+            down.out.renamed(tools.as_str(), "the target's own tool names");
+        }
+        let session = Session {
+            tools: Some(listed),
+            ..*session
+        };
+        let kind = Kind::Session(&session);
+        self.pass(&Event { kind, ..*event }, down);
     }
 
     /// Something that belongs to a turn is about to go on.

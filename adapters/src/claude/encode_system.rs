@@ -1,9 +1,6 @@
 //! `system` lines, and the types that are notices by themselves.
 
-use std::borrow::Cow;
-
-use crate::codec::Dialect;
-use crate::event::{Event, Field, Notice, Origin, Session, ToolKind, Topic};
+use crate::event::{Event, Field, Notice, Origin, Session, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
@@ -30,15 +27,15 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// What a session of `source` says of itself; with `native` its tools are named as here.
-    fn of(session: &Session<'_>, source: Option<Dialect>) -> Self {
+    /// What a session says of itself.
+    fn of(session: &Session<'_>) -> Self {
         let text = |s: Option<Str<'_>>| s.map(|s| s.as_escaped().to_owned());
         let list = |raw: Option<Raw<'_>>| raw.filter(|raw| raw.check().is_ok()).map(|raw| raw.as_str().to_owned());
         Self {
             known: true,
             cwd: text(session.cwd),
             model: text(session.model),
-            tools: list(session.tools).map(|raw| names(&raw, source)),
+            tools: list(session.tools).map(|raw| names(&raw)),
             mode: session.permission_mode.map(|mode| self::mode(mode.as_escaped()).to_owned()),
             key_source: text(session.api_key_source),
             mcp_servers: list(session.mcp_servers),
@@ -64,7 +61,7 @@ impl Encoder {
             return;
         }
         self.unsaid_facts(out);
-        self.facts = Facts::of(session, Some(self.style.source).filter(|_| self.style.native_tools));
+        self.facts = Facts::of(session);
         for text in [session.cwd, session.model, session.permission_mode, session.api_key_source]
             .into_iter()
             .flatten()
@@ -78,7 +75,7 @@ impl Encoder {
             out.hold(&mut self.facts.kept, list.as_str());
         }
         if let Some(tools) = session.tools.filter(|tools| self.facts.tools.as_deref() != Some(tools.as_str())) {
-            out.renamed(tools.as_str(), "the target's own tool names");
+            out.renamed(tools.as_str(), "a list here, a text in the source");
         }
         if let Some(id) = event.origin.session {
             out.hold(&mut self.facts.kept, id.as_escaped());
@@ -251,56 +248,17 @@ pub(super) fn up_to<'f, 'a>(name: &str, fields: &'f [Field<'a>]) -> (&'f [Field<
     fields.split_at(at)
 }
 
-/// Tool names as an array; the RFC has them in one text, separated by blanks. Those of `source` are named as here, where it
-/// has a tool of the same kind.
-fn names(raw: &str, source: Option<Dialect>) -> String {
-    let raw = Raw::trusted(raw);
-    let mut seen: Vec<Cow<'_, str>> = Vec::new();
-    let mut add = |name: Cow<'_, str>| {
-        let native = source.and_then(|source| native(source, &name));
-        let name = native.map_or(name.into_owned(), str::to_owned);
-        if !seen.iter().any(|known| *known == name) {
-            seen.push(name.into());
-        }
-    };
-    match raw.string() {
-        Some(text) => text
-            .unescape()
-            .split([' ', ','])
-            .filter(|name| !name.is_empty())
-            .for_each(|name| add(name.into())),
-        None if source.is_none() => return raw.as_str().to_owned(),
-        // Elements of another shape are no names.
-        None => raw.elements().filter_map(Raw::string).for_each(|name| add(name.unescape())),
-    }
+/// Tool names as an array; the RFC has them in one text, separated by blanks.
+fn names(raw: &str) -> String {
+    let Some(text) = Raw::trusted(raw).string() else { return raw.to_owned() };
     let mut list = String::from("[");
-    for name in seen {
+    for name in text.as_escaped().split([' ', ',']).filter(|name| !name.is_empty()) {
         list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
-        Str::escape(&name, &mut list);
+        list.push_str(name);
         list.push('"');
     }
     list.push(']');
     list
-}
-
-/// The name under which an init lists the tool that `source` calls `name`.
-fn native(source: Dialect, name: &str) -> Option<&'static str> {
-    let mut body = String::new();
-    Str::escape(name, &mut body);
-    let kind = match source {
-        Dialect::Claude | Dialect::Agentglot => return None,
-        _ => crate::tools::kind_of(source, Str::trusted(&body)),
-    };
-    match kind {
-        ToolKind::Other | ToolKind::Mcp => None,
-        // The init says `Task`; calls say `Agent`.
-        ToolKind::Subagent => Some("Task"),
-        kind => {
-            let (_, columns) = crate::tools::table().find(|(of, _)| *of == kind)?;
-            let column = crate::tools::COLUMNS.iter().position(|dialect| *dialect == Dialect::Claude)?;
-            columns[column].first().copied()
-        }
-    }
 }
 
 /// Claude's word for a permission mode.

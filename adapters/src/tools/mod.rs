@@ -89,6 +89,76 @@ impl Translate {
         result::result(self, call, result, arena)
     }
 
+    /// A session's list of tools as the target lists them: an array of names, also where the source has them in one text with
+    /// blanks between them. `None` when nothing changes. Names that nobody else knows stay; two tools that are one in the target
+    /// are listed once. Cursor and Tricode list no tools.
+    pub fn list<'a>(&self, tools: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
+        let (from, to) = self.families().filter(|(_, to)| matches!(to, Family::Claude | Family::Qwen))?;
+        let mut list = String::from("[");
+        let mut changed = false;
+        let mut seen: Vec<&str> = Vec::new();
+        let elements = tools.elements().filter_map(Raw::string).map(Str::as_escaped);
+        let words = tools.string().map_or("", Str::as_escaped).split([' ', ',']).filter(|name| !name.is_empty());
+        for name in elements.chain(words) {
+            let native = names::listed(to, names::kind_in(from, Str::trusted(name)));
+            let name = native.unwrap_or(name);
+            changed |= native.is_some();
+            if !seen.contains(&name) {
+                seen.push(name);
+                list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
+                list.push_str(name);
+                list.push('"');
+            }
+        }
+        list.push(']');
+        changed.then(|| Raw::trusted(arena.alloc_str(&list)))
+    }
+
+    /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
+    /// `None` when nothing changes. Claude Code and Qwen Code say it, the others don't.
+    pub fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
+        self.families().filter(|_| matches!(self.to, Dialect::Claude | Dialect::QwenCode))?;
+        let mut list = String::from("[");
+        let mut changed = false;
+        for denial in denials.elements() {
+            if list.len() > 1 {
+                list.push(',');
+            }
+            let parts = json::members(denial, ["tool_name", "tool_use_id", "tool_input"]);
+            let call = parts.and_then(|[name, id, input]| {
+                let name = name?.string()?;
+                let id = id?.string()?;
+                let call = ToolCall {
+                    id,
+                    name,
+                    kind: kind_of(self.from, name),
+                    input: input?,
+                    fields: &[],
+                };
+                self.call(&call, arena)
+            });
+            match call {
+                Some(call) => {
+                    changed = true;
+                    for part in [
+                        "{\"tool_name\":\"",
+                        call.name.as_escaped(),
+                        "\",\"tool_use_id\":\"",
+                        call.id.as_escaped(),
+                        "\",\"tool_input\":",
+                        call.input.as_str(),
+                        "}",
+                    ] {
+                        list.push_str(part);
+                    }
+                }
+                None => list.push_str(denial.as_str()),
+            }
+        }
+        list.push(']');
+        changed.then(|| Raw::trusted(arena.alloc_str(&list)))
+    }
+
     /// Both ends, if they have tools of their own that differ.
     fn families(&self) -> Option<(Family, Family)> {
         let (from, to) = (Family::of(self.from)?, Family::of(self.to)?);

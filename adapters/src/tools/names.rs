@@ -33,6 +33,25 @@ pub fn kind_of(dialect: Dialect, name: Str<'_>) -> ToolKind {
     }
 }
 
+/// [`kind_of`] for a family of dialects.
+pub(super) fn kind_in(family: Family, name: Str<'_>) -> ToolKind {
+    family_kind(family, &name.unescape())
+}
+
+/// The name under which a dialect lists the tool of a kind among those that a session has; `None` where it has none.
+pub(super) fn listed(family: Family, kind: ToolKind) -> Option<&'static str> {
+    let column = match family {
+        // Claude's init says `Task`; its calls say `Agent`.
+        Family::Claude if kind == ToolKind::Subagent => return Some("Task"),
+        Family::Claude => 0,
+        Family::Qwen => 1,
+        Family::Cursor => 2,
+        Family::Tricode => 3,
+    };
+    let (_, columns) = table().find(|(of, _)| *of == kind)?;
+    columns[column].first().copied()
+}
+
 /// What a tool does, whoever's it is.
 pub(super) fn any_kind(name: &str) -> ToolKind {
     Family::ALL
