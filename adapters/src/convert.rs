@@ -222,8 +222,8 @@ fn style(options: &Options, source: Dialect) -> Style {
 
 fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let identity = options.from == options.to;
-    let (from, to) = (options.from.dialect, options.to.dialect);
-    // The canonical events name tools as their source did, and do not say whose names those are.
+    let (from, to) = (source, options.to.dialect);
+    // The canonical events name tools as their source did; their header says whose names those are.
     let native = options.tools == ToolNames::Native && from != to && from != Dialect::Agentglot && to != Dialect::Agentglot;
     let escape = |text: &String| {
         let mut body = String::new();

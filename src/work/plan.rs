@@ -147,7 +147,8 @@ impl Plan {
         let log = Arc::new(log);
         let options = &log.options;
         tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
-        let separable = self.jobs > 1 && options.from.is_streaming() && options.prompts.is_empty() && !options.strict;
+        let has_headers = options.from.dialect == Dialect::Agentglot;
+        let separable = self.jobs > 1 && options.from.is_streaming() && !has_headers && options.prompts.is_empty() && !options.strict;
         match source.file() {
             Some((file, len)) if separable && *len >= WORTH_CUTTING => {
                 let split = Split {

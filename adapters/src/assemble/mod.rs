@@ -9,7 +9,7 @@ mod pending;
 mod pieces;
 mod thread;
 
-use crate::codec::{Cx, Encode, Encoder, Want};
+use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
 use crate::event::{
     Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd,
     Session, ToolCall, ToolKind, ToolResult,
@@ -92,7 +92,7 @@ impl<'a> Desk<'_, '_, 'a> {
 
 impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
-    pub fn new(source: crate::codec::Dialect, want: Want, duties: Duties) -> Self {
+    pub fn new(source: Dialect, want: Want, duties: Duties) -> Self {
         Self {
             want,
             duties,
@@ -173,7 +173,10 @@ impl Assembler {
             Kind::Outcome(outcome) => {
                 self.content(event, down);
                 let tools = self.duties.tools.as_ref();
-                let refused = outcome.denials.zip(tools).and_then(|(denials, tools)| tools.refused(denials, down.cx.arena));
+                let refused = outcome
+                    .denials
+                    .zip(tools)
+                    .and_then(|(denials, tools)| tools.refused(denials, down.cx.arena));
                 match refused {
                     Some(denials) => {
                         down.out.used_raw(outcome.denials);
@@ -367,7 +370,13 @@ impl Assembler {
             let (thread, mut desk) = self.at(event.origin.parent, down);
             thread.settle_whole_calls(event.origin, &mut desk);
         }
-        let translated = request.permission.zip(self.duties.tools.as_ref()).and_then(|(permission, tools)| {
+        // Cursor and Tricode have no line that asks.
+        let tools = self
+            .duties
+            .tools
+            .as_ref()
+            .filter(|tools| !matches!(tools.to, Dialect::Cursor | Dialect::Tricode));
+        let translated = request.permission.zip(tools).and_then(|(permission, tools)| {
             let call = ToolCall {
                 id: permission.call.unwrap_or_default(),
                 name: permission.name,
@@ -533,6 +542,17 @@ fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: 
         out.renamed(detail.raw.as_str(), NOTE);
     }
 }
+
+/// A snapshot of nothing.
+const EMPTY_REPLY: Reply<'static> = Reply {
+    id: None,
+    model: None,
+    blocks: &[],
+    stop: None,
+    usage: None,
+    error: None,
+    last: false,
+};
 
 /// A round's end that says nothing but that it is over.
 const PLAIN_END: RoundEnd<'static> = RoundEnd {

@@ -17,8 +17,8 @@ pub(super) struct Pending {
     pub(super) kind: BlockKind,
     pub(super) id: String,
     pub(super) name: String,
-    /// When a call began, in milliseconds since 1970.
-    pub(super) began: Option<i64>,
+    /// When it ended, if that is known, else when it began; of a call when it began. Milliseconds since 1970.
+    pub(super) time: Option<i64>,
     /// The pieces put together, still escaped.
     pub(super) body: String,
     /// Where each piece of a call's arguments ends in `body`.

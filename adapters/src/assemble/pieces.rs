@@ -243,8 +243,8 @@ impl Thread {
         let mut kept = std::mem::take(&mut block.kept);
         let parent = std::mem::take(&mut self.parent);
         let mut origin = in_thread(origin, &parent);
-        if let Some(began) = block.began {
-            let millis = desk.down.cx.arena.alloc_str(&began.to_string());
+        if let Some(time) = block.time {
+            let millis = desk.down.cx.arena.alloc_str(&time.to_string());
             origin.time = Some(Time::Millis(Raw::trusted(millis)));
         }
         let model = std::mem::take(&mut self.round.model);

@@ -1,7 +1,7 @@
 //! One thread of a turn: the main one or a subagent's.
 
 use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
-use super::{Desk, PLAIN_END};
+use super::{Desk, EMPTY_REPLY, PLAIN_END};
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, Usage,
 };
@@ -138,6 +138,13 @@ impl Thread {
         }
         if let Some(block) = self.blocks.iter_mut().rfind(|b| b.source == stop.index && !b.complete) {
             block.complete = true;
+            let now = event.origin.time.and_then(Time::millis);
+            // That a call ends is often told by what follows it only.
+            block.time = if block.kind == BlockKind::Call {
+                block.time.or(now)
+            } else {
+                now.or(block.time)
+            };
             if desk.want.deltas && block.started && !block.closed && (block.shown || !desk.want.snapshots) {
                 block.closed = true;
                 let kind = Kind::BlockStop(BlockStop { index: block.index });
@@ -235,6 +242,10 @@ impl Thread {
             }
             if reply.blocks.is_empty() && desk.want.snapshots {
                 desk.emit(event);
+            } else if !desk.want.snapshots && event.origin.time.is_some() && known.iter().any(Option::is_some) {
+                // Nothing of it goes over but when it was said.
+                let kind = Kind::Reply(&EMPTY_REPLY);
+                desk.emit(&Event { kind, fields: &[], ..*event });
             }
         }
         self.known = known;
@@ -443,12 +454,12 @@ impl Thread {
         }
         let mut block = self.fresh_block();
         block.source = start.index;
+        block.time = event.origin.time.and_then(Time::millis);
         match start.head {
             BlockHead::Text => {}
             BlockHead::Thinking => block.kind = BlockKind::Thinking,
             BlockHead::Call { id, name } => {
                 block.kind = BlockKind::Call;
-                block.began = event.origin.time.and_then(Time::millis);
                 block.id.push_str(id.as_escaped());
                 block.name.push_str(name.as_escaped());
                 desk.down.out.used(id.as_escaped());

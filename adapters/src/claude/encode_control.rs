@@ -22,7 +22,7 @@ impl Encoder {
             }
             ControlKind::Mcp => {
                 self.request_head(request, "mcp_message", out);
-                named(event.fields, &["server_name", "message"], out);
+                mcp_message(event.fields, out);
             }
             ControlKind::Hook => {
                 self.request_head(request, "hook_callback", out);
@@ -175,6 +175,24 @@ impl Encoder {
         }
         self.writer.fields(out, fields, LINE);
         out.lit("}\n");
+    }
+}
+
+/// Writes what is said to an MCP server; the RFC has it in a `payload`.
+fn mcp_message(fields: Fields<'_>, out: &mut Out) {
+    let payload = fields.iter().find(|field| field.at == At::Part(REQUEST) && field.key.is("payload"));
+    match payload {
+        Some(payload) => {
+            for name in ["server_name", "message"] {
+                if let Some(value) = payload.value.get(name) {
+                    out.lit(",\"");
+                    out.lit(name);
+                    out.lit("\":");
+                    out.unchecked(value);
+                }
+            }
+        }
+        None => named(fields, &["server_name", "message"], out),
     }
 }
 

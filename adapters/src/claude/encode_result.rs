@@ -1,6 +1,6 @@
 //! How a turn ended.
 
-use crate::event::{Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Scope, StopKind, Usage};
+use crate::event::{Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Place, Scope, StopKind, Usage};
 use crate::json::{Out, Raw, Str};
 
 use super::encode::{Encoder, LINE, Line};
@@ -8,6 +8,9 @@ use super::encode_stream::word;
 use super::encode_system::up_to;
 use super::encode_turn::Turn;
 use crate::codec::Mode;
+
+/// The stop reason of what the program itself says about a failed call of the model.
+const FAILED: &str = "stop_sequence";
 
 impl Encoder {
     pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
@@ -28,7 +31,7 @@ impl Encoder {
     pub(super) fn fatal(&mut self, event: &Event<'_>, fatal: &Fatal<'_>, out: &mut Out) {
         let outcome = Outcome {
             error: Some(fatal.message),
-            ..Outcome::new(OutcomeKind::Failed(crate::event::Place::Backend))
+            ..Outcome::new(OutcomeKind::Failed(Place::Backend))
         };
         self.outcome(event, &outcome, out);
         self.turn.fatal = true;
@@ -157,8 +160,15 @@ impl Encoder {
         match outcome.denials {
             Some(denials) => out.unchecked(denials),
             None => {
-                out.lit("[]");
-                out.invented("/permission_denials", "not known; the target's parsers need it");
+                out.lit("[");
+                out.lit(&self.turn.denials);
+                out.lit("]");
+                let why = if self.turn.denials.is_empty() {
+                    "not known; the target's parsers need it"
+                } else {
+                    "the turn's calls whose results say that they were refused"
+                };
+                out.invented("/permission_denials", why);
             }
         }
         if let Some(structured) = outcome.structured {
@@ -194,15 +204,26 @@ impl Encoder {
                     None => out.lit("null"),
                 }
             }
-            None => match refused.or(self.turn.stop.as_deref()) {
+            None => match refused.or_else(|| self.last_stop(outcome)) {
                 Some(word) => {
                     out.str(Str::trusted(word));
-                    if refused.is_none() && self.turn.stop_follows {
+                    if refused.is_none() && (self.turn.stop_follows || word == FAILED) {
                         out.invented("/stop_reason", "it follows from what the last reply holds");
                     }
                 }
                 None => out.lit("null"),
             },
+        }
+    }
+
+    /// Why the turn's last reply stopped, if the outcome does not say so. The program's own message about a failed call of the model
+    /// stops so; a turn that was stopped in its text did not come to a reason.
+    fn last_stop(&self, outcome: &Outcome<'_>) -> Option<&str> {
+        let last = self.turn.stop.as_deref();
+        match outcome.kind {
+            _ if !outcome.is_error => last,
+            OutcomeKind::Success | OutcomeKind::Failed(Place::Model) | OutcomeKind::Limit(Limit::Tokens) if !outcome.synthetic => Some(FAILED),
+            _ => last.filter(|word| *word == "tool_use"),
         }
     }
 
@@ -231,7 +252,7 @@ const fn words(outcome: &Outcome<'_>, in_tools: bool) -> (&'static str, Option<&
         OutcomeKind::Limit(Limit::Tokens) => ("success", Some("prompt_too_long")),
         OutcomeKind::Cancelled if in_tools => ("error_during_execution", Some("aborted_tools")),
         OutcomeKind::Cancelled => ("error_during_execution", Some("aborted_streaming")),
-        OutcomeKind::Failed(crate::event::Place::Model) => ("success", Some("api_error")),
+        OutcomeKind::Failed(Place::Model) => ("success", Some("api_error")),
         OutcomeKind::Limit(Limit::Time) | OutcomeKind::Failed(_) => ("error_during_execution", None),
     }
 }

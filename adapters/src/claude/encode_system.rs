@@ -1,6 +1,6 @@
 //! `system` lines, and the types that are notices by themselves.
 
-use crate::event::{Event, Field, Notice, Origin, Session, Topic};
+use crate::event::{Event, Fate, Field, Notice, Origin, Session, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
@@ -195,11 +195,21 @@ impl Encoder {
     /// What another dialect tells about its session, where Claude Code has a line for it.
     fn foreign_notice(&mut self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
         let data = notice.data.unwrap_or(Raw::NULL);
+        // A member of the payload, where the dialect has one, or of the line.
+        let member = |name: &str| {
+            let of_line = || {
+                event
+                    .fields
+                    .iter()
+                    .find(|field| field.at == LINE && field.key.is(name))
+                    .map(|field| field.value)
+            };
+            data.get(name).or_else(of_line)
+        };
         let number = |names: &[&str]| {
-            names.iter().find_map(|name| {
-                data.get(name)
-                    .filter(|value| value.u64().is_some() && value.shape() == Some(Shape::Number))
-            })
+            names
+                .iter()
+                .find_map(|name| member(name).filter(|value| value.u64().is_some() && value.shape() == Some(Shape::Number)))
         };
         match notice.topic {
             Topic::Retry => {
@@ -232,6 +242,53 @@ impl Encoder {
                     count(out, ",\"post_tokens\":", Some(after), "", "");
                 }
                 out.lit("}");
+            }
+            Topic::Task if member("task_id").is_some() => {
+                let (subtype, members): (_, &[(&str, Option<&'static str>)]) = match notice.name.as_escaped() {
+                    "task_started" => (
+                        "task_started",
+                        &[
+                            ("task_id", None),
+                            ("tool_use_id", None),
+                            ("description", Some("")),
+                            ("subagent_type", None),
+                        ],
+                    ),
+                    "task_notification" => (
+                        "task_notification",
+                        &[
+                            ("task_id", None),
+                            ("tool_use_id", None),
+                            ("status", Some("completed")),
+                            ("output_file", Some("")),
+                            ("summary", Some("")),
+                            ("usage", None),
+                        ],
+                    ),
+                    _ => return,
+                };
+                self.begin(out, "{\"type\":\"system\",\"subtype\":\"");
+                out.lit(subtype);
+                out.lit("\"");
+                for (name, otherwise) in members {
+                    match (member(name), otherwise) {
+                        (Some(value), _) => {
+                            out.lit(",\"");
+                            out.lit(name);
+                            out.lit("\":");
+                            out.unchecked(value);
+                        }
+                        (None, Some(text)) => {
+                            out.lit(",\"");
+                            out.lit(name);
+                            out.lit("\":\"");
+                            out.lit(text);
+                            out.lit("\"");
+                            out.note(Fate::Invented, &format!("/{name}"), "not known; the target's parsers need it");
+                        }
+                        (None, None) => {}
+                    }
+                }
             }
             _ => return,
         }

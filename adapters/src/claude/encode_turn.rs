@@ -6,6 +6,20 @@ use crate::json::{Out, Str, alike};
 
 use super::encode::{Encoder, LINE, Line};
 
+/// What an `assistant` line may call its error.
+const ERRORS: [&str; 10] = [
+    "authentication_failed",
+    "oauth_org_not_allowed",
+    "billing_error",
+    "rate_limit",
+    "overloaded",
+    "invalid_request",
+    "model_not_found",
+    "server_error",
+    "max_output_tokens",
+    "unknown",
+];
+
 /// What is known of the turn that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -23,6 +37,8 @@ pub(super) struct Turn {
     pub(super) stop: Option<String>,
     /// The source did not say so: it follows from what the reply holds.
     pub(super) stop_follows: bool,
+    /// The calls that were refused, as members of a list.
+    pub(super) denials: String,
     /// The tokens of all rounds, where the source counts by round.
     pub(super) usage: Option<Usage<'static>>,
     /// What was said last is a call or a result: tools run, or the next reply is on its way.
@@ -64,8 +80,14 @@ impl Encoder {
 
     pub(super) fn tool_result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.content(event, out);
-        self.turn.user_lines += u64::from(event.origin.parent.is_none());
-        self.turn.in_tools |= event.origin.parent.is_none();
+        let main = event.origin.parent.is_none();
+        self.turn.user_lines += u64::from(main);
+        self.turn.in_tools |= main;
+        if let Some(call) = result.of.filter(|_| result.status == ResultStatus::Denied && !self.own()) {
+            let comma = if self.turn.denials.is_empty() { "" } else { "," };
+            let (name, id, input) = (call.name.as_escaped(), call.id.as_escaped(), call.input.as_str());
+            self.turn.denials += &format!("{comma}{{\"tool_name\":\"{name}\",\"tool_use_id\":\"{id}\",\"tool_input\":{input}}}");
+        }
         self.rounds.end(result.call);
         if !self.shows(Line::Message) {
             return;
@@ -191,7 +213,12 @@ impl Encoder {
         self.tail(out, &event.origin);
         if let Some(error) = reply.error {
             out.lit(",\"error\":");
-            out.str(error);
+            if self.own() || ERRORS.contains(&error.as_escaped()) {
+                out.str(error);
+            } else {
+                out.lit("\"unknown\"");
+                out.renamed(error.as_escaped(), "the target has words of its own for errors");
+            }
         }
         self.writer.fields(out, event.fields, LINE);
         self.end(out);

@@ -43,7 +43,7 @@ impl Pipe<'_, '_> {
         }
         if let (Some(trace), Some(ledger)) = (self.down.cx.trace, self.ledger.as_deref_mut()) {
             // What a decoder made up is in no output that is a copy.
-            let made_up = |finding: &Finding| self.identity && finding.fate == Fate::Invented;
+            let made_up = |finding: &Finding| self.identity && matches!(finding.fate, Fate::Invented | Fate::Merged);
             ledger.add(self.line, trace.take_findings().into_iter().filter(|finding| !made_up(finding)));
             ledger.add_late(trace.take_late());
             trace.end_held();

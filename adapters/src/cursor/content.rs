@@ -259,6 +259,9 @@ impl<'a> Text<'a> {
             self.one = part;
             return;
         }
+        if part.is_empty() {
+            return;
+        }
         self.spill();
         self.many.push_str(part.as_escaped());
     }

@@ -7,8 +7,8 @@ use super::members::{Inside, Line, Members, Message};
 use super::segments::{Segments, Whole};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Piece,
-    Place, Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Fate, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind,
+    Piece, Place, Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 
@@ -22,10 +22,43 @@ pub struct Decoder {
     next: u32,
     /// Something was said since the last result.
     begun: bool,
+    answer: Answer,
+    /// The last line said text without a time and without the id of a model call.
+    after_bare: bool,
+    /// There were two such lines in a row: the log is of 2025, when every piece of a text was such a line.
+    bare_pieces: bool,
     thoughts: Learned,
     pieces: Learned,
     /// The calls of the turn and how their started lines were spelled. Kept only when there is a ledger.
     pub(super) started: super::tools::Started,
+}
+
+/// What was said since the last tool call, by whole lines: the end of what `result` says, which is all segments of the turn.
+#[derive(Debug, Default)]
+struct Answer {
+    text: String,
+    /// Something was said in pieces and not again.
+    is_open: bool,
+}
+
+impl Answer {
+    fn clear(&mut self) {
+        self.text.clear();
+        // One long answer must not hold its memory for the rest of the log.
+        if self.text.capacity() > 1 << 20 {
+            self.text = String::new();
+        }
+        self.is_open = false;
+    }
+
+    /// The last answer within the text of a result that says more.
+    fn within<'a>(&self, result: Str<'a>) -> Option<Str<'a>> {
+        let result = result.as_escaped();
+        let before = result
+            .strip_suffix(self.text.as_str())
+            .filter(|_| !self.is_open && !self.text.is_empty())?;
+        (!before.is_empty()).then(|| Str::trusted(&result[before.len()..]))
+    }
 }
 
 /// What can come in pieces.
@@ -92,7 +125,9 @@ impl Decoder {
             ("user", _) => self.prompt(&line, (members, inside), sink)?,
             ("result", _) => self.outcome(&line, subtype, members, sink)?,
             ("interaction_query", word) => notice(&line, (kind, word), Topic::Query, members, sink)?,
-            ("connection" | "retry", word) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
+            ("retry", word) => notice(&line, (kind, word), Topic::Retry, members, sink)?,
+            // The retry that it leads to has a line of its own.
+            ("connection", word) => notice(&line, (kind, word), Topic::Status, members, sink)?,
             ("system", word) => notice(&line, (kind, word), Topic::Other, members, sink)?,
             _ => {
                 let origin = origin(&line, &mut members)?;
@@ -179,7 +214,19 @@ impl Decoder {
         let mut fields = line.fields();
         let blocks = message(line, &mut members, inside, &mut fields)?;
         let only_text = blocks.iter().all(|block| matches!(block, Block::Text { .. }));
-        let is_piece = origin.time.is_some() && id.is_none() && only_text && !blocks.is_empty();
+        let mut is_piece = origin.time.is_some() && id.is_none() && only_text && !blocks.is_empty();
+        let mut meaning = Whole::New;
+        if let ([Block::Text { text, .. }], false) = (blocks, is_piece) {
+            meaning = self.segments.whole(*text);
+            if id.is_none() && meaning != Whole::Differs {
+                self.answer.text.push_str(text.as_escaped());
+                self.answer.is_open &= meaning == Whole::New;
+            }
+            if id.is_none() && meaning == Whole::New {
+                self.bare_pieces |= std::mem::replace(&mut self.after_bare, true);
+                is_piece = self.bare_pieces;
+            }
+        }
         if is_piece {
             for (block, n) in blocks.iter().zip(0..) {
                 if let Block::Text { fields: own, .. } = block {
@@ -190,17 +237,12 @@ impl Decoder {
         members.rest(At::Line, &mut fields);
         let mut fields: Fields<'a> = fields.into_bump_slice();
         if !is_piece {
-            self.whole(
-                line,
-                Reply {
-                    id,
-                    blocks,
-                    ..Reply::default()
-                },
-                origin,
-                fields,
-                sink,
-            );
+            let reply = Reply {
+                id,
+                blocks,
+                ..Reply::default()
+            };
+            self.whole(line, (reply, meaning), origin, fields, sink);
             return Ok(());
         }
         if let ([Block::Text { text, .. }], Some(Time::Millis(time)), []) = (blocks, origin.time, fields) {
@@ -216,11 +258,14 @@ impl Decoder {
     }
 
     /// A line that holds a whole segment.
-    fn whole<'a>(&mut self, line: &Line<'a>, mut reply: Reply<'a>, origin: Origin<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
-        let meaning = match reply.blocks {
-            [Block::Text { text, .. }] => self.segments.whole(*text),
-            _ => Whole::New,
-        };
+    fn whole<'a>(
+        &mut self,
+        line: &Line<'a>,
+        (mut reply, meaning): (Reply<'a>, Whole<'a>),
+        origin: Origin<'a>,
+        fields: Fields<'a>,
+        sink: &mut dyn Sink<'a>,
+    ) {
         match meaning {
             Whole::Differs => return,
             Whole::New => {
@@ -257,10 +302,24 @@ impl Decoder {
         } else {
             OutcomeKind::Success
         };
-        let text = members.take_string("result", line)?;
+        let said = members.take_shape("result", Shape::String);
+        let text = said.map(|value| line.string(value)).transpose()?;
+        let answer = text.and_then(|text| self.answer.within(text)).filter(|_| !is_error);
+        let mut fields = line.fields();
+        if let (Some(value), Some(_)) = (said, answer) {
+            if let Some(trace) = line.cx.trace {
+                trace.note(Fate::Merged, "/result", "what comes before the answer stands in lines of its own");
+            }
+            fields.push(Field {
+                at: At::Line,
+                key: Str::trusted("result"),
+                value,
+                known: true,
+            });
+        }
         let outcome = Outcome {
             is_error,
-            text,
+            text: answer.or(text),
             error: text.filter(|_| is_error),
             word: subtype.map(|word| line.cx.text(word)),
             duration_ms: members.take_shape("duration_ms", Shape::Number),
@@ -284,10 +343,11 @@ impl Decoder {
             }
         }
         let outcome = line.cx.keep(outcome);
+        members.rest(At::Line, &mut fields);
         sink.event(&Event {
             origin,
             kind: Kind::Outcome(outcome),
-            fields: rest(line, &members),
+            fields: fields.into_bump_slice(),
         });
         Ok(())
     }
@@ -302,7 +362,11 @@ impl Decoder {
         let piece = match voice {
             Voice::Thinking => Piece::Thinking(text),
             Voice::Text => {
-                self.segments.piece(text, fresh);
+                // What stands in a line without a time is not said again.
+                if origin.time.is_some() {
+                    self.segments.piece(text, fresh);
+                    self.answer.is_open = true;
+                }
                 Piece::Text(text)
             }
         };
@@ -339,6 +403,8 @@ impl Decoder {
     pub(super) fn before_call<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
         self.end_block(origin, sink);
         self.segments.cut();
+        self.answer.clear();
+        self.after_bare = false;
         self.next = self.next.saturating_add(1);
     }
 
@@ -349,6 +415,8 @@ impl Decoder {
 
     fn end_turn(&mut self) {
         self.segments.reset();
+        self.answer.clear();
+        self.after_bare = false;
         self.open = None;
         self.next = 0;
         self.started.clear();

@@ -16,6 +16,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "tool_call/completed: the round that made the call, as in its started line",
     ),
     ("query_type", "interaction_query: the key of the query inside `query`"),
+    (
+        "result",
+        "result: all segments of the turn one after the other, where the last one alone is the answer",
+    ),
     ("startedAtMs", "tool_call: when the tool began, in milliseconds since 1970, as a string"),
     ("toolCallId", "tool_call: the call's id again, as in call_id"),
 ];

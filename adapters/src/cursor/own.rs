@@ -219,12 +219,20 @@ fn result(event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
     name("is_error", out);
     out.lit(if outcome.is_error { "true" } else { "false" });
     out.carried();
-    member("result", outcome.text, out);
+    // All that was said in the turn, where that is more than the answer.
+    let whole = of_line(event, "result");
+    match whole {
+        Some(whole) => {
+            name("result", out);
+            out.unchecked(whole.value);
+        }
+        None => member("result", outcome.text, out),
+    }
     member("session_id", event.origin.session, out);
     member("request_id", outcome.request_id, out);
     raw_member("usage", outcome.usage.and_then(|usage| usage.raw), out);
     time(event, out);
-    close(event, out);
+    rest_but(event, whole, out);
 }
 
 /// A field of the line that has its place in the middle.
@@ -241,6 +249,11 @@ fn end(event: &Event<'_>, out: &mut Out) {
 fn end_but(event: &Event<'_>, written: Option<&Field<'_>>, out: &mut Out) {
     member("session_id", event.origin.session, out);
     time(event, out);
+    rest_but(event, written, out);
+}
+
+/// The line's fields without one that was written already, and the end of the line.
+fn rest_but(event: &Event<'_>, written: Option<&Field<'_>>, out: &mut Out) {
     for field in event
         .fields
         .iter()

@@ -3,12 +3,12 @@
 use super::encode::Encoder;
 use super::lines::{member, name, raw_member};
 use crate::codec::{Dialect, Mode};
-use crate::event::{Count, DetailShape, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
+use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
 
 impl Encoder {
     /// How a turn that succeeded ends.
-    pub(super) fn result(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+    pub(super) fn result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         if let Some(text) = outcome.text.filter(|_| out.traced())
             && (self.turn.said.is_empty() || self.turn.said.contains(text.as_escaped()))
         {
@@ -19,13 +19,13 @@ impl Encoder {
             Mode::Json => {
                 out.lit("{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false");
                 durations(outcome, out);
-                self.result_end(outcome, out);
+                self.result_end(event, outcome, out);
             }
             _ => {
                 out.lit("{\"type\":\"result\",\"subtype\":\"success\"");
                 durations(outcome, out);
                 out.lit(",\"is_error\":false");
-                self.result_end(outcome, out);
+                self.result_end(event, outcome, out);
             }
         }
         out.carried();
@@ -83,11 +83,14 @@ impl Encoder {
     }
 
     /// From `result` on, which is the same in both formats.
-    fn result_end(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+    fn result_end(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         let own = self.style.source == Dialect::Cursor;
         name("result", out);
-        match outcome.text {
-            Some(text) if own || self.turn.said.is_empty() => out.str(text),
+        let whole = event.fields.iter().find(|field| field.known && field.key.is("result"));
+        match (whole, outcome.text) {
+            // All segments, as this dialect has said it itself.
+            (Some(whole), _) => out.unchecked(whole.value),
+            (None, Some(text)) if own || self.turn.said.is_empty() => out.str(text),
             _ => {
                 out.lit("\"");
                 out.lit(&self.turn.said);
@@ -95,7 +98,16 @@ impl Encoder {
             }
         }
         out.bytes(&self.tail);
-        member("request_id", outcome.request_id, out);
+        match outcome.request_id {
+            Some(id) => member("request_id", Some(id), out),
+            None if own => {}
+            None => {
+                // In every recording; the ids of model calls begin with it.
+                self.make_up_request();
+                member("request_id", Some(Str::trusted(&self.turn.request)), out);
+                out.invented("/request_id", "the source names no request");
+            }
+        }
         if own {
             raw_member("usage", outcome.usage.and_then(|usage| usage.raw), out);
         } else {

@@ -35,7 +35,7 @@ pub(super) struct Turn {
     /// Where the source says the id of the model call, until a line says it here.
     names: Kept,
     /// The id of the request whose model calls these are, if one had to be made up.
-    request: String,
+    pub(super) request: String,
     calls: HashMap<String, Call>,
     /// The usage of its rounds so far.
     pub(super) usage: Option<Usage<'static>>,
@@ -82,7 +82,7 @@ impl Encoder {
             Kind::BlockStop(_) => self.block_stop(event.origin.time, out),
             Kind::Reply(reply) => self.reply(event, reply, out),
             Kind::ToolResult(result) => self.tool_result(event, result, out),
-            Kind::Outcome(outcome) => self.outcome(outcome, out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
             _ => {}
         }
     }
@@ -275,11 +275,16 @@ impl Encoder {
         self.turn.round.clone()
     }
 
-    #[cold]
-    fn make_up_round(&mut self) {
+    /// Sees to it that the turn's request has an id.
+    pub(super) fn make_up_request(&mut self) {
         if self.turn.request.is_empty() {
             self.turn.request = ids::uuid(self.session(), self.turns);
         }
+    }
+
+    #[cold]
+    fn make_up_round(&mut self) {
+        self.make_up_request();
         let number = self.turn.rounds.saturating_sub(1);
         let letters = ids::fnv(self.turn.request.as_bytes(), number ^ ids::FNV_SEED) >> 40 & 0xffff;
         let round = &mut self.turn.round;
@@ -423,7 +428,10 @@ impl Encoder {
         out.lit("}\n");
     }
 
-    fn outcome(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+    fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        if !outcome.is_error {
+            out.used(outcome.word.map_or("", Str::as_escaped));
+        }
         if outcome.is_error {
             if !self.turn.prompts.is_empty() {
                 self.begin(out);
@@ -435,7 +443,7 @@ impl Encoder {
         } else {
             self.begin(out);
             self.flush(true, out);
-            self.result(outcome, out);
+            self.result(event, outcome, out);
         }
         self.end_turn(false, out);
     }

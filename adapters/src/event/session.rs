@@ -49,11 +49,11 @@ pub struct Notice<'a> {
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Topic {
-    /// A model call failed and is tried again: `api_retry`, `retry`, Cursor's `connection` and `retry`. Never an outcome.
+    /// A model call failed and is tried again: `api_retry`, `retry`, Cursor's `retry`. Never an outcome.
     Retry,
     /// The conversation was made shorter: `compact_boundary`, `ChatCompressed`.
     Compaction,
-    /// What the agent is doing: `status`, `session_state_changed`.
+    /// What the agent is doing: `status`, `session_state_changed`, Cursor's `connection`.
     Status,
     /// A task in the background: `task_*`, `background_tasks_changed`.
     Task,

@@ -141,7 +141,10 @@ fn write_task(result: &ToolResult<'_>, call: Option<ToolCall<'_>>, task: Option<
         }
     }
     out.lit(",\"status\":\"");
+    let in_background = call.and_then(|call| call.input.get("run_in_background")).and_then(Raw::bool) == Some(true);
     out.lit(match result.status {
+        // The result says that it was started.
+        ResultStatus::Success if in_background => "running",
         ResultStatus::Success => "completed",
         ResultStatus::Error => "failed",
         ResultStatus::Denied | ResultStatus::Canceled => "cancelled",

@@ -138,6 +138,8 @@ impl Encoder {
     fn prompt_id(&self, turn: Option<Str<'_>>, out: &mut Out) {
         match turn {
             Some(turn) => text(",\"prompt_id\":", Some(turn), out),
+            // What is asked before there is a session belongs to no turn.
+            None if self.session.is_empty() => {}
             None => {
                 out.invented("/request/prompt_id", "the source does not number its turns");
                 out.lit(",\"prompt_id\":\"");

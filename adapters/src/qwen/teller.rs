@@ -4,7 +4,7 @@ use super::annotations::{Display, Status};
 use super::decode::Shown;
 use crate::chat::inner;
 use crate::codec::Cx;
-use crate::event::{At, Content, Detail, DetailShape, Event, Field, Fields, Kind, Origin, Sink, Time, ToolProgress, ToolResult};
+use crate::event::{At, Content, Detail, DetailShape, Event, Field, Fields, Kind, Origin, ResultStatus, Sink, Time, ToolProgress, ToolResult};
 use crate::json::{Raw, Str};
 
 /// Tells the sink what one line says. The line's own fields go with its first event.
@@ -80,11 +80,17 @@ impl<'a> Teller<'_, '_, 'a> {
             }
             Status::Final(status) => status,
         };
+        let text = display.shown.and_then(seen).unwrap_or_default();
+        // The RFC has one word for a call that was refused and one that was stopped; a refusal says why.
+        let status = match status {
+            ResultStatus::Canceled if !text.is_empty() => ResultStatus::Denied,
+            status => status,
+        };
         let result = ToolResult {
             call: display.call,
             name: None,
             status,
-            content: Content::Text(display.shown.and_then(seen).unwrap_or_default()),
+            content: Content::Text(text),
             is_error: None,
             detail: display.shown.map(|raw| Detail {
                 shape: DetailShape::Qwen,

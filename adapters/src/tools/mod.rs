@@ -58,7 +58,7 @@ use bumpalo::Bump;
 pub use bumpalo::Bump as Arena;
 
 use crate::codec::Dialect;
-use crate::event::{ToolCall, ToolResult};
+use crate::event::{ToolCall, ToolKind, ToolResult};
 use crate::json::{Raw, Str};
 use args::Args;
 
@@ -78,8 +78,21 @@ impl Translate {
     /// The call in the target's own name and arguments; `None` when it stays as it is.
     pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
         let (from, to) = self.families()?;
-        let args = Args::read(from, call.name, call.input, arena)?;
+        let Some(args) = Args::read(from, call.name, call.input, arena) else {
+            return self.bare_call(call);
+        };
         in_words(call, &args, args.write(to, call.id, arena)?)
+    }
+
+    /// A call of which only the name is known, as one that was made up for its result.
+    fn bare_call<'a>(&self, call: &ToolCall<'a>) -> Option<ToolCall<'a>> {
+        let (from, to) = self.families()?;
+        let kind = names::kind_in(from, call.name);
+        if kind == ToolKind::Todo || !call.input.as_str().bytes().all(|byte| matches!(byte, b'{' | b'}' | b' ')) {
+            return None;
+        }
+        let name = Str::trusted(names::written(to, kind)?);
+        (name != call.name).then_some(ToolCall { name, kind, ..*call })
     }
 
     /// The result in the target's own shape, and its call in the target's own words; `None` for what stays as it is. `call` is the
@@ -98,7 +111,11 @@ impl Translate {
         let mut changed = false;
         let mut seen: Vec<&str> = Vec::new();
         let elements = tools.elements().filter_map(Raw::string).map(Str::as_escaped);
-        let words = tools.string().map_or("", Str::as_escaped).split([' ', ',']).filter(|name| !name.is_empty());
+        let words = tools
+            .string()
+            .map_or("", Str::as_escaped)
+            .split([' ', ','])
+            .filter(|name| !name.is_empty());
         for name in elements.chain(words) {
             let native = names::listed(to, names::kind_in(from, Str::trusted(name)));
             let name = native.unwrap_or(name);

@@ -40,9 +40,16 @@ pub(super) fn kind_in(family: Family, name: Str<'_>) -> ToolKind {
 
 /// The name under which a dialect lists the tool of a kind among those that a session has; `None` where it has none.
 pub(super) fn listed(family: Family, kind: ToolKind) -> Option<&'static str> {
+    // Claude's init says `Task`; its calls say `Agent`.
+    if family == Family::Claude && kind == ToolKind::Subagent {
+        return Some("Task");
+    }
+    written(family, kind)
+}
+
+/// The name that a dialect's calls of a kind of tool have; `None` where it has no such tool.
+pub(super) fn written(family: Family, kind: ToolKind) -> Option<&'static str> {
     let column = match family {
-        // Claude's init says `Task`; its calls say `Agent`.
-        Family::Claude if kind == ToolKind::Subagent => return Some("Task"),
         Family::Claude => 0,
         Family::Qwen => 1,
         Family::Cursor => 2,

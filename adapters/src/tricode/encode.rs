@@ -94,6 +94,8 @@ impl Encode for Encoder {
             Kind::Session(session) => self.session(origin, session, out),
             Kind::RoundStart(start) => {
                 self.begin(origin, false, out);
+                // The next model call begins: calls that have no result by now get none.
+                self.release(out);
                 self.turn.rounds += 1;
                 self.turn.before_round = (self.turn.text.len(), self.turn.kept.len());
                 if start.number.is_none() {
@@ -274,6 +276,7 @@ impl Encoder {
             self.begin(origin, false, out);
         }
         self.release(out);
+        out.used(outcome.word.map_or("", Str::as_escaped));
         if !outcome.is_error {
             let said = outcome.text.filter(|text| !text.is_empty());
             if let Some(text) = said {

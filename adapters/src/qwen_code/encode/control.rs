@@ -16,7 +16,9 @@ impl Encoder {
         let has_place = match (request.kind, request.permission) {
             _ if core.own => true,
             (ControlKind::CanUseTool, permission) => permission.is_some(),
-            (ControlKind::Mcp, _) => member(event.fields, "server_name").is_some() && member(event.fields, "message").is_some(),
+            (ControlKind::Mcp, _) => ["server_name", "message"]
+                .into_iter()
+                .all(|name| member(event.fields, name).or_else(|| in_payload(event.fields, name)).is_some()),
             _ => false,
         };
         if has_place {
@@ -52,6 +54,17 @@ impl Core {
                 .filter(|field| field.at == At::Part(REQUEST) && goes_over(request, side, field.key))
             {
                 super::pen::member(field, out);
+            }
+            if request.kind == ControlKind::Mcp {
+                for (name, value) in ["server_name", "message"]
+                    .into_iter()
+                    .filter_map(|name| Some((name, in_payload(fields, name)?)))
+                {
+                    out.lit(",\"");
+                    out.lit(name);
+                    out.lit("\":");
+                    out.unchecked(value);
+                }
             }
         }
         out.lit("}");
@@ -172,4 +185,9 @@ fn member<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
         .iter()
         .find(|field| field.at == At::Part(REQUEST) && field.key.is(name))
         .map(|field| field.value)
+}
+
+/// A member of a foreign question's `payload`: where the RFC has what is said to an MCP server.
+fn in_payload<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
+    member(fields, "payload")?.get(name)
 }

@@ -27,11 +27,21 @@ impl Encoder {
                     self.core.begin_turn(event, out);
                     self.core.system(event, notice.name, out);
                     let mut first = true;
-                    for (name, value) in TASK.iter().filter_map(|name| Some((name, data(name)?))) {
+                    // Claude's description is the notice's text.
+                    let text = notice.message.filter(|_| notice.name.is("task_started"));
+                    for name in TASK {
+                        let value = data(name);
+                        let text = text.filter(|_| *name == "description" && value.is_none());
+                        if value.is_none() && text.is_none() {
+                            continue;
+                        }
                         out.lit(if std::mem::take(&mut first) { "{\"" } else { ",\"" });
                         out.lit(name);
                         out.lit("\":");
-                        out.unchecked(value);
+                        match (value, text) {
+                            (Some(value), _) => out.unchecked(value),
+                            (None, text) => out.str(text.unwrap_or_default()),
+                        }
                     }
                     out.lit("}");
                     self.core.pen.close(out);

@@ -103,7 +103,11 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             ran(json, shell.command, shell.directory, &run, None);
             json.key("isBackground").bool(shell.background == Some(true));
         }
-        (_, Some(Args::Todos { list, merge })) => {
+        (shown, Some(Args::Todos { list, merge })) => {
+            let list = match shown {
+                Shown::Todos(list) => list,
+                _ => list,
+            };
             json.mark('{').key("todos").mark('[');
             for (index, todo) in list.iter().enumerate() {
                 json.item();

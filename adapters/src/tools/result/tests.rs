@@ -252,7 +252,7 @@ fn commands_and_their_exit_codes() {
         ran.detail_in(Cursor),
         r#"{"success":{"command":"echo hi","workingDirectory":"","exitCode":0,"signal":"","stdout":"hi","stderr":"err","interleavedOutput":"hi\nerr"},"isBackground":false}"#
     );
-    assert_eq!(ran.to(Tricode), None);
+    assert_eq!(ran.text_in(Tricode), r"hi\n[stderr]\nerr");
     let failed = case(Claude, "Bash", r#"{"command":"exit 3"}"#, BAD, r"Exit code 3\nout\nerr").with(r#""Error: Exit code 3\nout\nerr""#);
     let typed = r#"{"failure":{"command":"exit 3","workingDirectory":"","exitCode":3,"signal":"","stdout":"out\nerr","stderr":"","interleavedOutput":"out\nerr","aborted":false},"isBackground":false}"#;
     assert_eq!(failed.detail_in(Cursor), typed);

@@ -10,14 +10,37 @@ use crate::tools::args::{Args, Change, overwrite};
 use crate::tools::diff::Reader;
 use crate::tools::json::{Json, escaped, plain};
 use crate::tools::lines::{Numbering, ends_line, number};
-use crate::tools::shown::{FileChange, FileRead, Shown};
+use crate::tools::shown::{FileChange, FileRead, ShellRun, Shown};
 
 pub(super) fn text<'a>(answer: &Answer<'_, 'a>) -> Option<Str<'a>> {
     match (answer.shown, answer.args?) {
         (Shown::Read(file), Args::Read(read)) => Some(numbered(answer, &file, read.count)),
         (Shown::Wrote(change) | Shown::Edited(change), args) if answer.result.status == ResultStatus::Success => edited(answer, &change, args),
+        (Shown::Shell(run), Args::Shell(_)) => output(answer, &run),
         _ => answer.with_exit_code(),
     }
+}
+
+/// stdout, then stderr behind a line that says so, where the source keeps them apart; `[no output]` for neither.
+fn output<'a>(answer: &Answer<'_, 'a>, run: &ShellRun<'a>) -> Option<Str<'a>> {
+    let success = answer.result.status == ResultStatus::Success;
+    if answer.text.is_empty() && success {
+        return Some(Str::trusted("[no output]"));
+    }
+    if run.stderr.is_empty() || run.output.as_escaped().starts_with("Command: ") {
+        return answer.with_exit_code();
+    }
+    let mut text = bumpalo::collections::String::new_in(answer.arena);
+    if let (false, Some(code)) = (success, run.exit) {
+        text.push_str(bumpalo::format!(in answer.arena, "Exit code {}\\n", code).as_str());
+    }
+    if !run.stdout.is_empty() {
+        text.push_str(run.stdout.as_escaped());
+        text.push_str("\\n");
+    }
+    text.push_str("[stderr]\\n");
+    text.push_str(run.stderr.as_escaped());
+    Some(Str::trusted(text.into_bump_str()))
 }
 
 /// A part that ends before the file does ends with a line end here.

@@ -3,6 +3,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
+use super::plain::without_last_end;
 use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
@@ -63,10 +64,18 @@ fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<Shown<'a>> {
         Some(Args::Read(read)) => Some(read),
         _ => None,
     };
-    let start = range.and_then(|range| range.get("startLine")).and_then(whole);
+    let of_range = |name| range.and_then(|range| range.get(name)).and_then(whole);
+    let (start, end) = (of_range("startLine"), of_range("endLine"));
+    let content = content?.string()?;
+    // Of a part that ends before the file does, the last line end belongs to what follows.
+    let shown = start.zip(end).map(|(start, end)| end.saturating_add(1).saturating_sub(start));
+    let content = match shown {
+        Some(shown) if shown < lines::count(content) => without_last_end(content),
+        _ => content,
+    };
     Some(Shown::Read(FileRead {
         path: optional(path, Raw::string)?.or(asked.map(|read| read.path)),
-        content: content?.string()?,
+        content,
         start: start.or(asked.and_then(|read| read.start)).unwrap_or(1).max(1),
         total: optional(total, whole)?,
     }))

@@ -50,7 +50,7 @@ pub(super) fn read<'a>(
         return Some(Shown::Edited(change));
     }
     Some(match args? {
-        Args::Shell(shell) => return command(Some(shell.command), from, text, success),
+        Args::Shell(shell) => return command(Some(shell.command), from, text, success, arena),
         _ if !success => return None,
         Args::Read(read) => Shown::Read(file(read, from, text, arena)?),
         Args::Write { path, content } => {
@@ -73,7 +73,7 @@ pub(super) fn read<'a>(
 
 fn file<'a>(read: &Read<'a>, from: Option<Family>, text: Str<'a>, arena: &'a Bump) -> Option<FileRead<'a>> {
     let tricode = from == Some(Family::Tricode);
-    if tricode && let Some(file) = inner(text, arena).and_then(|json| with_metadata(json, arena)) {
+    if tricode && let Some(file) = inner(text, arena).and_then(|json| with_metadata(json, read.count.is_some(), arena)) {
         return Some(file);
     }
     let (content, start, to_end) = match lines::strip(text, arena) {
@@ -108,11 +108,13 @@ fn inner<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
 }
 
 /// Tricode's `with_metadata`: `{path, total_lines, mtime, sha256, content}`. `total_lines` is that of the part.
-fn with_metadata<'a>(json: Raw<'a>, arena: &'a Bump) -> Option<FileRead<'a>> {
+fn with_metadata<'a>(json: Raw<'a>, part: bool, arena: &'a Bump) -> Option<FileRead<'a>> {
     let [path, content, hash] = members(json, ["path", "content", "sha256"])?;
     hash?;
     let content = content?.string()?;
-    let (content, start) = lines::strip(content, arena).map_or((content, 1), |numbered| (numbered.content, numbered.start));
+    let (content, start, to_end) =
+        lines::strip(content, arena).map_or((content, 1, false), |numbered| (numbered.content, numbered.start, numbered.note));
+    let content = if part && !to_end { without_last_end(content) } else { content };
     Some(FileRead {
         path: optional(path, Raw::string)?,
         content,
@@ -152,13 +154,13 @@ fn is_notice(text: Str<'_>) -> bool {
         .any(|head| text.as_escaped().starts_with(head))
 }
 
-fn without_last_end(text: Str<'_>) -> Str<'_> {
+pub(super) fn without_last_end(text: Str<'_>) -> Str<'_> {
     let body = text.as_escaped();
     Str::trusted(&body[..body.len() - lines::last_end(text)])
 }
 
 /// A command's output. Tricode and Claude put `Exit code N` before that of one that failed; Qwen writes a report of it.
-fn command<'a>(command: Option<Str<'a>>, from: Option<Family>, text: Str<'a>, success: bool) -> Option<Shown<'a>> {
+fn command<'a>(command: Option<Str<'a>>, from: Option<Family>, text: Str<'a>, success: bool, arena: &'a Bump) -> Option<Shown<'a>> {
     let run = |stdout, stderr, output, exit| {
         Some(Shown::Shell(ShellRun {
             command,
@@ -174,11 +176,39 @@ fn command<'a>(command: Option<Str<'a>>, from: Option<Family>, text: Str<'a>, su
     {
         return run(stdout, stderr, text, exit);
     }
+    let both = |text: Str<'a>, exit| {
+        if from != Some(Family::Tricode) {
+            return run(text, Str::EMPTY, text, exit);
+        }
+        let (stdout, stderr) = streams(text);
+        let output = match (stdout.is_empty(), stderr.is_empty()) {
+            (_, true) => stdout,
+            (true, _) => stderr,
+            _ => Str::trusted(bumpalo::format!(in arena, "{}{}", stdout.as_escaped(), stderr.as_escaped()).into_bump_str()),
+        };
+        run(stdout, stderr, output, exit)
+    };
     match lines::exit_code(text) {
-        Some((code, rest)) if !success => run(rest, Str::EMPTY, rest, Some(code)),
-        _ if success => run(text, Str::EMPTY, text, Some(0)),
+        Some((code, rest)) if !success => both(rest, Some(code)),
+        _ if success => both(text, Some(0)),
         // It did not run, or nobody says how it ended.
         _ => None,
+    }
+}
+
+/// Tricode's output: stdout, then `[stderr]` on a line of its own and stderr; `[no output]` when there is none.
+fn streams(text: Str<'_>) -> (Str<'_>, Str<'_>) {
+    const HEAD: &str = "[stderr]\\n";
+    let body = text.as_escaped();
+    if body == "[no output]" {
+        return (Str::EMPTY, Str::EMPTY);
+    }
+    if let Some(stderr) = body.strip_prefix(HEAD) {
+        return (Str::EMPTY, Str::trusted(stderr));
+    }
+    match body.split_once("\\n[stderr]\\n") {
+        Some((stdout, stderr)) => (Str::trusted(stdout), Str::trusted(stderr)),
+        None => (text, Str::EMPTY),
     }
 }
 
