@@ -105,7 +105,8 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
         }
         (shown, Some(Args::Todos { list, merge })) => {
             let list = match shown {
-                Shown::Todos(list) => list,
+                // Tricode shows a step that is an object the way Python prints it.
+                Shown::Todos(list) if !list.iter().any(|todo| todo.content.as_escaped().starts_with("{'")) => list,
                 _ => list,
             };
             json.mark('{').key("todos").mark('[');
