@@ -181,13 +181,19 @@ impl Encoder {
             },
         );
         out.str(notice.name);
-        self.writer.fields(out, event.fields, LINE);
+        // What a task is about stands right behind the call that it belongs to.
+        let (before, behind) = match word.name {
+            "task_started" => up_to("tool_use_id", event.fields),
+            _ => (event.fields, &[] as &[Field<'_>]),
+        };
+        self.writer.fields(out, before, LINE);
         if let Some(message) = notice.message {
             out.lit(",\"");
             out.lit(word.text);
             out.lit("\":");
             out.str(message);
         }
+        self.writer.fields(out, behind, LINE);
         self.own_tail(out, &event.origin);
         self.end(out);
     }
