@@ -181,9 +181,10 @@ impl Encoder {
             },
         );
         out.str(notice.name);
-        // What a task is about stands right behind the call that it belongs to.
+        // What a task is about, and what came of it, stands in the middle.
         let (before, behind) = match word.name {
             "task_started" => up_to("tool_use_id", event.fields),
+            "task_notification" => up_to("output_file", event.fields),
             _ => (event.fields, &[] as &[Field<'_>]),
         };
         self.writer.fields(out, before, LINE);
