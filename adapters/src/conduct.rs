@@ -41,6 +41,8 @@ pub enum Answer {
 pub enum Damage {
     /// Nothing: the session goes on.
     Ignored,
+    /// A turn that fails for this reason; the session goes on.
+    FailedTurn(&'static str),
     /// It exits, and says why on standard error.
     Fatal {
         /// The text, without a line feed at its end.
@@ -48,6 +50,27 @@ pub enum Damage {
         /// The exit code.
         code: u8,
     },
+}
+
+/// A line of a host's that makes no sense.
+#[derive(Clone, Copy, Debug)]
+pub struct Misread<'a> {
+    /// The line.
+    pub text: &'a str,
+    /// The same, if it is JSON.
+    pub json: Option<Raw<'a>>,
+    /// What is wrong.
+    pub why: &'a str,
+    /// A turn is running.
+    pub busy: bool,
+}
+
+impl Misread<'_> {
+    /// Whether it is an object whose `type` is this word.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        let kind = self.json.and_then(|json| json.get("type")).and_then(Raw::string);
+        kind.is_some_and(|kind| kind.is(word))
+    }
 }
 
 /// How a run ended, as far as the exit code depends on it.
@@ -69,8 +92,23 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// What it answers to a control request. `fields` are the request's own members.
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer;
 
-    /// What it does with a line that it cannot read. `busy`: a turn is running.
-    fn damaged(&self, why: &str, busy: bool) -> Damage;
+    /// What it does with a line that it cannot read.
+    fn damaged(&self, line: &Misread<'_>) -> Damage;
+
+    /// Whether a line that is JSON but no object with a `type` is as bad as one that is no JSON.
+    fn needs_type(&self) -> bool {
+        false
+    }
+
+    /// Whether it answers control requests that have no id.
+    fn answers_nameless(&self) -> bool {
+        false
+    }
+
+    /// Whether a prompt that says nothing begins no turn.
+    fn ignores_empty_prompts(&self) -> bool {
+        false
+    }
 
     /// Its exit code.
     fn exit_code(&self, ended: Ended) -> u8;

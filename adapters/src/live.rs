@@ -232,6 +232,11 @@ impl Speaker {
         self.assembler.prompted(body);
     }
 
+    /// Every turn has its outcome: what was said after the last one began none, and gets none.
+    pub const fn settled(&mut self) {
+        self.assembler.settled();
+    }
+
     /// Says something as it is: neither is anything supplied nor taken away.
     pub fn directly(&mut self, event: &Event<'_>, to: &mut Vec<u8>) {
         self.out.swap(to);

@@ -407,11 +407,15 @@ impl Cli {
         let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
         let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
         let name = self.script.as_ref().unwrap_or(&self.program).display();
-        let why = if words.is_empty() {
+        let mut why = if words.is_empty() {
             format!("{name} {how}")
         } else {
             format!("{name} {how}: {words}")
         };
+        if let Some(advice) = advice(self.dialect, &words) {
+            why.push_str("; ");
+            why.push_str(advice);
+        }
         if let (Resume::Session(id), true) = (&self.launch.resume, unknown_session(&words)) {
             let why = launch::ArgError::no_session(self.host, id).text.trim_end().to_owned();
             return Said::Over(Some(why));
@@ -419,13 +423,11 @@ impl Cli {
         if !self.one_turn() {
             return Said::Over(Some(why));
         }
-        if std::mem::take(&mut self.cancelled) {
-            return Said::Cancelled;
+        match (std::mem::take(&mut self.cancelled), self.answered) {
+            (_, true) => Said::Bytes,
+            (true, false) => Said::Cancelled,
+            (false, false) => Said::Failed(why),
         }
-        if self.answered {
-            return Said::Bytes;
-        }
-        Said::Failed(why)
     }
 }
 
@@ -471,6 +473,11 @@ impl Backend for Cli {
     /// (docs/qwen-code.md).
     fn takes_changes(&self) -> bool {
         self.dialect == Dialect::Claude || self.hooks.is_some()
+    }
+
+    fn queued(&self) -> usize {
+        let prompts: usize = self.prompts.iter().map(String::len).sum();
+        prompts + self.child.as_ref().map_or(0, Child::queued)
     }
 
     fn close(&mut self) {
@@ -532,7 +539,13 @@ impl Backend for Cli {
                     self.between = self.room[read - 1] == b'\n';
                     return Said::Bytes;
                 }
-                Ok(0) | Err(_) => return self.epilogue().await,
+                Ok(0) | Err(_) => {
+                    // The next program's first line is not the rest of this one's last.
+                    if self.one_turn() {
+                        into.push(b'\n');
+                    }
+                    return self.epilogue().await;
+                }
             }
         }
     }
@@ -575,6 +588,31 @@ fn decision(body: &Value) -> Value {
 fn unknown_session(words: &str) -> bool {
     const WORDS: [&str; 2] = ["No saved session found", "No conversation found"];
     WORDS.iter().any(|known| words.contains(known))
+}
+
+/// What to do about what a program said last, if that is something that its user can mend.
+fn advice(dialect: Dialect, words: &str) -> Option<&'static str> {
+    let words = words.to_ascii_lowercase();
+    let has = |known: &[&str]| known.iter().any(|known| words.contains(known));
+    if has(&["unknown option", "unknown argument", "unexpected argument", "unrecognized option"]) {
+        return Some("it does not know what agentglot tells it: update the program, or name another one with cli:NAME=PATH");
+    }
+    let no_key = [
+        "api key",
+        "api_key",
+        "apikey",
+        "/login",
+        "not logged in",
+        "log in",
+        "authentication",
+        "no auth type",
+    ];
+    has(&no_key).then_some(match dialect {
+        Dialect::Claude => "set ANTHROPIC_API_KEY, or log in with `claude` once",
+        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => "set OPENAI_API_KEY, or log in with `qwen` once",
+        Dialect::Cursor => "set CURSOR_API_KEY, or log in with `cursor-agent login` once",
+        Dialect::Tricode => "set OPENAI_API_KEY, or the key of the provider that tricode is set to",
+    })
 }
 
 fn is_script(path: &Path) -> bool {

@@ -25,7 +25,8 @@ pub enum Said {
     Failed(String),
     /// The turn that runs was stopped because the host asked for it.
     Cancelled,
-    /// Nothing more will come. With a reason, if it is not because everything was said.
+    /// Nothing more will come. With a reason, if it is not because everything was said: a turn that runs fails for it, and a session
+    /// in which the host still has something to say as well.
     Over(Option<String>),
 }
 
@@ -42,6 +43,11 @@ pub trait Backend: fmt::Debug {
     /// Whether a tool that was allowed with other arguments runs with these.
     fn takes_changes(&self) -> bool {
         true
+    }
+
+    /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
+    fn queued(&self) -> usize {
+        0
     }
 
     /// The host will say nothing more.

@@ -58,8 +58,12 @@ pub fn main() -> u8 {
 
 /// Is another program.
 fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>) -> u8 {
-    let done = high::run(dialect, settings, args).and_then(|run| command::run::run(&run));
-    done.unwrap_or_else(|failure| told(&failure).code())
+    let run = match high::run(dialect, settings, args) {
+        Ok(run) => run,
+        Err(failure) => return told(&failure).code(),
+    };
+    // From here on it is that program's failure, and all of them exit with 1 if they cannot begin.
+    command::run::run(&run).unwrap_or_else(|failure| u8::from(told(&failure) != Status::Clean))
 }
 
 fn run(command: low::Command) -> Result<Status, Failure> {

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::conduct::Facts;
@@ -16,7 +16,7 @@ use crate::backend::{Backend, cli};
 use crate::io::{Console, Input, Source};
 use crate::live;
 use crate::session::run::{Ears, run as drive};
-use crate::session::{Host, OnAsk, Session, Timers};
+use crate::session::{Clock, Host, OnAsk, Session, Timers};
 use crate::status::Failure;
 
 /// Whom to be, and who answers.
@@ -182,6 +182,12 @@ fn host(launch: &Launch, live: &Live, backend: &Choice) -> Host {
             permission_mode: mode.name(dialect).unwrap_or_default().to_owned(),
             pid: std::process::id(),
             ..Facts::default()
+        },
+        clock: Clock {
+            moment: Instant::now(),
+            seconds: SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs()),
         },
     }
 }

@@ -6,13 +6,14 @@
 mod pending;
 pub mod run;
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::adapters::codec::{Dialect, Format};
-use crate::adapters::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::adapters::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::adapters::event::ToolCall;
 use crate::adapters::event::{
-    CancelResult, ControlKind, Event, Heartbeat, HintResult, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt,
+    CancelResult, Content, ControlKind, Event, Heartbeat, HintResult, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt,
     PromptSource, Request, Response, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
@@ -42,6 +43,24 @@ pub struct Host {
     pub max_rounds: Option<u64>,
     /// What is known of the session.
     pub facts: Facts,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+/// A moment on both clocks: the one that never jumps, by which a session waits, and that of the calendar.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// The moment.
+    pub moment: Instant,
+    /// The same in seconds since 1970.
+    pub seconds: u64,
+}
+
+impl Clock {
+    /// Seconds since 1970 at another moment.
+    pub fn at(self, moment: Instant) -> u64 {
+        self.seconds + moment.saturating_duration_since(self.moment).as_secs()
+    }
 }
 
 /// What happens to a permission question when the host cannot be asked.
@@ -83,6 +102,8 @@ impl Default for Timers {
 pub struct Oddities {
     /// Answers of the host to questions that nobody asked, or that were answered already.
     pub stray_answers: u64,
+    /// Answers of the host to permission questions that say neither yes nor no; the question is then denied.
+    pub bad_answers: u64,
     /// Answers of the back end to requests that the host did not make.
     pub stray_replies: u64,
     /// Outcomes when no turn ran.
@@ -162,6 +183,9 @@ pub struct Session {
     /// The session's facts were told.
     introduced: bool,
     oddities: Oddities,
+    /// Prompts that make no sense, and why: each fails a turn when it would be its.
+    doomed: VecDeque<&'static str>,
+    clock: Clock,
     /// The host will say nothing more.
     gone: bool,
     out: Vec<u8>,
@@ -205,6 +229,8 @@ impl Session {
             failure: None,
             introduced: false,
             oddities: Oddities::default(),
+            doomed: VecDeque::new(),
+            clock: host.clock,
             gone: !host.interactive,
             out: Vec::new(),
             host,
@@ -251,9 +277,13 @@ impl Session {
     pub fn host(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
         match heard {
             Heard::Input(input) => self.input(input, now, backend),
-            // A host has no events to tell.
-            Heard::Event(_) => {}
-            Heard::Damaged { why, .. } => self.damaged(why),
+            // A host has no events to tell; what is neither is told as one.
+            Heard::Event(event) => match event.kind {
+                Kind::Noise(text) => self.damaged(text, "it is not JSON", now),
+                Kind::Unknown(raw) => self.unknown(raw, now),
+                _ => {}
+            },
+            Heard::Damaged { why, bytes, .. } => self.damaged(&String::from_utf8_lossy(bytes), why, now),
         }
     }
 
@@ -274,10 +304,37 @@ impl Session {
             Heard::Event(event) => {
                 backend.heard(event);
                 self.event(event, now, backend);
+                self.fail_doomed(now);
             }
             // What only hosts say, a back end has no business to say.
             Heard::Input(_) => {}
             Heard::Damaged { .. } => self.oddities.damaged += 1,
+        }
+    }
+
+    /// The back end will say nothing more. Every turn that is left fails, and requests that wait for it are refused; in between two
+    /// turns the program that the host talks to has died, if there is a reason.
+    pub fn backend_over(&mut self, why: Option<String>, now: Instant) {
+        let idle = !self.busy();
+        let reason = why.as_deref().unwrap_or("the agent ended before the turn did");
+        for request in self.requested.drain() {
+            self.reply(Some(&request.id), &Answer::Refused(format!("no answer: {reason}"), None));
+        }
+        self.end_turns(OutcomeKind::Failed(Place::Backend), reason, true, now);
+        if let Some(why) = why.filter(|_| idle && !self.gone) {
+            let code = self.conduct.exit_code(Ended {
+                outcome: Some(OutcomeKind::Failed(Place::Backend)),
+                is_error: true,
+                interactive: false,
+            });
+            self.fatal = Some((why, code.max(1)));
+        }
+    }
+
+    /// The back end was not listened to until now: its silence does not count.
+    pub fn heard_nothing(&mut self, now: Instant) {
+        if let Some(turn) = &mut self.turn {
+            turn.sign = now;
         }
     }
 
@@ -300,6 +357,11 @@ impl Session {
         [self.asked.deadline(), self.requested.deadline(), silence].into_iter().flatten().min()
     }
 
+    /// The same without the back end's own deadlines: those of questions that the host was asked.
+    pub fn due_host(&self) -> Option<Instant> {
+        self.asked.deadline()
+    }
+
     /// Time has passed. Returns whether the back end is to be stopped because it fell silent.
     pub fn tick(&mut self, now: Instant, backend: &mut dyn Backend) -> bool {
         for asked in self.asked.expired(now) {
@@ -313,7 +375,7 @@ impl Session {
         for request in self.requested.expired(now) {
             let waited = now.duration_since(request.since).as_secs_f64();
             self.reply(
-                &request.id,
+                Some(&request.id),
                 &Answer::Refused(format!("no answer from the agent within {waited:.1} s"), None),
             );
         }
@@ -329,8 +391,14 @@ impl Session {
         true
     }
 
-    /// The conversation is over: says what is still held.
+    /// The conversation is over: says what is still held. A program that breaks off says nothing more.
     pub fn finish(&mut self) {
+        if self.fatal.is_some() {
+            return;
+        }
+        if !self.busy() {
+            self.voice.settled();
+        }
         self.voice.finish(&mut self.out);
     }
 }
@@ -342,14 +410,45 @@ impl Session {
         self.host.format.dialect != Dialect::Cursor && self.introduced
     }
 
-    fn damaged(&mut self, why: &str) {
-        if let Damage::Fatal { stderr, code } = self.conduct.damaged(why, self.turn.is_some()) {
-            self.fatal = Some((stderr, code));
+    /// The host said something that cannot be read.
+    fn damaged(&mut self, text: &str, why: &str, now: Instant) {
+        let json = Raw::trusted(text.trim_ascii());
+        let line = Misread {
+            text,
+            json: json.check().is_ok().then_some(json),
+            why,
+            busy: self.turn.is_some(),
+        };
+        match self.conduct.damaged(&line) {
+            Damage::Ignored => {}
+            Damage::FailedTurn(why) => {
+                self.doomed.push_back(why);
+                self.fail_doomed(now);
+            }
+            Damage::Fatal { stderr, code } => self.fatal = Some((stderr, code)),
+        }
+    }
+
+    /// The host said something that is JSON and of no known type.
+    fn unknown(&mut self, raw: Raw<'_>, now: Instant) {
+        if self.conduct.needs_type() && raw.get("type").and_then(Raw::string).is_none() {
+            self.damaged(raw.as_str(), "it is no object with a type", now);
+        }
+    }
+
+    /// Turns that cannot begin end where they would have begun: behind those before them.
+    fn fail_doomed(&mut self, now: Instant) {
+        while !self.busy()
+            && let Some(why) = self.doomed.pop_front()
+        {
+            self.prompts += 1;
+            self.end_turn(OutcomeKind::Failed(Place::Protocol), why, now);
         }
     }
 
     fn input(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
         match input.kind {
+            InputKind::Prompt(prompt) if self.conduct.ignores_empty_prompts() && says_nothing(prompt) => {}
             InputKind::Prompt(prompt) => {
                 self.remember(prompt);
                 self.prompted(input, now, backend);
@@ -380,9 +479,10 @@ impl Session {
                 }
             }
             InputKind::Heartbeat { .. } => {
+                let seconds = self.clock.at(now).to_string();
                 let heartbeat = Heartbeat {
                     status: Some(Str::trusted("ok")),
-                    ts: None,
+                    ts: Some(Raw::trusted(&seconds)),
                 };
                 self.say(&Event::new(input.origin, Kind::Heartbeat(heartbeat)));
             }
@@ -400,16 +500,17 @@ impl Session {
                 backend.input(input);
             }
             InputKind::Noise(text) => {
-                let shown: String = text.chars().take(80).collect();
-                self.damaged(&format!("{shown:?} is not JSON"));
+                self.damaged(text, "it is not JSON", now);
             }
-            InputKind::HintCancel | InputKind::KeepAlive | InputKind::Unknown(_) => {}
+            InputKind::Unknown(raw) => self.unknown(raw, now),
+            InputKind::HintCancel | InputKind::KeepAlive => {}
         }
     }
 
     fn prompted(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
         self.prompts += 1;
         if self.turn.is_none() {
+            self.voice.settled();
             self.turn = Some(Turn::new(now, false));
         }
         backend.input(input);
@@ -418,7 +519,7 @@ impl Session {
     fn remember(&mut self, prompt: &Prompt<'_>) {
         self.prompt.clear();
         match prompt.content {
-            crate::adapters::event::Content::Text(text) => self.prompt.push_str(text.as_escaped()),
+            Content::Text(text) => self.prompt.push_str(text.as_escaped()),
             content => content.texts().for_each(|text| self.prompt.push_str(text.as_escaped())),
         }
         if self.host.echoes {
@@ -430,13 +531,20 @@ impl Session {
     /// it would run the original ones, the call is denied.
     fn answered(&mut self, id: &str, asked: &Asked, input: &Input<'_>, response: &Response<'_>, backend: &mut dyn Backend) {
         let body = response.body.filter(|_| response.ok);
+        let word = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
+        if response.ok
+            && !asked.tool.is_empty()
+            && !word.is_some_and(|word| ["allow", "approve", "deny", "reject"].iter().any(|known| word.is(known)))
+        {
+            self.oddities.bad_answers += 1;
+            return refuse(id, "the host's answer to this could not be understood", backend);
+        }
         if self.same && backend.takes_changes() {
             backend.input(input);
             return;
         }
         let updated = body.and_then(|body| body.get("updatedInput")).filter(|value| !value.is_null());
-        let allowed = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
-        let allowed = allowed.is_some_and(|word| word.is("allow") || word.is("approve"));
+        let allowed = word.is_some_and(|word| word.is("allow") || word.is("approve"));
         if asked.tool.is_empty() {
             backend.input(input);
             return;
@@ -489,11 +597,18 @@ impl Session {
 
     /// A control request of the host's: the back end answers what it can, and we the rest.
     fn request(&mut self, input: &Input<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {
-        // Without an id nobody could tell what an answer belongs to.
+        self.host.facts.busy = self.turn.is_some();
+        // Without an id nobody could tell what an answer of the back end's belongs to.
         let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
+            if self.conduct.answers_nameless() {
+                let answer = self.conduct.answer(request, input.fields, &self.host.facts);
+                if request.kind == ControlKind::Interrupt && self.turn.is_some() {
+                    self.interrupt(backend);
+                }
+                self.reply(None, &answer);
+            }
             return;
         };
-        self.host.facts.busy = self.turn.is_some();
         if request.kind == ControlKind::Initialize && self.host.format.dialect == Dialect::Claude {
             self.host.facts.agents = crate::adapters::claude::conduct::declared_agents(input.fields);
         }
@@ -504,7 +619,7 @@ impl Session {
         }
         // What the dialect's own program would refuse does not reach the back end, unless that is the program itself.
         if refused && !self.same {
-            return self.reply(&id, &answer);
+            return self.reply(Some(&id), &answer);
         }
         let taken = backend.input(input);
         if request.kind == ControlKind::Interrupt && !(self.same && taken) {
@@ -514,7 +629,7 @@ impl Session {
             self.requested.add(id, answer, now, self.timers.control);
             return;
         }
-        self.reply(&id, &answer);
+        self.reply(Some(&id), &answer);
     }
 
     /// Stops the turn because of what the host has answered.
@@ -577,6 +692,10 @@ impl Session {
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
         if let Kind::Session(session) = event.kind {
             self.introduced = true;
+            if let Some(id) = event.origin.session {
+                // The agent's own session is the one that the host knows.
+                self.host.facts.session = id.unescape().into_owned();
+            }
             if let Some(servers) = session.mcp_servers {
                 servers.as_str().clone_into(&mut self.host.facts.mcp_servers);
             }
@@ -592,7 +711,7 @@ impl Session {
                 };
                 if !self.same && response.ok {
                     // It is done; the host gets it in the words of the program that it knows.
-                    return self.reply(&waited.id, &waited.note);
+                    return self.reply(Some(&waited.id), &waited.note);
                 }
             }
             Kind::Request(request) => {
@@ -647,12 +766,13 @@ impl Session {
             }
             Kind::Session(session) if session.opens_turn && self.turn.is_none() => {
                 // The agent goes on by itself: a task in the background has come to its end.
+                self.voice.settled();
                 self.turn = Some(Turn::new(now, true));
             }
             Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.host.format.dialect == Dialect::Cursor => {
                 let text = self.prompt.clone();
                 let live = Prompt {
-                    content: crate::adapters::event::Content::Text(Str::trusted(&text)),
+                    content: Content::Text(Str::trusted(&text)),
                     ..*prompt
                 };
                 let echoed = Event {
@@ -755,19 +875,22 @@ impl Session {
     }
 
     /// Answers a request of the host's.
-    fn reply(&mut self, id: &str, answer: &Answer) {
+    fn reply(&mut self, id: Option<&str>, answer: &Answer) {
         let mut error = String::new();
         let (ok, body) = match answer {
             Answer::Done(body) => (true, body.as_deref()),
-            Answer::Refused(why, _) => {
-                error.push('"');
+            Answer::Refused(why, code) => {
+                error.push_str(if code.is_some() { "{\"message\":\"" } else { "\"" });
                 Str::escape(why, &mut error);
                 error.push('"');
+                if let Some(code) = code {
+                    error.push_str(&format!(",\"code\":\"{code}\"}}"));
+                }
                 (false, None)
             }
         };
         let response = Response {
-            id: Some(Str::trusted(id)),
+            id: id.map(Str::trusted),
             ok,
             body: body.map(Raw::trusted),
             error: (!ok).then_some(Raw::trusted(&error)),
@@ -778,8 +901,9 @@ impl Session {
     /// Says something of our own.
     fn say(&mut self, event: &Event<'_>) {
         match &mut self.own {
+            // The one that told the turn has to end it: it knows what is open, and which session this is.
+            _ if matches!(event.kind, Kind::Outcome(_)) => self.voice.event(event, &mut self.out),
             Some(own) => own.directly(event, &mut self.out),
-            None if matches!(event.kind, Kind::Outcome(_)) => self.voice.event(event, &mut self.out),
             None => self.voice.directly(event, &mut self.out),
         }
     }
@@ -808,6 +932,14 @@ fn seen_by_host(line: &[u8]) -> Asked {
     }
 }
 
+/// Whether a prompt has neither a text nor anything else.
+fn says_nothing(prompt: &Prompt<'_>) -> bool {
+    match prompt.content {
+        Content::Text(text) => text.is_empty(),
+        Content::Blocks(blocks) => blocks.is_empty(),
+    }
+}
+
 /// Denies what the agent asks.
 fn refuse(id: &str, why: &str, backend: &mut dyn Backend) {
     let mut message = String::new();
@@ -828,3 +960,6 @@ fn respond(id: &str, body: &str, backend: &mut dyn Backend) {
         fields: &[],
     });
 }
+
+#[cfg(test)]
+mod tests;

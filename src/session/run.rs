@@ -13,8 +13,21 @@ use crate::live;
 /// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
 const BACKLOG: usize = 256 << 10;
 
-/// How long the last bytes may take to reach the host when everything else is over.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+/// Above this many bytes that the back end has not taken, the host is not read.
+const PROMPTS: usize = 8 << 20;
+
+/// Above this many bytes the host, which says so much and reads nothing, is not read either.
+const DEAF: usize = 64 << 20;
+
+/// How soon a host that is held back is looked at again.
+const HELD: Duration = Duration::from_millis(5);
+
+/// How long the last bytes may take to reach the host after a signal. Without one, a host that reads slowly has all the time it
+/// wants.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// So much of a line that cannot be read stands in the log.
+const SHOWN: usize = 4096;
 
 /// The two sides, as they are read.
 #[derive(Debug)]
@@ -55,13 +68,16 @@ pub async fn run(
         if session.over() || reader_gone || signal.is_some() || done || (backend_over && !session.busy()) {
             break;
         }
-        let wake = session.deadline();
         let hold = stdout.queued() >= BACKLOG;
+        let deaf = stdin.is_some() && (backend.queued() >= PROMPTS || stdout.queued() >= DEAF);
+        // While the host takes nothing the agent is not listened to, so its silence means nothing.
+        let wake = if hold { session.due_host() } else { session.deadline() };
+        let wake = if deaf { Some(Instant::now() + HELD) } else { wake };
         tokio::select! {
             biased;
             number = stop() => signal = Some(number),
-            gone = serve(&mut stdout) => reader_gone = gone,
-            read = read_some(&mut stdin, &mut room), if stdin.is_some() => {
+            flow = stdout.serve() => reader_gone = !matches!(flow, Ok(live::Flow::Written)),
+            read = read_some(&mut stdin, &mut room), if stdin.is_some() && !deaf => {
                 if hear_host(session, ears, backend, &room, read) {
                     stdin = None;
                 }
@@ -70,6 +86,9 @@ pub async fn run(
                 backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
             }
             () = sleep_until(wake), if wake.is_some() => {
+                if hold {
+                    session.heard_nothing(Instant::now());
+                }
                 backend_over |= session.tick(Instant::now(), backend);
             }
         }
@@ -79,7 +98,18 @@ pub async fn run(
     }
     session.finish();
     stdout.queue().append(session.out());
-    let (_, ()) = tokio::join!(tokio::time::timeout(LAST_WORDS, stdout.flush()), backend.stop());
+    let last_words = async {
+        if signal.is_none() {
+            tokio::select! {
+                biased;
+                _ = stdout.flush() => return None,
+                number = stop() => signal = Some(number),
+            }
+        }
+        let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
+        signal
+    };
+    let (signal, ()) = tokio::join!(last_words, backend.stop());
     match signal {
         Some(number) => u8::try_from(128 + number).unwrap_or(1),
         None => session.exit_code(),
@@ -119,35 +149,35 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
 /// Hands on what the back end said. Returns whether it will say nothing more.
 fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, bytes: &mut Vec<u8>, said: Said) -> bool {
     let now = Instant::now();
-    let mut hear = |heard: Heard<'_, '_>| session.backend(&heard, now, backend);
+    // How long the last line is that could not be read.
+    let mut cut = None;
+    let mut hear = |heard: Heard<'_, '_>| {
+        if let Heard::Damaged { line, byte, bytes, why } = &heard {
+            cut = Some(bytes.len());
+            let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]);
+            tracing::warn!(line, byte, bytes = bytes.len(), text = %shown, "a line of the agent cannot be read: {why}");
+        }
+        session.backend(&heard, now, backend);
+    };
     ears.backend.feed(bytes, &mut hear);
     bytes.clear();
+    if matches!(said, Said::Over(_)) {
+        ears.backend.finish(&mut hear);
+    }
+    let cut = |why: String| match cut {
+        Some(bytes) => format!("{why}; it ended in the middle of a line of {bytes} bytes"),
+        None => why,
+    };
     match said {
-        Said::Bytes => false,
-        Said::Failed(why) => {
-            session.end_turns(OutcomeKind::Failed(Place::Backend), &why, false, now);
-            false
-        }
-        Said::Cancelled => {
-            session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now);
-            false
-        }
+        Said::Bytes => return false,
+        Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
+        Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {
-            ears.backend.finish(&mut hear);
-            let why = why.unwrap_or_else(|| "the agent ended before the turn did".to_owned());
-            session.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, now);
-            true
+            session.backend_over(why.map(cut), now);
+            return true;
         }
     }
-}
-
-/// Writes what is queued, or, while there is nothing, waits for the reader to go. Returns whether it has gone.
-async fn serve(stdout: &mut live::Output) -> bool {
-    if stdout.queued() == 0 {
-        stdout.closed().await;
-        return true;
-    }
-    !matches!(stdout.flush().await, Ok(live::Flow::Written))
+    false
 }
 
 async fn read_some(stdin: &mut Option<live::Input>, room: &mut [u8]) -> io::Result<usize> {

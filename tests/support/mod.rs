@@ -1,6 +1,8 @@
 //! What tests of living programs share.
 #![allow(dead_code, reason = "each test target uses its part")]
 
+pub(crate) mod stage;
+
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::Command;

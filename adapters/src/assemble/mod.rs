@@ -263,6 +263,12 @@ impl Assembler {
         self.duties.prompts.push(body.to_owned());
     }
 
+    /// Every turn has its outcome: what was said after the last one began none.
+    pub const fn settled(&mut self) {
+        self.turn.open = false;
+        self.turn.prompted = false;
+    }
+
     /// Continues with the prompts of an earlier session.
     pub const fn skip_prompts(&mut self, used: usize) {
         self.prompts_used = used;

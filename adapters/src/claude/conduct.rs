@@ -1,7 +1,8 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, member, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, member, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
+use crate::json::Raw;
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -74,11 +75,31 @@ impl Conduct for Claude {
         }
     }
 
-    fn damaged(&self, why: &str, _busy: bool) -> Damage {
-        Damage::Fatal {
-            stderr: format!("Error parsing streaming input line: {why}"),
-            code: 1,
-        }
+    /// Recorded: `stdin_bad_json`, `stdin_user_no_message`, `stdin_user_wrong_role`, `stdin_control_no_request`. A stray answer does no
+    /// harm.
+    fn damaged(&self, line: &Misread<'_>) -> Damage {
+        let stderr = match line.json {
+            Some(json) if line.is("user") => {
+                let role = json.get("message").and_then(|message| message.get("role")).and_then(Raw::string);
+                let role = role.map_or_else(|| "undefined".to_owned(), |role| role.unescape().into_owned());
+                if role == "user" {
+                    format!("Error: {}", line.why)
+                } else {
+                    format!("Error: Expected message role 'user', got '{role}'")
+                }
+            }
+            Some(_) if line.is("control_request") => "Error: Missing request on control_request".to_owned(),
+            Some(_) => return Damage::Ignored,
+            None => format!(
+                "Error parsing streaming input line (type=unknown, {} chars): SyntaxError",
+                line.text.chars().count()
+            ),
+        };
+        Damage::Fatal { stderr, code: 1 }
+    }
+
+    fn answers_nameless(&self) -> bool {
+        true
     }
 
     /// The last result decides; a turn that was stopped by the host fails like any other that is last.

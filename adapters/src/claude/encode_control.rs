@@ -137,6 +137,10 @@ impl Encoder {
             Some(error) => {
                 out.lit(",\"error\":");
                 self.refusal(error, out);
+                if let Some(code) = error.get("code").filter(|code| !self.own() && code.string().is_some()) {
+                    out.lit(",\"error_code\":");
+                    out.unchecked(code);
+                }
             }
             None if !response.ok && !self.own() => {
                 out.lit(",\"error\":\"unknown\"");
@@ -153,7 +157,7 @@ impl Encoder {
         out.lit("}\n");
     }
 
-    /// Why there is no answer: a text here, `{message,retryable}` in the RFC.
+    /// Why there is no answer: a text here, `{message,retryable}` in the RFC, `{message,code}` where a code of ours belongs to it.
     fn refusal(&self, error: Raw<'_>, out: &mut Out) {
         match error.get("message").and_then(Raw::string).filter(|_| !self.own()) {
             Some(message) => out.str(message),

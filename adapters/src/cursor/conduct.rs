@@ -1,6 +1,6 @@
 //! How `cursor-agent` behaves towards its host: docs/cursor.md. It reads a prompt and nothing else.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 
 /// The program itself.
@@ -16,7 +16,7 @@ impl Conduct for CursorAgent {
         Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
     }
 
-    fn damaged(&self, _why: &str, _busy: bool) -> Damage {
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
         Damage::Ignored
     }
 

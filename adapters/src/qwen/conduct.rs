@@ -1,6 +1,6 @@
 //! How a program of the RFC behaves towards its host: docs/qwen.md.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 
 /// The program itself.
@@ -17,7 +17,7 @@ impl Conduct for Rfc {
         Answer::Refused(format!("Unknown control request subtype: {}", request.subtype.unescape()), None)
     }
 
-    fn damaged(&self, _why: &str, _busy: bool) -> Damage {
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
         Damage::Ignored
     }
 

@@ -1,6 +1,6 @@
 //! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
 
 /// The program itself.
@@ -82,17 +82,39 @@ impl Conduct for Qwen {
         }
     }
 
-    fn damaged(&self, why: &str, busy: bool) -> Damage {
-        if busy {
+    /// Recorded: `ctl_malformed_first`, `ctl_malformed_after_init`, `ctl_user_bad_shapes`. What is no request is ignored, and what
+    /// is no message fails a turn.
+    fn damaged(&self, line: &Misread<'_>) -> Damage {
+        if line.is("user") {
+            return Damage::FailedTurn("Cannot read properties of null (reading 'content')");
+        }
+        if ["control_request", "control_response", "control_cancel_request"]
+            .iter()
+            .any(|word| line.is(word))
+        {
+            return Damage::Ignored;
+        }
+        if line.busy {
             return Damage::Fatal {
                 stderr: "Operation cancelled.".to_owned(),
                 code: 130,
             };
         }
         Damage::Fatal {
-            stderr: format!("An unexpected critical error occurred:\nError: Failed to parse stream-json line: {why}"),
+            stderr: format!(
+                "An unexpected critical error occurred:\nError: Failed to parse stream-json line: {}",
+                line.why
+            ),
             code: 1,
         }
+    }
+
+    fn needs_type(&self) -> bool {
+        true
+    }
+
+    fn ignores_empty_prompts(&self) -> bool {
+        true
     }
 
     /// A host that talks over standard input reads results; a single prompt's failure shows in the code.

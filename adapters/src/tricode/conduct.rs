@@ -1,6 +1,6 @@
 //! How `tricode` behaves towards its host: docs/tricode.md. It reads a prompt and, where it asks in plain text, a choice.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, OutcomeKind, Request};
 
 /// The program itself.
@@ -16,7 +16,7 @@ impl Conduct for Tricode {
         Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
     }
 
-    fn damaged(&self, _why: &str, _busy: bool) -> Damage {
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
         Damage::Ignored
     }
 

@@ -1,0 +1,201 @@
+//! A session without IO: what is said and when is given, what comes out is looked at.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::adapters::live::Listener;
+use crate::backend::Said;
+
+/// Notes what it is told.
+#[derive(Debug, Default)]
+struct Fake {
+    told: Vec<String>,
+}
+
+#[async_trait(?Send)]
+impl Backend for Fake {
+    fn dialect(&self) -> Dialect {
+        Dialect::Claude
+    }
+
+    fn input(&mut self, input: &Input<'_>) -> bool {
+        self.told.push(format!("{:?}", input.kind));
+        true
+    }
+
+    fn close(&mut self) {}
+
+    async fn read(&mut self, _into: &mut Vec<u8>) -> Said {
+        Said::Over(None)
+    }
+
+    async fn stop(&mut self) {}
+}
+
+struct Scene {
+    session: Session,
+    backend: Fake,
+    host: Listener,
+    agent: Listener,
+    start: Instant,
+    now: Instant,
+}
+
+impl Scene {
+    fn new(dialect: Dialect) -> Self {
+        let start = Instant::now();
+        let host = Host {
+            format: Format::from(dialect),
+            partial: false,
+            verbose: false,
+            interactive: true,
+            answers_permissions: true,
+            allows_all: false,
+            echoes: false,
+            max_rounds: None,
+            facts: Facts::default(),
+            clock: Clock {
+                moment: start,
+                seconds: 1_800_000_000,
+            },
+        };
+        let timers = Timers {
+            start: Duration::from_secs(10),
+            silence: Duration::from_secs(20),
+            permission: Duration::from_secs(5),
+            control: Duration::from_secs(3),
+        };
+        Self {
+            session: Session::new(host, Dialect::Claude, timers, OnAsk::Deny),
+            backend: Fake::default(),
+            host: Listener::to_host(dialect, 1 << 20),
+            agent: Listener::to_agent(Dialect::Claude, 1 << 20),
+            start,
+            now: start,
+        }
+    }
+
+    fn host(&mut self, line: &str) -> &mut Self {
+        let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
+        let line = format!("{line}\n");
+        self.host.feed(line.as_bytes(), &mut |heard| session.host(&heard, now, backend));
+        self
+    }
+
+    fn agent(&mut self, line: &str) -> &mut Self {
+        let (session, backend, now) = (&mut self.session, &mut self.backend, self.now);
+        let line = format!("{line}\n");
+        self.agent.feed(line.as_bytes(), &mut |heard| session.backend(&heard, now, backend));
+        self
+    }
+
+    fn after(&mut self, seconds: u64) -> bool {
+        self.now = self.start + Duration::from_secs(seconds);
+        self.session.tick(self.now, &mut self.backend)
+    }
+
+    /// What was said to the host since the last time.
+    fn said(&mut self) -> String {
+        String::from_utf8(std::mem::take(self.session.out())).unwrap()
+    }
+}
+
+const HI: &str = r#"{"type":"user","message":{"role":"user","content":"hi"}}"#;
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":[],"model":"m","uuid":"u-1"}"#;
+const DONE: &str =
+    r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":"ok","session_id":"s-1"}"#;
+const ASK: &str =
+    r#"{"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}"#;
+
+fn results(said: &str) -> usize {
+    said.matches("\"type\":\"result\"").count()
+}
+
+#[test]
+fn each_prompt_has_one_outcome_when_the_agent_goes() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).host(HI).host(HI).agent(INIT).agent(DONE);
+    assert_eq!(results(&scene.said()), 1);
+    let now = scene.now;
+    scene.session.backend_over(Some("it fell over".to_owned()), now);
+    let said = scene.said();
+    assert_eq!((results(&said), said.matches("it fell over").count()), (2, 2), "{said}");
+    assert!(said.contains("\"session_id\":\"s-1\""), "{said}");
+    assert!(!scene.session.busy());
+    scene.session.finish();
+    assert_eq!(scene.said(), "");
+    assert_eq!(scene.session.exit_code(), 1);
+}
+
+#[test]
+fn results_without_a_turn_are_counted_and_left_out() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).agent(INIT).agent(DONE).agent(DONE).agent(DONE);
+    assert_eq!(results(&scene.said()), 1);
+    assert_eq!(scene.session.oddities().extra_outcomes, 2);
+    scene.agent(INIT).agent(DONE);
+    assert_eq!(results(&scene.said()), 1);
+}
+
+#[test]
+fn a_question_is_denied_in_time_and_late_answers_are_counted() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).agent(INIT).agent(ASK);
+    assert_eq!(scene.session.deadline(), Some(scene.start + Duration::from_secs(5)));
+    assert!(!scene.after(4));
+    assert_eq!(scene.backend.told.len(), 1);
+    assert!(!scene.after(5));
+    let told = scene.backend.told.last().unwrap();
+    assert!(told.contains("did not answer within 5.0 s"), "{told}");
+    assert!(scene.said().contains("control_cancel_request"));
+    scene.host(r#"{"type":"control_response","response":{"subtype":"success","request_id":"q1","response":{"behavior":"allow"}}}"#);
+    assert_eq!(scene.session.oddities().stray_answers, 1);
+    assert_eq!(scene.backend.told.len(), 2);
+}
+
+#[test]
+fn silence_ends_the_turn_and_waits_for_the_host_do_not_count() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI);
+    assert!(!scene.after(9));
+    assert!(scene.after(10));
+    let said = scene.said();
+    assert!(results(&said) == 1 && said.contains("has said nothing for 10 s"), "{said}");
+    assert_eq!(scene.session.deadline(), None);
+}
+
+#[test]
+fn a_heartbeat_says_what_time_it_is() {
+    let mut scene = Scene::new(Dialect::Qwen);
+    scene.now += Duration::from_secs(7);
+    scene.host(r#"{"type":"heartbeat_request","session_id":"s"}"#);
+    let said = scene.said();
+    assert!(said.contains("\"ts\":1800000007"), "{said}");
+}
+
+#[test]
+fn a_message_that_is_none_fails_a_turn_behind_the_one_that_runs() {
+    let mut scene = Scene::new(Dialect::QwenCode);
+    scene.host(HI).agent(INIT).host(r#"{"type":"user","message":null}"#);
+    assert_eq!(results(&scene.said()), 0);
+    scene.agent(DONE);
+    let said = scene.said();
+    assert_eq!(results(&said), 2, "{said}");
+    assert!(
+        said.find("\"result\":\"ok\"").unwrap() < said.find("Cannot read properties").unwrap(),
+        "{said}"
+    );
+    assert!(!scene.session.over());
+}
+
+#[test]
+fn a_dead_agent_between_two_turns_is_the_end_of_the_program() {
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(HI).agent(INIT).agent(DONE);
+    let now = scene.now;
+    scene.session.backend_over(Some("it fell over".to_owned()), now);
+    assert!(scene.session.over());
+    assert_eq!((scene.session.last_words(), scene.session.exit_code()), (Some("it fell over"), 1));
+}
