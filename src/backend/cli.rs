@@ -1,7 +1,7 @@
 //! Another agent's program as a back end: `claude` and `qwen` live as long as the session, `cursor-agent` and `tricode` as long as a
 //! turn, started anew and resumed for the next one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,10 +65,12 @@ pub struct Cli {
     /// Why no program could be started.
     failed: Option<String>,
     room: Vec<u8>,
+    /// What the host's names of models are called here.
+    models: BTreeMap<String, String>,
 }
 
 /// The names of the programs, and what of our environment they need besides the basics.
-const fn program(dialect: Dialect) -> (&'static str, &'static [&'static str]) {
+pub(crate) const fn program(dialect: Dialect) -> (&'static str, &'static [&'static str]) {
     match dialect {
         Dialect::Claude => (
             "claude",
@@ -145,7 +147,18 @@ impl Cli {
             between: true,
             failed: None,
             room: vec![0; 64 << 10],
+            models: BTreeMap::new(),
         })
+    }
+
+    /// Calls the host's models by other names.
+    #[must_use]
+    pub fn with_models(mut self, models: BTreeMap<String, String>) -> Self {
+        if let Some(name) = self.launch.model.as_ref().and_then(|model| models.get(model)) {
+            self.launch.model = Some(name.clone());
+        }
+        self.models = models;
+        self
     }
 
     /// Whether it lives for a turn only.
@@ -365,7 +378,7 @@ impl Cli {
             field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
         };
         match kind {
-            ControlKind::SetModel => self.launch.model = text("model"),
+            ControlKind::SetModel => self.launch.model = text("model").map(|model| self.models.get(&model).cloned().unwrap_or(model)),
             ControlKind::SetMode => {
                 let mode = text("mode").and_then(|mode| PermissionMode::from_name(self.host, &mode));
                 self.launch.permission = mode.or(self.launch.permission);
@@ -466,7 +479,25 @@ impl Backend for Cli {
             return false;
         }
         self.greet(input);
-        self.say(input)
+        let model = match input.kind {
+            InputKind::Request(request) if request.kind == ControlKind::SetModel => {
+                let field = input.fields.iter().find(|field| field.key.is("model"));
+                field.and_then(|field| field.value.string())
+            }
+            _ => None,
+        };
+        let Some(name) = model.and_then(|model| self.models.get(&*model.unescape())) else {
+            return self.say(input);
+        };
+        let mut quoted = String::from("\"");
+        Str::escape(name, &mut quoted);
+        quoted.push('"');
+        let value = Raw::trusted(&quoted);
+        let mut fields = input.fields.to_vec();
+        for field in fields.iter_mut().filter(|field| field.key.is("model")) {
+            field.value = value;
+        }
+        self.say(&Input { fields: &fields, ..*input })
     }
 
     /// Qwen Code reads changed arguments on its control channel and runs the original ones; its hooks do better
@@ -615,7 +646,7 @@ fn advice(dialect: Dialect, words: &str) -> Option<&'static str> {
     })
 }
 
-fn is_script(path: &Path) -> bool {
+pub(crate) fn is_script(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|js| ending == *js))
 }
 

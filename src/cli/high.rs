@@ -12,7 +12,8 @@ use agentglot_adapters::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;
-use crate::command::run::Run;
+use crate::command::run::{Choice, Run};
+use crate::config::Config;
 use crate::io::{Console, Input, Source};
 use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
@@ -79,10 +80,10 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
 }
 
 /// What a stand-in is to do.
-pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>) -> Result<Run, Failure> {
+pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> Result<Run, Failure> {
     let Some(backend) = settings.backend else {
         return Err(usage(
-            "no back end is chosen: --backend or AGENTGLOT_BACKEND names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]",
+            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]",
         ));
     };
     let text = |arg: OsString| {
@@ -91,7 +92,15 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
     };
     Ok(Run {
         dialect,
-        backend,
+        backend: match backend {
+            Choice::Cli(dialect, None) => Choice::Cli(dialect, config.program(dialect).map(|(path, _)| path.to_owned())),
+            other => other,
+        },
+        models: config.models(),
+        record: settings.record,
+        max_line: settings.max_line,
+        max_pending: settings.max_pending,
+        max_queued: settings.max_queued,
         args: args.into_iter().map(text).collect::<Result<_, _>>()?,
         strict: settings.strict_args,
         pace: settings.pace,

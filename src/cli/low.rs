@@ -35,6 +35,12 @@ pub enum Command {
     /// Be another agent's program for its hosts, with somebody else behind it
     #[command(after_long_help = RUN_MORE)]
     Run(Run),
+    /// Say what was found: configuration, programs, keys, and what would run
+    Doctor {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Put links into a folder that are called like the programs we can be
     InstallShims {
         /// The folder; it has to come first in PATH, or its links are given to SDKs by their path
@@ -135,11 +141,31 @@ pub struct Settings {
     #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
     pub pass_env: Vec<String>,
     /// Refuse arguments that nobody knows also where the program's hosts may send new ones
-    #[arg(long, env = "AGENTGLOT_STRICT_ARGS")]
+    #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,
+    /// Keep what the host, we and the agent say in this folder, with keys and tokens taken out
+    #[arg(long, value_name = "DIR", env = "AGENTGLOT_RECORD", value_hint = ValueHint::DirPath)]
+    pub record: Option<PathBuf>,
+    /// Call lines longer than this damaged; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_LINE", default_value = "256M", value_parser = size)]
+    pub max_line: usize,
+    /// How many questions may wait for an answer in each direction; one more, and the oldest is answered for
+    #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_PENDING", default_value = "1024", value_parser = count)]
+    pub max_pending: usize,
+    /// How many bytes may wait for the host to read them before the agent has to wait; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_QUEUED", default_value = "256K", value_parser = size)]
+    pub max_queued: usize,
 }
 
-fn pace(text: &str) -> Result<Pace, String> {
+/// At least one.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number above 0 is wanted".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
     match text {
         "full" => Ok(Pace::Full),
         "original" => Ok(Pace::Factor(1.0)),
@@ -275,7 +301,7 @@ impl clap::builder::TypedValueParser for Dialects {
 }
 
 /// `4096`, `64K`, `1M`, `2GiB`: powers of 1024.
-fn size(text: &str) -> Result<usize, String> {
+pub(crate) fn size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" | "B" => 0,

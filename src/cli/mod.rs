@@ -2,33 +2,35 @@
 
 mod high;
 pub mod low;
+pub(crate) mod settings;
 mod shim;
 
 pub(crate) use shim::NAMES as SHIMS;
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use agentglot_adapters::codec::Dialect;
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::command;
+use crate::config::Config;
+use crate::io::Console;
 use crate::status::{Failure, Status};
 
 /// Reads the command line and does what it says.
 pub fn main() -> u8 {
     if let Some(dialect) = shim::called() {
-        if let Err(failure) = log(0) {
-            return told(&failure).code();
-        }
-        let settings = shim::settings();
+        let config = match log(0).and_then(|()| config()) {
+            Ok(config) => config,
+            Err(failure) => return told(&failure).code(),
+        };
         let args = std::env::args_os().skip(1).collect();
-        return match settings {
-            Ok(settings) => stand_in(dialect, settings, args),
+        return match settings::alone(&config) {
+            Ok((settings, _)) => stand_in(dialect, settings, args, &config),
             Err(error) => {
                 let _ = error.print();
                 Status::Usage.code()
@@ -48,17 +50,52 @@ pub fn main() -> u8 {
         return told(&failure).code();
     }
     match typed.command {
-        low::Command::Run(typed) => match typed.dialect {
-            low::Chosen::Named(format) => stand_in(format.dialect, typed.settings, typed.args),
-            low::Chosen::Auto => Status::Usage.code(),
-        },
+        low::Command::Run(_) => run_as(),
         other => run(other).unwrap_or_else(|failure| told(&failure)).code(),
     }
 }
 
+/// `run`: the command line once more, with the files below it.
+fn run_as() -> u8 {
+    let config = match config() {
+        Ok(config) => config,
+        Err(failure) => return told(&failure).code(),
+    };
+    let command = low::Typed::command().mut_subcommand("run", |run| settings::below(run, &config));
+    let typed = command.try_get_matches().and_then(|matches| low::Typed::from_arg_matches(&matches));
+    match typed {
+        Ok(low::Typed {
+            command: low::Command::Run(typed),
+            ..
+        }) => match typed.dialect {
+            low::Chosen::Named(format) => stand_in(format.dialect, typed.settings, typed.args, &config),
+            low::Chosen::Auto => Status::Usage.code(),
+        },
+        Ok(_) => Status::Usage.code(),
+        Err(error) => {
+            let _ = error.print();
+            Status::Usage.code()
+        }
+    }
+}
+
+/// The configuration of the folder that we were started in.
+fn config() -> Result<Config, Failure> {
+    let cwd = std::env::current_dir().map_err(|error| Failure::Read {
+        name: "the working folder".to_owned(),
+        error,
+    })?;
+    let config = Config::load(&cwd)?;
+    if !config.ignored.is_empty() {
+        let ignored: Vec<String> = config.ignored.iter().map(ToString::to_string).collect();
+        tracing::warn!("{}", ignored.join("; "));
+    }
+    Ok(config)
+}
+
 /// Is another program.
-fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>) -> u8 {
-    let run = match high::run(dialect, settings, args) {
+fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> u8 {
+    let run = match high::run(dialect, settings, args, config) {
         Ok(run) => run,
         Err(failure) => return told(&failure).code(),
     };
@@ -70,6 +107,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
     match command {
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
+        low::Command::Doctor { json } => command::doctor::run(json),
         low::Command::InstallShims { dir } => command::install_shims::run(&dir),
         low::Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
             .map(|()| Status::Clean)
@@ -88,7 +126,7 @@ fn told(failure: &Failure) -> Status {
     if failure.is_closed_reader() {
         return Status::Clean;
     }
-    let _ = writeln!(std::io::stderr().lock(), "agentglot: {failure}");
+    Console::plain().say(&failure.to_string());
     failure.status()
 }
 

@@ -3,9 +3,6 @@
 use std::path::Path;
 
 use agentglot_adapters::codec::Dialect;
-use clap::Parser;
-
-use super::low::Settings;
 
 /// The names of the links, and whose program each is.
 pub(crate) const NAMES: [(&str, Dialect); 6] = [
@@ -28,14 +25,4 @@ pub(super) fn called() -> Option<Dialect> {
         asked || std::env::var("AGENTGLOT_QWEN").is_ok_and(|value| value == "rfc")
     };
     Some(if stem == "qwen" && rfc() { Dialect::Qwen } else { dialect })
-}
-
-/// The settings of a run that is called by name: all from the environment.
-pub(super) fn settings() -> Result<Settings, clap::Error> {
-    #[derive(Parser)]
-    struct Alone {
-        #[command(flatten)]
-        settings: Settings,
-    }
-    Alone::try_parse_from(["agentglot"]).map(|alone| alone.settings)
 }

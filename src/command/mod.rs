@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+pub mod doctor;
 pub mod install_shims;
 pub mod man;
 pub mod run;

@@ -1,12 +1,12 @@
 //! `run`: be another program.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::conduct::Facts;
-use agentglot_adapters::convert::Options;
 use agentglot_adapters::launch::{self, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::live::Listener;
 
@@ -15,6 +15,7 @@ use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
 use crate::io::{Console, Input, Source};
 use crate::live;
+use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Session, Timers};
 use crate::status::Failure;
@@ -38,6 +39,16 @@ pub struct Run {
     pub on_ask: OnAsk,
     /// Variables that a program gets from our environment besides its own ones.
     pub pass_env: Vec<String>,
+    /// What the host's names of models are called behind us.
+    pub models: BTreeMap<String, String>,
+    /// Where what is said is kept.
+    pub record: Option<PathBuf>,
+    /// Longer lines are damaged.
+    pub max_line: usize,
+    /// How many questions may wait in each direction.
+    pub max_pending: usize,
+    /// How many bytes may wait for the host before the back end has to.
+    pub max_queued: usize,
 }
 
 /// Who answers.
@@ -63,7 +74,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         Ok(Command::Launch(launch)) => *launch,
         Ok(Command::Errand(errand)) => return Ok(answer(&errand, program)),
         Err(error) => {
-            let _ = write!(std::io::stderr().lock(), "{}", error.text);
+            Console::plain().lines(&error.text);
             return Ok(error.exit_code);
         }
     };
@@ -73,7 +84,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         Some(prompt)
     } else {
         let error = launch::ArgError::no_prompt(run.dialect);
-        let _ = write!(std::io::stderr().lock(), "{}", error.text);
+        Console::plain().lines(&error.text);
         return Ok(error.exit_code);
     };
     let cwd = match &launch.cwd {
@@ -104,10 +115,13 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     runtime.block_on(async {
         let mut backend = backend(run, &launch, &live_facts, &cwd)?;
         let mut ears = Ears {
-            host: Listener::to_host(run.dialect, Options::MAX_LINE),
-            backend: Listener::to_agent(backend.dialect(), Options::MAX_LINE),
+            host: Listener::to_host(run.dialect, run.max_line),
+            backend: Listener::to_agent(backend.dialect(), run.max_line),
+            backlog: run.max_queued,
+            record: None,
         };
-        let mut session = Session::new(host, backend.dialect(), run.timers, run.on_ask.clone());
+        let mut talk = Session::new(host, backend.dialect(), run.timers, run.on_ask.clone());
+        talk.limit_pending(run.max_pending);
         let stdin = launch.has_stdin_protocol().then(live::Input::stdin).transpose();
         let stdin = stdin.map_err(|error| Failure::Read {
             name: "standard input".to_owned(),
@@ -118,9 +132,25 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             error,
         })?;
         let stop = Signals::watch()?;
-        let code = drive(&mut session, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
-        if let Some(words) = session.last_words() {
-            let _ = writeln!(std::io::stderr().lock(), "{words}");
+        ears.record = run.record.as_deref().and_then(|dir| {
+            let about = About {
+                session,
+                host: launch.format.to_string(),
+                backend: backend.dialect().name().to_owned(),
+                chosen: run.backend.to_string(),
+                argv: run.args.clone(),
+                cwd: live_facts.cwd.clone(),
+                prompt: prompt.clone(),
+            };
+            let warn = |error| Console::plain().say(&format!("{}: nothing is recorded: {error}", dir.display()));
+            Recorder::start(dir, &about).map_err(warn).ok()
+        });
+        let code = drive(&mut talk, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
+        if let Some(words) = talk.last_words() {
+            Console::plain().lines(&format!("{words}\n"));
+        }
+        if let Some(record) = ears.record.take() {
+            record.finish(code);
         }
         Ok(code)
     })
@@ -137,7 +167,7 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     };
     let answer = errand.answer(program, &facts);
     let _ = std::io::stdout().lock().write_all(answer.stdout.as_bytes());
-    let _ = std::io::stderr().lock().write_all(answer.stderr.as_bytes());
+    Console::plain().lines(&answer.stderr);
     answer.exit_code
 }
 
@@ -199,7 +229,10 @@ fn backend(run: &Run, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dy
             Ok(Box::new(demo))
         }
         Choice::Replay(path) => replay(path, run.pace, live),
-        Choice::Cli(dialect, path) => Ok(Box::new(cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?)),
+        Choice::Cli(dialect, path) => {
+            let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
+            Ok(Box::new(cli.with_models(run.models.clone())))
+        }
     }
 }
 
@@ -276,6 +309,21 @@ impl Choice {
         Err(format!(
             "{text:?} is no back end; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"
         ))
+    }
+}
+
+/// As [`Choice::read`] reads it.
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Replay(path) => write!(f, "replay:{}", path.display()),
+            Self::Demo => f.write_str("demo"),
+            Self::Cli(dialect, path) => {
+                let name = if *dialect == Dialect::QwenCode { "qwen" } else { dialect.name() };
+                write!(f, "cli:{name}")?;
+                path.iter().try_for_each(|path| write!(f, "={}", path.display()))
+            }
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -41,7 +43,10 @@ impl Console {
     }
 
     /// Writes whole lines. When stderr cannot be written there is nobody left to tell.
+    ///
+    /// On a terminal, control and bidi characters of foreign texts are made visible; elsewhere the bytes count.
     pub fn lines(&self, text: &str) {
+        let text = if std::io::stderr().is_terminal() { visible(text) } else { text.into() };
         let write = || {
             let _ = std::io::stderr().lock().write_all(text.as_bytes());
         };
@@ -51,5 +56,47 @@ impl Console {
     /// Takes the bar away.
     pub fn done(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A text as it may be shown on a terminal: what moves the cursor, changes colours, turns the direction of writing or cannot be
+/// seen at all is written as `\u{…}`. Line ends and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            // A String takes everything.
+            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // Marks and overrides of direction, joiners and spaces without width, tags.
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hidden_reaches_a_terminal() {
+        assert!(matches!(visible("päth/to: 不 can't\n\tx"), Cow::Borrowed(_)));
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{202e}c\u{9b}d\r\u{7}"),
+            "a\\u{1b}[31mb\\u{202e}c\\u{9b}d\\u{d}\\u{7}"
+        );
     }
 }

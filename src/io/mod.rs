@@ -6,7 +6,7 @@ mod range;
 mod source;
 mod target;
 
-pub use console::Console;
+pub use console::{Console, visible};
 pub use range::{Range, read_at};
 pub use source::{Input, Source, other_side};
 pub use target::Target;

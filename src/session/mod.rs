@@ -239,6 +239,12 @@ impl Session {
         }
     }
 
+    /// How many questions may wait in each direction; 1024 unless this is called. With one more, the oldest is due at once.
+    pub const fn limit_pending(&mut self, most: usize) {
+        self.asked.limit(most);
+        self.requested.limit(most);
+    }
+
     /// What is to be written to the host. The caller takes it away.
     pub const fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out

@@ -15,11 +15,17 @@ pub(super) struct Waiting<T> {
 
 /// Questions of one direction, oldest first.
 #[derive(Debug)]
-pub(super) struct Pending<T>(Vec<Waiting<T>>);
+pub(super) struct Pending<T> {
+    waiting: Vec<Waiting<T>>,
+    most: usize,
+}
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self {
+            waiting: Vec::new(),
+            most: Self::MOST,
+        }
     }
 }
 
@@ -27,13 +33,17 @@ impl<T> Pending<T> {
     /// More than any program has open; beyond it the oldest is due at once.
     const MOST: usize = 1024;
 
+    pub(super) const fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
     pub(super) fn add(&mut self, id: String, note: T, now: Instant, limit: Duration) {
-        if self.0.len() >= Self::MOST
-            && let Some(oldest) = self.0.first_mut()
+        if self.waiting.len() >= self.most
+            && let Some(oldest) = self.waiting.first_mut()
         {
             oldest.until = now;
         }
-        self.0.push(Waiting {
+        self.waiting.push(Waiting {
             id,
             since: now,
             until: now + limit,
@@ -42,25 +52,25 @@ impl<T> Pending<T> {
     }
 
     pub(super) fn take(&mut self, id: &str) -> Option<Waiting<T>> {
-        let at = self.0.iter().position(|waiting| waiting.id == id)?;
-        Some(self.0.remove(at))
+        let at = self.waiting.iter().position(|waiting| waiting.id == id)?;
+        Some(self.waiting.remove(at))
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.iter().map(|waiting| waiting.until).min()
+        self.waiting.iter().map(|waiting| waiting.until).min()
     }
 
     /// Takes those whose time is over.
     pub(super) fn expired(&mut self, now: Instant) -> Vec<Waiting<T>> {
-        self.0.extract_if(.., |waiting| waiting.until <= now).collect()
+        self.waiting.extract_if(.., |waiting| waiting.until <= now).collect()
     }
 
     /// Takes all.
     pub(super) fn drain(&mut self) -> Vec<Waiting<T>> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.waiting)
     }
 }

@@ -9,9 +9,7 @@ use crate::adapters::json::Str;
 use crate::adapters::live::{Heard, Listener};
 use crate::backend::{Backend, Said};
 use crate::live;
-
-/// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
-const BACKLOG: usize = 256 << 10;
+use crate::record::{Recorder, Who};
 
 /// Above this many bytes that the back end has not taken, the host is not read.
 const PROMPTS: usize = 8 << 20;
@@ -36,6 +34,18 @@ pub struct Ears {
     pub host: Listener,
     /// What the back end says.
     pub backend: Listener,
+    /// Above this many bytes that the host has not taken, the back end is not read: it waits, and nothing is dropped.
+    pub backlog: usize,
+    /// What is heard and said is kept here.
+    pub record: Option<Recorder>,
+}
+
+impl Ears {
+    fn keep(&self, who: Who, bytes: &[u8]) {
+        if let Some(record) = &self.record {
+            record.said(who, bytes);
+        }
+    }
 }
 
 /// Runs a session to its end and returns the exit code.
@@ -63,12 +73,13 @@ pub async fn run(
         backend.close();
     }
     loop {
+        ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
         let done = stdin.is_none() && !session.busy();
         if session.over() || reader_gone || signal.is_some() || done || (backend_over && !session.busy()) {
             break;
         }
-        let hold = stdout.queued() >= BACKLOG;
+        let hold = stdout.queued() >= ears.backlog;
         let deaf = stdin.is_some() && (backend.queued() >= PROMPTS || stdout.queued() >= DEAF);
         // While the host takes nothing the agent is not listened to, so its silence means nothing.
         let wake = if hold { session.due_host() } else { session.deadline() };
@@ -97,6 +108,7 @@ pub async fn run(
         session.end_turns(OutcomeKind::Cancelled, "stopped by a signal", true, Instant::now());
     }
     session.finish();
+    ears.keep(Who::Us, session.out());
     stdout.queue().append(session.out());
     let last_words = async {
         if signal.is_none() {
@@ -136,6 +148,7 @@ fn say_prompt(session: &mut Session, prompt: &str, backend: &mut dyn Backend) {
 fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, room: &[u8], read: io::Result<usize>) -> bool {
     let now = Instant::now();
     let read = read.unwrap_or(0);
+    ears.keep(Who::Host, &room[..read]);
     let mut hear = |heard: Heard<'_, '_>| session.host(&heard, now, backend);
     ears.host.feed(&room[..read], &mut hear);
     if read == 0 {
@@ -149,6 +162,7 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
 /// Hands on what the back end said. Returns whether it will say nothing more.
 fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, bytes: &mut Vec<u8>, said: Said) -> bool {
     let now = Instant::now();
+    ears.keep(Who::Agent, bytes);
     // How long the last line is that could not be read.
     let mut cut = None;
     let mut hear = |heard: Heard<'_, '_>| {

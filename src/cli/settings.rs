@@ -1,0 +1,59 @@
+//! Settings from three places: flags, variables, files.
+
+use clap::parser::ValueSource;
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
+
+use super::low::Settings;
+use crate::config::Config;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The name of the setting's flag, with `_` for `-`.
+    pub(crate) key: String,
+    /// The value, if there is one.
+    pub(crate) value: Option<String>,
+    /// `AGENTGLOT_…`, `FILE:LINE`, or nothing if it is the usual one.
+    pub(crate) from: Option<String>,
+}
+
+/// The same command, with what the files say where neither a flag nor a variable says anything.
+pub(super) fn below(mut command: Command, config: &Config) -> Command {
+    for key in config.keys() {
+        let text = config.setting(key).map(|(setting, _)| setting.text.clone());
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            command = command.mut_arg(key, |arg| arg.default_value(text));
+        }
+    }
+    command
+}
+
+/// The settings of a run that is called by name, which has no flags, and where each comes from.
+pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>), clap::Error> {
+    #[derive(Parser)]
+    #[command(name = "agentglot")]
+    struct Alone {
+        #[command(flatten)]
+        settings: Settings,
+    }
+    let matches = below(Alone::command(), config).try_get_matches_from(["agentglot"])?;
+    let origins = Settings::augment_args(Command::new("agentglot"))
+        .get_arguments()
+        .map(|arg| {
+            let key = arg.get_id().as_str();
+            let values = matches.get_raw(key);
+            let value = values.map(|values| values.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(","));
+            let from = match matches.value_source(key) {
+                Some(ValueSource::EnvVariable) => arg.get_env().map(|name| name.to_string_lossy().into_owned()),
+                Some(ValueSource::DefaultValue) => config.setting(key).map(|(setting, path)| format!("{}:{}", path.display(), setting.line)),
+                _ => None,
+            };
+            Origin {
+                key: key.to_owned(),
+                value,
+                from,
+            }
+        })
+        .collect();
+    Ok((Alone::from_arg_matches(&matches)?.settings, origins))
+}

@@ -1,0 +1,322 @@
+//! `doctor`: what was found, and what would run.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentglot_adapters::codec::Dialect;
+use serde_json::{Value, json};
+
+use super::print;
+use super::run::Choice;
+use crate::backend::cli::{is_script, program};
+use crate::child::{Child, Environment, Ourselves, Plan, Steps, find};
+use crate::cli::SHIMS;
+use crate::cli::settings::{Origin, alone};
+use crate::config::{Config, FILE};
+use crate::io::visible;
+use crate::record::redact::is_secret_name;
+use crate::status::{Failure, Status};
+
+/// How long a program may take to say its version. Some start a whole Node first.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Whose programs are looked for.
+const PROGRAMS: [Dialect; 4] = [Dialect::Claude, Dialect::QwenCode, Dialect::Cursor, Dialect::Tricode];
+
+/// A program that was looked for.
+struct Found {
+    dialect: Dialect,
+    /// The file that names it; `None`: PATH, or the back end itself.
+    named_in: Option<PathBuf>,
+    path: Result<PathBuf, String>,
+    version: Result<String, String>,
+}
+
+/// Says it. [`Status::Damaged`], which is exit code 1, when nothing or something else than was asked for would run.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn run(json: bool) -> Result<Status, Failure> {
+    let cwd = std::env::current_dir().map_err(|error| Failure::Read {
+        name: "the working folder".to_owned(),
+        error,
+    })?;
+    let mut problems = Vec::new();
+    let config = Config::load(&cwd).unwrap_or_else(|failure| {
+        problems.push(failure.to_string());
+        Config::default()
+    });
+    let (backend, pass_env, origins) = match alone(&config) {
+        Ok((settings, origins)) => (settings.backend, settings.pass_env, origins),
+        Err(error) => {
+            let told = error.to_string();
+            problems.push(told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned());
+            (None, Vec::new(), Vec::new())
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Read {
+        name: "the async runtime".to_owned(),
+        error,
+    })?;
+    let mut found: Vec<Found> = Vec::new();
+    for dialect in PROGRAMS {
+        let chosen = match &backend {
+            Some(Choice::Cli(of, Some(path))) if *of == dialect => Some((path.clone(), None)),
+            _ => config.program(dialect).map(|(path, file)| (path.to_owned(), Some(file.to_owned()))),
+        };
+        found.push(runtime.block_on(look(dialect, chosen, &pass_env)));
+    }
+    match &backend {
+        None if problems.is_empty() => problems.push(
+            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"
+                .to_owned(),
+        ),
+        Some(Choice::Cli(dialect, _)) => {
+            for program in found.iter().filter(|program| program.dialect == *dialect) {
+                problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());
+            }
+        }
+        Some(Choice::Replay(path)) if !path.is_file() => problems.push(format!("{}: there is no such log", path.display())),
+        _ => {}
+    }
+    let keys = keys();
+    let status = if problems.is_empty() { Status::Clean } else { Status::Damaged };
+    let report = Report {
+        config: &config,
+        cwd: &cwd,
+        origins: &origins,
+        found: &found,
+        keys: &keys,
+        backend: backend.as_ref(),
+        problems: &problems,
+    };
+    let text = if json { report.json() } else { visible(&report.text()).into_owned() };
+    print(text.as_bytes())?;
+    Ok(status)
+}
+
+/// Looks a program up and asks it for its version.
+async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass: &[String]) -> Found {
+    let (name, needs) = program(dialect);
+    let (wanted, named_in) = match chosen {
+        Some((path, file)) => (path.into_os_string(), file),
+        None => (OsString::from(name), None),
+    };
+    let search = |wanted: &OsString| {
+        let path = std::env::var_os("PATH");
+        find(wanted, path.as_deref(), &Ourselves::running()).map_err(|error| error.to_string())
+    };
+    let script = is_script(Path::new(&wanted));
+    let path = if script {
+        let path = PathBuf::from(&wanted);
+        if path.is_file() {
+            Ok(path)
+        } else {
+            Err(format!("{}: there is no such file", path.display()))
+        }
+    } else {
+        search(&wanted)
+    };
+    let env = Environment::default().allow(needs).allow(pass);
+    let version = match &path {
+        Ok(path) if script => match search(&OsString::from("node")) {
+            Ok(node) => version(&node, vec![path.clone().into(), "--version".into()], env).await,
+            Err(error) => Err(error),
+        },
+        Ok(path) => version(path, vec!["--version".into()], env).await,
+        Err(_) => Err("not found".to_owned()),
+    };
+    Found {
+        dialect,
+        named_in,
+        path,
+        version,
+    }
+}
+
+/// The first line that a program says when it is asked for its version.
+async fn version(path: &Path, args: Vec<OsString>, env: Environment) -> Result<String, String> {
+    let plan = Plan { env, ..Plan::new(path) }.args(args);
+    let child = Child::start(plan).map_err(|error| error.to_string())?;
+    child.close_stdin();
+    let mut said = Vec::new();
+    let mut room = vec![0; 4096];
+    let listen = async {
+        while let Ok(read @ 1..) = child.read(&mut room).await {
+            if said.len() < room.len() {
+                said.extend_from_slice(&room[..read]);
+            }
+        }
+        child.ended().await
+    };
+    let name = path.display();
+    let Ok(ending) = tokio::time::timeout(PATIENCE, listen).await else {
+        child.stop(Steps::NOW).await;
+        return Err(format!("{name} --version did not answer within {} s", PATIENCE.as_secs()));
+    };
+    let text = String::from_utf8_lossy(&said);
+    match text.lines().map(str::trim).find(|line| !line.is_empty()) {
+        Some(line) if ending.exit.is_some_and(|exit| exit.is_success()) => Ok(line.to_owned()),
+        _ => {
+            let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
+            Err(format!("{name} --version {how}"))
+        }
+    }
+}
+
+/// The names of variables that look like keys of the programs that could run. Never their values.
+fn keys() -> Vec<String> {
+    let all = PROGRAMS.iter().flat_map(|dialect| program(*dialect).1);
+    let set = Environment::nothing().allow(all).choose(std::env::vars_os());
+    let named = set.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut names: Vec<String> = named.filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.retain(|name| is_secret_name(name));
+    names.sort();
+    names
+}
+
+struct Report<'a> {
+    config: &'a Config,
+    cwd: &'a Path,
+    origins: &'a [Origin],
+    found: &'a [Found],
+    keys: &'a [String],
+    backend: Option<&'a Choice>,
+    problems: &'a [String],
+}
+
+impl Report<'_> {
+    /// The back end, and the program behind it.
+    fn runs(&self) -> Option<(String, Option<&Path>)> {
+        let backend = self.backend?;
+        let program = match backend {
+            Choice::Cli(dialect, _) => {
+                let found = self.found.iter().find(|found| found.dialect == *dialect);
+                found.and_then(|found| found.path.as_deref().ok())
+            }
+            _ => None,
+        };
+        Some((backend.to_string(), program))
+    }
+
+    fn json(&self) -> String {
+        let file = |layer: Option<&crate::config::Layer>| layer.map(|layer| layer.path.display().to_string());
+        let ignored: Vec<Value> = self
+            .config
+            .ignored
+            .iter()
+            .map(|ignored| json!({"file": ignored.path.display().to_string(), "line": ignored.line, "key": ignored.key, "why": ignored.why}))
+            .collect();
+        let settings: serde_json::Map<String, Value> = self
+            .origins
+            .iter()
+            .map(|origin| {
+                let from = origin.from.as_deref().unwrap_or("default");
+                (origin.key.clone(), json!({"value": origin.value, "from": from}))
+            })
+            .collect();
+        let programs: Vec<Value> = self
+            .found
+            .iter()
+            .map(|found| {
+                json!({
+                    "dialect": found.dialect.name(),
+                    "path": found.path.as_ref().ok().map(|path| path.display().to_string()),
+                    "from": found.named_in.as_ref().map_or_else(|| "PATH".to_owned(), |path| path.display().to_string()),
+                    "version": found.version.as_ref().ok(),
+                    "error": found.path.as_ref().err().or(found.version.as_ref().err()),
+                })
+            })
+            .collect();
+        let links: Vec<Value> = SHIMS
+            .iter()
+            .map(|(name, dialect)| {
+                let runs = self.runs();
+                json!({
+                    "name": name,
+                    "as": dialect.name(),
+                    "backend": runs.as_ref().map(|(backend, _)| backend),
+                    "program": runs.as_ref().and_then(|(_, path)| *path).map(|path| path.display().to_string()),
+                })
+            })
+            .collect();
+        let report = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "folder": self.cwd.display().to_string(),
+            "config": {
+                "project": file(self.config.project.as_ref()),
+                "trusted": self.config.trusted,
+                "user": file(self.config.user.as_ref()),
+                "user_looked_for": self.config.user_path.as_ref().map(|path| path.display().to_string()),
+                "ignored": ignored,
+            },
+            "settings": settings,
+            "models": self.config.models(),
+            "programs": programs,
+            "keys": self.keys,
+            "links": links,
+            "problems": self.problems,
+        });
+        format!("{report:#}\n")
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![
+            format!("agentglot {} in {}", env!("CARGO_PKG_VERSION"), self.cwd.display()),
+            String::new(),
+        ];
+        lines.push("Configuration".to_owned());
+        let trusted = if self.config.trusted { " (trusted)" } else { "" };
+        lines.push(match &self.config.project {
+            Some(layer) => format!("  project  {}{trusted}", layer.path.display()),
+            None => format!("  project  no {FILE} here or above"),
+        });
+        lines.push(match (&self.config.user, &self.config.user_path) {
+            (Some(layer), _) => format!("  user     {}", layer.path.display()),
+            (None, Some(path)) => format!("  user     none ({} would be it)", path.display()),
+            (None, None) => "  user     none".to_owned(),
+        });
+        lines.extend(self.config.ignored.iter().map(|ignored| format!("  {ignored}")));
+        lines.extend([String::new(), "Settings".to_owned()]);
+        for origin in self.origins {
+            let value = origin.value.as_deref().unwrap_or("-");
+            let from = origin.from.as_ref().map(|from| format!("  ({from})")).unwrap_or_default();
+            lines.push(format!("  {:<19}{value}{from}", origin.key));
+        }
+        for (from, to) in self.config.models() {
+            lines.push(format!("  model {from} is {to}"));
+        }
+        lines.extend([String::new(), "Programs".to_owned()]);
+        for found in self.found {
+            let name = found.dialect.name();
+            let named = found.named_in.as_ref().map(|path| format!("  ({})", path.display())).unwrap_or_default();
+            lines.push(match (&found.path, &found.version) {
+                (Ok(path), Ok(version)) => format!("  {name:<11}{}  {version}{named}", path.display()),
+                (Ok(path), Err(error)) => format!("  {name:<11}{}  {error}{named}", path.display()),
+                (Err(error), _) => format!("  {name:<11}{error}{named}"),
+            });
+        }
+        lines.extend([String::new(), "Keys that are set".to_owned()]);
+        lines.push(if self.keys.is_empty() {
+            "  none".to_owned()
+        } else {
+            format!("  {}", self.keys.join(", "))
+        });
+        lines.extend([String::new(), "What a link of this name runs".to_owned()]);
+        for (name, dialect) in SHIMS {
+            let runs = match self.runs() {
+                Some((backend, Some(path))) => format!("{backend} ({})", path.display()),
+                Some((backend, None)) => backend,
+                None => "nothing".to_owned(),
+            };
+            lines.push(format!("  {name:<14}as {:<10}{runs}", dialect.name()));
+        }
+        if !self.problems.is_empty() {
+            lines.extend([String::new(), "Problems".to_owned()]);
+            lines.extend(self.problems.iter().map(|problem| format!("  {problem}")));
+        }
+        lines.join("\n") + "\n"
+    }
+}

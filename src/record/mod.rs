@@ -1,0 +1,359 @@
+//! Keeps what a session says, as logs that `convert` and `replay` read.
+//!
+//! A thread of its own redacts and writes, so that no disk holds a session up: what waits for it is bounded, and a disk that is
+//! full or too slow ends the record with one warning, never the session.
+
+pub mod redact;
+
+use std::collections::VecDeque;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redact::{Redactor, Secrets};
+use serde_json::{Value, json};
+
+use crate::io::Console;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The host, to us: `NAME.in.jsonl`.
+    Host,
+    /// We, to the host: `NAME.out.jsonl`.
+    Us,
+    /// The back end, to us: `NAME.backend.jsonl`.
+    Agent,
+}
+
+impl Who {
+    const ALL: [(Self, &str); 3] = [(Self::Host, "in"), (Self::Us, "out"), (Self::Agent, "backend")];
+}
+
+/// What `NAME.meta.json` says besides times, sizes and the end.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The session.
+    pub session: String,
+    /// The dialect and format of the host.
+    pub host: String,
+    /// The dialect of the back end.
+    pub backend: String,
+    /// The back end as it was chosen.
+    pub chosen: String,
+    /// The program's own arguments.
+    pub argv: Vec<String>,
+    /// The folder that was worked in.
+    pub cwd: String,
+    /// The prompt of a host that does not talk over standard input.
+    pub prompt: Option<String>,
+}
+
+/// A record that is being made.
+#[derive(Debug)]
+pub struct Recorder(Arc<Shared>);
+
+/// How many bytes may wait for the disk.
+const WAITING: usize = 8 << 20;
+
+/// How long the session waits for a slow disk, before it goes on without a record.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the end of the process waits for the disk.
+const LAST: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<(Who, Vec<u8>)>,
+    bytes: usize,
+    exit: Option<u8>,
+    /// Why nothing more is kept.
+    broken: Option<String>,
+    over: bool,
+}
+
+impl Recorder {
+    /// Makes the folder if need be, readable by us alone, and the files in it.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn start(dir: &Path, about: &About) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let secrets = Secrets::of(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
+        let began = SystemTime::now();
+        let short: String = about.session.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let stem = format!("{}-{short}-{}", stamp(began).replace(['-', ':'], ""), std::process::id());
+        let mut writer = Writer {
+            secrets,
+            began,
+            about: about.clone(),
+            meta: (dir.join(format!("{stem}.meta.json")), None),
+            streams: Vec::new(),
+        };
+        for (who, ending) in Who::ALL {
+            // A host that does not talk has no log: its prompt is an argument, or all of its input.
+            if who != Who::Host || about.prompt.is_none() {
+                let path = dir.join(format!("{stem}.{ending}.jsonl"));
+                let file = create(&path)?;
+                writer.streams.push(Stream {
+                    who,
+                    path,
+                    file,
+                    redactor: Redactor::default(),
+                    bytes: 0,
+                });
+            }
+        }
+        writer.meta.1 = Some(create(&writer.meta.0)?);
+        writer.write_meta(None, false)?;
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        std::thread::Builder::new().name("record".to_owned()).spawn(move || writer.run(&theirs))?;
+        Ok(Self(shared))
+    }
+
+    /// Keeps what somebody said.
+    pub fn said(&self, who: Who, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let full = |state: &mut State| state.broken.is_none() && state.bytes > 0 && state.bytes + bytes.len() > WAITING;
+        let state = self.0.lock();
+        let waited = self.0.changed.wait_timeout_while(state, PATIENCE, full);
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            give_up(&mut state, "the disk is too slow");
+        }
+        if state.broken.is_none() {
+            state.bytes += bytes.len();
+            match state.waiting.back_mut() {
+                Some((last, waiting)) if *last == who && waiting.len() < crate::io::READ => waiting.extend_from_slice(bytes),
+                _ => state.waiting.push_back((who, bytes.to_vec())),
+            }
+            self.0.changed.notify_all();
+        }
+    }
+
+    /// The session is over.
+    pub fn finish(self, exit: u8) {
+        let mut state = self.0.lock();
+        state.exit = Some(exit);
+        self.0.changed.notify_all();
+        let _ = self.0.changed.wait_timeout_while(state, LAST, |state| !state.over);
+    }
+}
+
+impl Shared {
+    /// Nothing is left half done by a panic in between: whoever comes next may go on.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps nothing more, and says so once.
+fn give_up(state: &mut State, why: &str) {
+    if state.broken.is_none() {
+        Console::plain().say(&format!("the session is no longer recorded: {why}"));
+        state.broken = Some(why.to_owned());
+    }
+    state.waiting.clear();
+    state.bytes = 0;
+}
+
+#[derive(Debug)]
+struct Stream {
+    who: Who,
+    path: PathBuf,
+    file: File,
+    redactor: Redactor,
+    bytes: u64,
+}
+
+/// What the thread owns.
+#[derive(Debug)]
+struct Writer {
+    secrets: Secrets,
+    began: SystemTime,
+    about: About,
+    meta: (PathBuf, Option<File>),
+    streams: Vec<Stream>,
+}
+
+impl Writer {
+    fn run(mut self, shared: &Shared) {
+        loop {
+            let state = shared.lock();
+            let waited = shared.changed.wait_while(state, |state| state.waiting.is_empty() && state.exit.is_none());
+            let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+            let (Some((who, bytes)), _) = (state.waiting.pop_front(), ()) else {
+                break;
+            };
+            drop(state);
+            let written = self.write(who, &bytes);
+            let mut state = shared.lock();
+            state.bytes = state.bytes.saturating_sub(bytes.len());
+            if let Err(error) = written {
+                give_up(&mut state, &error.to_string());
+            }
+            drop(state);
+            shared.changed.notify_all();
+        }
+        let (exit, whole) = {
+            let state = shared.lock();
+            (state.exit, state.broken.is_none())
+        };
+        let mut ended = Ok(());
+        for at in 0..self.streams.len() {
+            ended = ended.and(self.end(at));
+        }
+        let ended = self.write_meta(exit, whole && ended.is_ok()).and(ended);
+        let mut state = shared.lock();
+        if let Err(error) = ended {
+            give_up(&mut state, &error.to_string());
+        }
+        state.over = true;
+        drop(state);
+        shared.changed.notify_all();
+    }
+
+    fn write(&mut self, who: Who, bytes: &[u8]) -> io::Result<()> {
+        let Some(stream) = self.streams.iter_mut().find(|stream| stream.who == who) else {
+            return Ok(());
+        };
+        let mut clean = Vec::with_capacity(bytes.len());
+        stream.redactor.feed(&self.secrets, bytes, &mut clean);
+        stream.bytes += clean.len() as u64;
+        stream.file.write_all(&clean)
+    }
+
+    fn end(&mut self, at: usize) -> io::Result<()> {
+        let stream = &mut self.streams[at];
+        let mut clean = Vec::new();
+        stream.redactor.finish(&self.secrets, &mut clean);
+        stream.bytes += clean.len() as u64;
+        stream.file.write_all(&clean)
+    }
+
+    fn write_meta(&mut self, exit: Option<u8>, complete: bool) -> io::Result<()> {
+        let mut redacted: u64 = self.streams.iter().map(|stream| stream.redactor.count).sum();
+        let mut clean = |text: &str| {
+            let (bytes, count) = self.secrets.redact(text.as_bytes());
+            redacted += count;
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let about = &self.about;
+        let argv: Vec<String> = about.argv.iter().map(|arg| clean(arg)).collect();
+        let prompt = about.prompt.as_deref().map(&mut clean);
+        let chosen = clean(&about.chosen);
+        let files: Vec<Value> = self
+            .streams
+            .iter()
+            .map(|stream| json!({"file": stream.path.file_name().map(|name| name.to_string_lossy()), "bytes": stream.bytes}))
+            .collect();
+        let meta = json!({
+            "agentglot": env!("CARGO_PKG_VERSION"),
+            "session_id": about.session,
+            "host": about.host,
+            "backend": about.backend,
+            "backend_chosen": chosen,
+            "argv": argv,
+            "prompt": prompt,
+            "cwd": about.cwd,
+            "began": stamp(self.began),
+            "ended": exit.map(|_| stamp(SystemTime::now())),
+            "exit_code": exit,
+            "complete": complete,
+            "redacted": redacted,
+            "files": files,
+        });
+        let Some(file) = &mut self.meta.1 else { return Ok(()) };
+        let mut text = serde_json::to_string_pretty(&meta)?;
+        text.push('\n');
+        // In one piece: whoever looks meanwhile sees the old one or the new one, and the new one is never the shorter.
+        std::os::unix::fs::FileExt::write_all_at(file, text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// `2026-01-31T12:00:00Z`.
+fn stamp(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Counted from the first of March of the year 0, so that a leap day is the last of its year.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let at = |seconds| stamp(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_767_225_599), "2025-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_ends_the_record_alone() {
+        let mut writer = Writer {
+            secrets: Secrets::default(),
+            began: UNIX_EPOCH,
+            about: About::default(),
+            meta: (PathBuf::new(), None),
+            streams: Vec::new(),
+        };
+        // Every write to it fails as on a full disk.
+        let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
+            return;
+        };
+        writer.streams.push(Stream {
+            who: Who::Us,
+            path: PathBuf::from("full"),
+            file: full,
+            redactor: Redactor::default(),
+            bytes: 0,
+        });
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || writer.run(&theirs));
+        let recorder = Recorder(Arc::clone(&shared));
+        for _ in 0..100 {
+            recorder.said(Who::Us, b"a line\n");
+        }
+        recorder.finish(0);
+        thread.join().unwrap();
+        let state = shared.lock();
+        assert!(state.over && state.bytes == 0);
+        assert!(state.broken.as_deref().is_some_and(|why| why.contains("No space")), "{:?}", state.broken);
+    }
+}
