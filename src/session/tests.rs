@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 
 use super::*;
+use crate::adapters::codec::Format;
+use crate::adapters::conduct::Facts;
+use crate::adapters::event::Input;
 use crate::adapters::live::Listener;
 use crate::backend::Said;
 

@@ -1,0 +1,267 @@
+//! Questions and requests in both directions: who answers, in whose words, and what of an answer is acted on.
+
+use std::time::Instant;
+
+use super::{OnAsk, Session};
+use crate::adapters::codec::Dialect;
+use crate::adapters::conduct::Answer;
+use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, Withdraw};
+use crate::adapters::json::{Raw, Str};
+use crate::adapters::tools::Translate;
+use crate::backend::Backend;
+
+/// What the host was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The tool, in the host's words, and its arguments as the host saw them; empty if it was no tool.
+    pub(super) tool: String,
+    pub(super) input: String,
+    pub(super) call: String,
+}
+
+impl Session {
+    /// The host has answered a question. Changed arguments go over in the agent's words where it runs what it is told to run; where
+    /// it would run the original ones, the call is denied.
+    pub(super) fn answered(&mut self, id: &str, asked: &Asked, input: &Input<'_>, response: &Response<'_>, backend: &mut dyn Backend) {
+        let body = response.body.filter(|_| response.ok);
+        let word = body.and_then(|body| body.get("behavior")).and_then(Raw::string);
+        if response.ok
+            && !asked.tool.is_empty()
+            && !word.is_some_and(|word| ["allow", "approve", "deny", "reject"].iter().any(|known| word.is(known)))
+        {
+            self.oddities.bad_answers += 1;
+            return refuse(id, "the host's answer to this could not be understood", backend);
+        }
+        if self.same && backend.takes_changes() {
+            backend.input(input);
+            return;
+        }
+        let updated = body.and_then(|body| body.get("updatedInput")).filter(|value| !value.is_null());
+        let allowed = word.is_some_and(|word| word.is("allow") || word.is("approve"));
+        if asked.tool.is_empty() {
+            backend.input(input);
+            return;
+        }
+        if !allowed {
+            let comma = if self.denials.is_empty() { "" } else { "," };
+            self.denials.push_str(&format!(
+                "{comma}{{\"tool_name\":\"{}\",\"tool_use_id\":\"{}\",\"tool_input\":{}}}",
+                asked.tool,
+                asked.call,
+                if asked.input.is_empty() { "{}" } else { &asked.input }
+            ));
+            backend.input(input);
+            // Others than Claude Code go on in spite of it.
+            if body.and_then(|body| body.get("interrupt")).and_then(Raw::bool) == Some(true) {
+                self.interrupt(backend);
+            }
+            return;
+        }
+        self.learn_rules(body.and_then(|body| body.get("updatedPermissions")));
+        let same = updated.is_none_or(|updated| Raw::trusted(&asked.input).same_value(updated));
+        match updated {
+            Some(_) if same => respond(id, "{\"behavior\":\"allow\"}", backend),
+            Some(updated) if backend.takes_changes() => {
+                let arena = crate::adapters::tools::Arena::new();
+                let native = Translate {
+                    from: self.host.format.dialect,
+                    to: backend.dialect(),
+                };
+                let call = ToolCall {
+                    id: Str::EMPTY,
+                    name: Str::trusted(&asked.tool),
+                    kind: Default::default(),
+                    input: updated,
+                    fields: &[],
+                };
+                let input = native.call(&call, &arena).map_or(updated, |call| call.input);
+                respond(id, &format!("{{\"behavior\":\"allow\",\"updatedInput\":{}}}", input.as_str()), backend);
+            }
+            Some(_) => refuse(
+                id,
+                "this agent runs a tool only with the arguments that it asked for; the host changed them",
+                backend,
+            ),
+            None => {
+                backend.input(input);
+            }
+        }
+    }
+
+    /// A control request of the host's: the back end answers what it can, and we the rest.
+    pub(super) fn request(&mut self, input: &Input<'_>, request: &Request<'_>, now: Instant, backend: &mut dyn Backend) {
+        self.host.facts.busy = self.turn.is_some();
+        // Without an id nobody could tell what an answer of the back end's belongs to.
+        let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
+            if self.conduct.answers_nameless() {
+                let answer = self.conduct.answer(request, input.fields, &self.host.facts);
+                if request.kind == ControlKind::Interrupt && self.turn.is_some() {
+                    self.interrupt(backend);
+                }
+                self.reply(None, &answer);
+            }
+            return;
+        };
+        if request.kind == ControlKind::Initialize && self.host.format.dialect == Dialect::Claude {
+            self.host.facts.agents = crate::adapters::claude::conduct::declared_agents(input.fields);
+        }
+        let answer = self.conduct.answer(request, input.fields, &self.host.facts);
+        let refused = matches!(answer, Answer::Refused(..));
+        if !refused {
+            self.take_over(request, input);
+        }
+        // What the dialect's own program would refuse does not reach the back end, unless that is the program itself.
+        if refused && !self.same {
+            return self.reply(Some(&id), &answer);
+        }
+        let taken = backend.input(input);
+        if request.kind == ControlKind::Interrupt && !(self.same && taken) {
+            self.take_back();
+        }
+        if taken && (self.same || request.kind != ControlKind::Initialize) {
+            self.requested.add(id, answer, now, self.timers.control);
+            return;
+        }
+        self.reply(Some(&id), &answer);
+    }
+
+    /// Stops the turn because of what the host has answered.
+    pub(super) fn interrupt(&mut self, backend: &mut dyn Backend) {
+        self.interrupts += 1;
+        let id = format!("agentglot-interrupt-{}", self.interrupts);
+        let request = Request {
+            id: Some(Str::trusted(&id)),
+            subtype: Str::trusted("interrupt"),
+            kind: ControlKind::Interrupt,
+            permission: None,
+        };
+        backend.input(&Input {
+            origin: Origin::default(),
+            kind: InputKind::Request(&request),
+            fields: &[],
+        });
+    }
+
+    /// Keeps the rules that the host gives together with its leave, where a whole tool is allowed: the agent does not know them.
+    pub(super) fn learn_rules(&mut self, updates: Option<Raw<'_>>) {
+        let is = |value: Raw<'_>, name: &str, word: &str| value.get(name).and_then(Raw::string).is_some_and(|text| text.is(word));
+        let adds = |update: &Raw<'_>| is(*update, "type", "addRules") && is(*update, "behavior", "allow");
+        for update in updates.into_iter().flat_map(Raw::elements).filter(adds) {
+            for rule in update
+                .get("rules")
+                .into_iter()
+                .flat_map(Raw::elements)
+                .filter(|rule| rule.get("ruleContent").is_none())
+            {
+                self.allowed
+                    .extend(rule.get("toolName").and_then(Raw::string).map(|name| name.as_escaped().to_owned()));
+            }
+        }
+    }
+
+    /// Takes all open questions back: the host need not answer any more.
+    pub(super) fn take_back(&mut self) {
+        for asked in self.asked.drain() {
+            if self.conduct.withdraws() {
+                let id = Str::trusted(&asked.id);
+                self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
+            }
+        }
+    }
+
+    /// Facts that the host changes.
+    pub(super) fn take_over(&mut self, request: &Request<'_>, input: &Input<'_>) {
+        let text = |name: &str| {
+            let field = input.fields.iter().find(|field| field.key.is(name));
+            field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
+        };
+        match request.kind {
+            ControlKind::SetModel => self.host.facts.model = text("model").unwrap_or_default(),
+            ControlKind::SetMode => self.host.facts.permission_mode = text("mode").unwrap_or_default(),
+            _ => {}
+        }
+    }
+
+    /// Answers a question of the agent's by policy: the host cannot be asked.
+    pub(super) fn decide(&self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) {
+        let name = request
+            .permission
+            .map(|permission| permission.name.unescape().into_owned())
+            .unwrap_or_default();
+        match &self.on_ask {
+            _ if self.host.allows_all && request.kind == ControlKind::CanUseTool => respond(id, "{\"behavior\":\"allow\"}", backend),
+            OnAsk::Allow(names) if request.kind == ControlKind::CanUseTool && names.contains(&name) => {
+                respond(id, "{\"behavior\":\"allow\"}", backend);
+            }
+            _ => refuse(id, "nobody can be asked for leave here", backend),
+        }
+    }
+
+    /// Answers a request of the host's.
+    pub(super) fn reply(&mut self, id: Option<&str>, answer: &Answer) {
+        let mut error = String::new();
+        let (ok, body) = match answer {
+            Answer::Done(body) => (true, body.as_deref()),
+            Answer::Refused(why, code) => {
+                error.push_str(if code.is_some() { "{\"message\":\"" } else { "\"" });
+                Str::escape(why, &mut error);
+                error.push('"');
+                if let Some(code) = code {
+                    error.push_str(&format!(",\"code\":\"{code}\"}}"));
+                }
+                (false, None)
+            }
+        };
+        let response = Response {
+            id: id.map(Str::trusted),
+            ok,
+            body: body.map(Raw::trusted),
+            error: (!ok).then_some(Raw::trusted(&error)),
+        };
+        self.say(&Event::new(Origin::default(), Kind::Response(&response)));
+    }
+}
+
+/// What a question that was just written says of the tool and its arguments.
+pub(super) fn seen_by_host(line: &[u8]) -> Asked {
+    let line = String::from_utf8_lossy(line);
+    let Some(last) = line.trim_end().lines().last() else {
+        return Asked::default();
+    };
+    let raw = Raw::trusted(last);
+    let Some(request) = raw.get("request") else { return Asked::default() };
+    // The RFC has the two one level deeper.
+    let tool = request.get("tool");
+    let name = request.get("tool_name").or_else(|| tool?.get("name")).and_then(Raw::string);
+    let input = request.get("input").or_else(|| tool?.get("arguments"));
+    Asked {
+        tool: name.map(|name| name.as_escaped().to_owned()).unwrap_or_default(),
+        input: input.map(|input| input.as_str().to_owned()).unwrap_or_default(),
+        call: request
+            .get("tool_use_id")
+            .and_then(Raw::string)
+            .map(|id| id.as_escaped().to_owned())
+            .unwrap_or_default(),
+    }
+}
+
+/// Denies what the agent asks.
+pub(super) fn refuse(id: &str, why: &str, backend: &mut dyn Backend) {
+    let mut message = String::new();
+    Str::escape(why, &mut message);
+    respond(id, &format!("{{\"behavior\":\"deny\",\"message\":\"{message}\"}}"), backend);
+}
+
+pub(super) fn respond(id: &str, body: &str, backend: &mut dyn Backend) {
+    let response = Response {
+        id: Some(Str::trusted(id)),
+        ok: true,
+        body: Some(Raw::trusted(body)),
+        error: None,
+    };
+    backend.input(&Input {
+        origin: Origin::default(),
+        kind: InputKind::Response(&response),
+        fields: &[],
+    });
+}

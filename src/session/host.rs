@@ -1,0 +1,96 @@
+//! What a session needs to know when it begins, and what it counts.
+
+use std::time::{Duration, Instant};
+
+use crate::adapters::codec::Format;
+use crate::adapters::conduct::Facts;
+
+/// What a session needs to know of its host when it begins.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// What the host reads.
+    pub format: Format,
+    /// Deltas beside snapshots.
+    pub partial: bool,
+    /// `json` with all messages.
+    pub verbose: bool,
+    /// It talks over standard input, for as many turns as it likes.
+    pub interactive: bool,
+    /// It said that it answers permission questions.
+    pub answers_permissions: bool,
+    /// Everything may run without a question.
+    pub allows_all: bool,
+    /// It wants its prompts back: Cursor's always, Claude's only when it says so.
+    pub echoes: bool,
+    /// The most rounds of a turn, where the back end does not count them itself.
+    pub max_rounds: Option<u64>,
+    /// What is known of the session.
+    pub facts: Facts,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+/// A moment on both clocks: the one that never jumps, by which a session waits, and that of the calendar.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// The moment.
+    pub moment: Instant,
+    /// The same in seconds since 1970.
+    pub seconds: u64,
+}
+
+impl Clock {
+    /// Seconds since 1970 at another moment.
+    pub fn at(self, moment: Instant) -> u64 {
+        self.seconds + moment.saturating_duration_since(self.moment).as_secs()
+    }
+}
+
+/// What happens to a permission question when the host cannot be asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OnAsk {
+    /// It is denied.
+    #[default]
+    Deny,
+    /// Tools of these names are allowed, others denied.
+    Allow(Vec<String>),
+}
+
+/// How long a session waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// For the first sign of a back end after a prompt.
+    pub start: Duration,
+    /// For the next sign of a back end while a turn runs and nobody is asked.
+    pub silence: Duration,
+    /// For the host's answer to a question.
+    pub permission: Duration,
+    /// For the back end's answer to a request of the host's.
+    pub control: Duration,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(120),
+            silence: Duration::from_secs(1800),
+            permission: Duration::from_secs(600),
+            control: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What did not go as it should, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Answers of the host to questions that nobody asked, or that were answered already.
+    pub stray_answers: u64,
+    /// Answers of the host to permission questions that say neither yes nor no; the question is then denied.
+    pub bad_answers: u64,
+    /// Answers of the back end to requests that the host did not make.
+    pub stray_replies: u64,
+    /// Outcomes when no turn ran.
+    pub extra_outcomes: u64,
+    /// Lines of the back end that could not be read.
+    pub damaged: u64,
+}

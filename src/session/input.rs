@@ -1,0 +1,136 @@
+//! What the host says, and what it says badly.
+
+use std::time::Instant;
+
+use super::{Session, Turn};
+use crate::adapters::conduct::{Damage, Misread};
+use crate::adapters::event::{CancelResult, Content, Event, Heartbeat, HintResult, Input, InputKind, Kind, OutcomeKind, Place, Prompt};
+use crate::adapters::json::{Raw, Str};
+use crate::backend::Backend;
+
+impl Session {
+    /// The host said something that cannot be read.
+    pub(super) fn damaged(&mut self, text: &str, why: &str, now: Instant) {
+        let json = Raw::trusted(text.trim_ascii());
+        let line = Misread {
+            text,
+            json: json.check().is_ok().then_some(json),
+            why,
+            busy: self.turn.is_some(),
+        };
+        match self.conduct.damaged(&line) {
+            Damage::Ignored => {}
+            Damage::FailedTurn(why) => {
+                self.doomed.push_back(why);
+                self.fail_doomed(now);
+            }
+            Damage::Fatal { stderr, code } => self.fatal = Some((stderr, code)),
+        }
+    }
+
+    /// The host said something that is JSON and of no known type.
+    pub(super) fn unknown(&mut self, raw: Raw<'_>, now: Instant) {
+        if self.conduct.needs_type() && raw.get("type").and_then(Raw::string).is_none() {
+            self.damaged(raw.as_str(), "it is no object with a type", now);
+        }
+    }
+
+    /// Turns that cannot begin end where they would have begun: behind those before them.
+    pub(super) fn fail_doomed(&mut self, now: Instant) {
+        while !self.busy()
+            && let Some(why) = self.doomed.pop_front()
+        {
+            self.prompts += 1;
+            self.end_turn(OutcomeKind::Failed(Place::Protocol), why, now);
+        }
+    }
+
+    pub(super) fn input(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
+        match input.kind {
+            InputKind::Prompt(prompt) if self.conduct.ignores_empty_prompts() && says_nothing(prompt) => {}
+            InputKind::Prompt(prompt) => {
+                self.remember(prompt);
+                self.prompted(input, now, backend);
+            }
+            InputKind::Chat(_) => self.prompted(input, now, backend),
+            InputKind::Request(request) => self.request(input, request, now, backend),
+            InputKind::Response(response) => {
+                let Some(asked) = response.id.and_then(|id| self.asked.take(id.as_escaped())) else {
+                    self.oddities.stray_answers += 1;
+                    return;
+                };
+                self.answered(&asked.id, &asked.note, input, response, backend);
+                // The wait was the host's.
+                if let Some(turn) = &mut self.turn {
+                    turn.sign = now;
+                }
+            }
+            InputKind::Cancel { .. } => {
+                let busy = self.turn.is_some();
+                let (status, message) = if busy { ("ok", None) } else { ("noop", Some("Nothing to cancel.")) };
+                let result = CancelResult {
+                    status: Some(Str::trusted(status)),
+                    message: message.map(Str::trusted),
+                };
+                self.say(&Event::new(input.origin, Kind::CancelResult(result)));
+                if busy {
+                    backend.input(input);
+                }
+            }
+            InputKind::Heartbeat { .. } => {
+                let seconds = self.clock.at(now).to_string();
+                let heartbeat = Heartbeat {
+                    status: Some(Str::trusted("ok")),
+                    ts: Some(Raw::trusted(&seconds)),
+                };
+                self.say(&Event::new(input.origin, Kind::Heartbeat(heartbeat)));
+            }
+            InputKind::Hint(hint) => {
+                let result = HintResult {
+                    trigger: hint.trigger,
+                    status: Some(Str::trusted("error")),
+                    suggestions: None,
+                    metadata: None,
+                    message: Some(Str::trusted("this agent has no command hints")),
+                };
+                self.say(&Event::new(input.origin, Kind::Hint(&result)));
+            }
+            InputKind::Withdraw(_) | InputKind::Environment(_) => {
+                backend.input(input);
+            }
+            InputKind::Noise(text) => {
+                self.damaged(text, "it is not JSON", now);
+            }
+            InputKind::Unknown(raw) => self.unknown(raw, now),
+            InputKind::HintCancel | InputKind::KeepAlive => {}
+        }
+    }
+
+    pub(super) fn prompted(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
+        self.prompts += 1;
+        if self.turn.is_none() {
+            self.voice.settled();
+            self.turn = Some(Turn::new(now, false));
+        }
+        backend.input(input);
+    }
+
+    pub(super) fn remember(&mut self, prompt: &Prompt<'_>) {
+        self.prompt.clear();
+        match prompt.content {
+            Content::Text(text) => self.prompt.push_str(text.as_escaped()),
+            content => content.texts().for_each(|text| self.prompt.push_str(text.as_escaped())),
+        }
+        if self.host.echoes {
+            self.voice.prompt(&self.prompt);
+        }
+    }
+}
+
+/// Whether a prompt has neither a text nor anything else.
+pub(super) fn says_nothing(prompt: &Prompt<'_>) -> bool {
+    match prompt.content {
+        Content::Text(text) => text.is_empty(),
+        Content::Blocks(blocks) => blocks.is_empty(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Turns: how they are counted, and how they end.
+
+use std::time::Instant;
+
+use super::Session;
+use crate::adapters::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
+use crate::adapters::json::Str;
+use crate::backend::Backend;
+
+/// A turn that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// The last sign of the back end, or the beginning.
+    pub(super) sign: Instant,
+    /// The back end has said something in it.
+    pub(super) heard: bool,
+    /// Rounds that have begun, and whether the next word of the model begins another one.
+    pub(super) rounds: u64,
+    pub(super) between: bool,
+    /// The limit of rounds was reached: what still comes is not said any more.
+    pub(super) cut: bool,
+}
+
+impl Turn {
+    pub(super) const fn new(now: Instant, heard: bool) -> Self {
+        Self {
+            sign: now,
+            heard,
+            rounds: 0,
+            between: true,
+            cut: false,
+        }
+    }
+}
+
+impl Session {
+    /// Counts the rounds of the turn. The one over the limit is stopped, and nothing of it is said but its outcome.
+    pub(super) fn over_limit(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) -> bool {
+        let (Some(limit), Some(turn), None) = (self.host.max_rounds, &mut self.turn, event.origin.parent) else {
+            return false;
+        };
+        match event.kind {
+            Kind::ToolResult(_) => turn.between = true,
+            Kind::RoundStart(_) | Kind::Reply(_) | Kind::BlockStart(_) if turn.between => {
+                turn.between = false;
+                turn.rounds += 1;
+                if turn.rounds > limit && !turn.cut {
+                    turn.cut = true;
+                    self.interrupt(backend);
+                }
+            }
+            _ => {}
+        }
+        let cut = self.turn.is_some_and(|turn| turn.cut);
+        if let (true, Kind::Outcome(outcome)) = (cut, event.kind) {
+            let mut why = String::new();
+            Str::escape(&format!("Reached maximum number of turns ({limit})"), &mut why);
+            let limited = Outcome {
+                error: Some(Str::trusted(&why)),
+                usage: outcome.usage,
+                duration_ms: outcome.duration_ms,
+                duration_api_ms: outcome.duration_api_ms,
+                ..Outcome::new(OutcomeKind::Limit(Limit::Turns))
+            };
+            self.voice.event(
+                &Event {
+                    kind: Kind::Outcome(&limited),
+                    ..*event
+                },
+                &mut self.out,
+            );
+            self.ended_with(&limited, now);
+        }
+        cut && !matches!(event.kind, Kind::Response(_) | Kind::Withdraw(_))
+    }
+
+    pub(super) fn ended_with(&mut self, outcome: &Outcome<'_>, now: Instant) {
+        self.ended.outcome = Some(outcome.kind);
+        self.ended.is_error = outcome.is_error;
+        self.failure = outcome.is_error.then(|| {
+            let said = outcome.error.or(outcome.text);
+            said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
+        });
+        if let Some(usage) = outcome.usage {
+            let value = |count: Option<crate::adapters::event::Count<'_>>| count.map_or(0, |count| count.value);
+            self.host.facts.tokens = (value(usage.input), value(usage.output));
+        }
+        self.prompts = self.prompts.saturating_sub(1);
+        self.turn = (self.prompts > 0).then_some(Turn::new(now, false));
+    }
+
+    pub(super) fn end_turn(&mut self, kind: OutcomeKind, why: &str, now: Instant) {
+        let mut body = String::new();
+        Str::escape(why, &mut body);
+        let text = Str::trusted(&body);
+        let outcome = Outcome {
+            synthetic: true,
+            error: Some(text),
+            ..Outcome::new(kind)
+        };
+        let session = self.host.facts.session.clone();
+        let origin = Origin {
+            session: Some(Str::trusted(&session)).filter(|s| !s.is_empty()),
+            ..Origin::default()
+        };
+        self.say(&Event::new(origin, Kind::Outcome(&outcome)));
+        self.ended_with(&outcome, now);
+    }
+}
