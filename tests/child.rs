@@ -175,7 +175,7 @@ fn killed_in_the_middle_of_a_line() {
             assert_eq!(child.exited().await, Some(Exit::Signal(9)));
             let since = Instant::now();
             assert_eq!(child.read(&mut [0; 100]).await.unwrap(), 0);
-            assert!(since.elapsed() < Duration::from_millis(1000), "{:?}", since.elapsed());
+            assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
             assert_eq!(all, b"{\"a\":1}\n{\"half\":");
             assert_eq!(child.stop(STEPS).await.step, Step::ByItself);
         });
@@ -208,7 +208,7 @@ fn stops_in_steps() {
             let since = Instant::now();
             let ending = child.stop(STEPS).await;
             assert_eq!((ending.step, ending.exit), (step, Some(exit)), "{commands:?}");
-            assert!(since.elapsed() < Duration::from_secs(4), "{commands:?}: {:?}", since.elapsed());
+            assert!(since.elapsed() < Duration::from_secs(15), "{commands:?}: {:?}", since.elapsed());
             assert!(pids(&path).iter().all(|&pid| !alive(pid)));
             std::fs::remove_file(ready).unwrap();
         }

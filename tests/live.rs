@@ -148,7 +148,7 @@ fn a_reader_that_goes_is_noticed_even_when_there_is_nothing_to_write() {
             let since = Instant::now();
             drop(theirs);
             ends_well(process).await;
-            assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+            assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
             drop(ours);
         }
     });

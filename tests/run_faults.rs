@@ -42,7 +42,7 @@ fn an_agent_killed_in_a_line_fails_its_turn_at_once() {
                 host.until("result");
                 let waited = since.elapsed();
                 assert!(
-                    waited < Duration::from_millis(1700),
+                    waited < Duration::from_secs(5),
                     "{dialect} {backend}: {waited:?} after the last line"
                 );
                 let end = host.end();

@@ -63,7 +63,7 @@ fn try_one(log: &Log, to: Format, bytes: &[u8], chance: &mut Chance, wrongs: &mu
             ),
         );
     };
-    if begun.elapsed() > Duration::from_secs(10) {
+    if begun.elapsed() > Duration::from_secs(60) {
         wrongs.add(&group, format!("{}: took {:?} for {} bytes", log.name, begun.elapsed(), bytes.len()));
     }
     if log.format != to
@@ -185,7 +185,7 @@ fn of_depth() {
                 line.as_bytes(),
             );
             let group = format!("depth {from} -> {to}");
-            if begun.elapsed() > Duration::from_secs(10) {
+            if begun.elapsed() > Duration::from_secs(60) {
                 wrongs.add(&group, format!("took {:?}: {}", begun.elapsed(), short(line, 100)));
             }
             match unsound(from, to, line.as_bytes(), &done.out) {
