@@ -298,6 +298,8 @@ pub struct Want {
     pub deltas: bool,
     /// Replies as whole blocks: [`Reply`](crate::event::Reply). With both, a block's snapshot comes before its stop.
     pub snapshots: bool,
+    /// Among the deltas the [pieces of a call's arguments](crate::event::Piece::Input); without it calls come without any.
+    pub inputs: bool,
     /// Events of subagents; without it they are left out, and the ledger is told.
     pub subagents: bool,
     /// The source's events as they are: nothing supplied, nothing taken away.
@@ -309,6 +311,7 @@ impl Want {
     pub const SNAPSHOTS: Self = Self {
         deltas: false,
         snapshots: true,
+        inputs: false,
         subagents: false,
         as_is: false,
     };
@@ -316,6 +319,7 @@ impl Want {
     pub const DELTAS: Self = Self {
         deltas: true,
         snapshots: false,
+        inputs: true,
         subagents: false,
         as_is: false,
     };
@@ -323,6 +327,7 @@ impl Want {
     pub const BOTH: Self = Self {
         deltas: true,
         snapshots: true,
+        inputs: true,
         subagents: false,
         as_is: false,
     };
@@ -330,9 +335,15 @@ impl Want {
     pub const AS_IS: Self = Self {
         deltas: true,
         snapshots: true,
+        inputs: true,
         subagents: true,
         as_is: true,
     };
+
+    /// The same without the pieces of calls' arguments.
+    pub const fn without_inputs(self) -> Self {
+        Self { inputs: false, ..self }
+    }
 
     /// The same with the events of subagents.
     pub const fn with_subagents(self) -> Self {

@@ -365,8 +365,8 @@ impl Core {
     #[inline]
     fn checked(&mut self, text: &str, ended: bool) -> bool {
         let text = if self.line == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text };
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
+        let text = text.strip_suffix("\n").unwrap_or(text);
+        let text = text.strip_suffix("\r").unwrap_or(text);
         let mut rest = text.trim_ascii_start();
         let mut go_on = true;
         while !rest.is_empty() && go_on {

@@ -48,32 +48,30 @@ impl Uuids {
         let high = mix(self.high ^ n) & !0xf000 | 0x8000;
         let low = mix(self.low.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))) & !(0b11 << 62) | 1 << 63;
         let mut text = [b'-'; 36];
-        let (high, low) = (high.to_be_bytes(), low.to_be_bytes());
-        let mut put = |from: usize, bytes: &[u8]| {
-            for (n, &byte) in bytes.iter().enumerate() {
-                text[from + 2 * n..from + 2 * n + 2].copy_from_slice(&HEX[usize::from(byte)]);
-            }
-        };
-        put(0, &high[..4]);
-        put(9, &high[4..6]);
-        put(14, &high[6..]);
-        put(19, &low[..2]);
-        put(24, &low[2..]);
+        let (first, second) = (digits((high >> 32) as u32), digits(high as u32));
+        let (third, fourth) = (digits((low >> 32) as u32), digits(low as u32));
+        text[..8].copy_from_slice(&first);
+        text[9..13].copy_from_slice(&second[..4]);
+        text[14..18].copy_from_slice(&second[4..]);
+        text[19..23].copy_from_slice(&third[..4]);
+        text[24..28].copy_from_slice(&third[4..]);
+        text[28..].copy_from_slice(&fourth);
         text
     }
 }
 
-/// Each byte as two hexadecimal digits.
-const HEX: [[u8; 2]; 256] = {
-    let digits = b"0123456789abcdef";
-    let mut table = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = [digits[byte >> 4], digits[byte & 15]];
-        byte += 1;
-    }
-    table
-};
+/// A number as eight hexadecimal digits, all of them worked out at once, a byte for each.
+#[inline]
+const fn digits(n: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let n = n as u64;
+    let n = (n << 16 | n) & 0x0000_ffff_0000_ffff;
+    let n = (n << 8 | n) & 0x00ff_00ff_00ff_00ff;
+    let n = (n << 4 | n) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Of a digit of ten and more, adding six sets bit 4.
+    let letters = (n + 6 * ONES) >> 4 & ONES;
+    (n + ONES * b'0' as u64 + letters * (b'a' - b'0' - 10) as u64).to_be_bytes()
+}
 
 /// Eight hexadecimal digits for a session, as Tricode uses them: the first eight of the id if it begins so, else made up.
 pub fn short(session: &str) -> String {

@@ -181,6 +181,13 @@ fn a_target_of_both_gets_the_snapshot_before_the_stop() {
             "outcome"
         ]
     );
+    // Who has no place for the pieces of arguments is spared them, and nothing else.
+    for (source, log, inputs) in [(Dialect::Claude, PARTIAL, 2), (Dialect::Qwen, &pieces, 2), (Dialect::Claude, &wholes, 1)] {
+        let all = assemble(source, Want::BOTH, Duties::default(), log);
+        let (given, spared): (Vec<_>, Vec<_>) = all.into_iter().partition(|l| !(l.starts_with("delta ") && l.contains(" input:")));
+        assert_eq!(spared.len(), inputs);
+        assert_eq!(assemble(source, Want::BOTH.without_inputs(), Duties::default(), log), given);
+    }
 }
 
 #[test]

@@ -150,7 +150,7 @@ impl Encoder {
 impl Encode for Encoder {
     fn want(&self) -> Want {
         if self.style.partial && self.is_stream() {
-            Want::BOTH
+            Want::BOTH.without_inputs()
         } else {
             Want::SNAPSHOTS
         }

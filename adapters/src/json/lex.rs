@@ -60,14 +60,12 @@ impl Cursor<'_> {
             if !full && ends != 0 {
                 ends &= scan::equal(bytes, at, b'"');
             }
-            if full {
-                // What stands behind the string's end is none of it.
-                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1);
+            if full && escaped != 0 {
+                // What stands behind the string's end is none of it. Only escapes with digits are looked at one by one.
+                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1) & !scan::letters(bytes, at);
                 while check != 0 {
                     let behind = at + check.trailing_zeros() as usize;
-                    if bytes.get(behind).is_none_or(|&byte| ESCAPES[usize::from(byte)] != 1) {
-                        escape_end(bytes, behind - 1).map_err(|why| Error { at: behind - 1, why })?;
-                    }
+                    escape_end(bytes, behind - 1).map_err(|why| Error { at: behind - 1, why })?;
                     check &= check - 1;
                 }
             }
@@ -285,18 +283,6 @@ const fn between(quotes: u64) -> u64 {
     }
     within
 }
-
-/// What may stand behind a backslash: 1 alone, 2 before four hexadecimal digits.
-static ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut n = 0;
-    while n < 8 {
-        table[b"\"\\/bfnrt"[n] as usize] = 1;
-        n += 1;
-    }
-    table[b'u' as usize] = 2;
-    table
-};
 
 /// Checks the escape that begins at `at`; returns the index behind it.
 #[inline(always)]

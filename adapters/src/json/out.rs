@@ -220,41 +220,24 @@ impl Out {
     }
 }
 
-/// How many bytes are escaped at a time.
+/// How many bytes are copied at a time where escapes stand close to each other.
 const PART: usize = 16;
+/// The most bytes of a [`scan::block`].
+const BLOCK: usize = 64;
 
 /// Appends `json` as the body of a JSON string that holds it as text.
 pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
-    let letter = |byte| match byte {
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        byte => byte,
-    };
     let bytes = json.as_bytes();
     to.reserve(bytes.len() + bytes.len() / 8);
     // What stands between `from` and `at` needs no escapes.
     let (mut from, mut at) = (0, 0);
-    while let Some(scan::Block { mut stops, width }) = scan::block(bytes, at) {
-        for part in bytes[at..at + width].chunks(PART) {
-            if stops & ((1 << PART) - 1) != 0 {
-                // Quotes stand close to each other: a whole part is put together before it is appended.
-                let mut escaped = [0; 2 * PART];
-                let mut len = 0;
-                for (n, &byte) in part.iter().enumerate() {
-                    let stop = (stops >> n & 1) as usize;
-                    escaped[len % (2 * PART)] = b'\\';
-                    len += stop;
-                    escaped[len % (2 * PART)] = if stop == 1 { letter(byte) } else { byte };
-                    len += 1;
-                }
-                to.extend_from_slice(&bytes[from..at]);
-                to.extend_from_slice(&escaped[..len]);
-                from = at + part.len();
-            }
-            at += part.len();
-            stops >>= PART;
+    while let Some(scan::Block { stops, width }) = scan::block(bytes, at) {
+        if stops != 0 {
+            to.extend_from_slice(&bytes[from..at]);
+            escape_block(&bytes[at..at + width], stops, to);
+            from = at + width;
         }
+        at += width;
     }
     loop {
         let stop = scan::string_stop(bytes, from);
@@ -265,13 +248,58 @@ pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
     }
 }
 
+/// Appends a block whose bytes at `stops` are to be escaped. It is put together before it is appended, from parts of one length:
+/// what one of them has too much is written over by the next.
+#[inline]
+fn escape_block(block: &[u8], mut stops: u64, to: &mut Vec<u8>) {
+    let mut source = [0; BLOCK + PART];
+    match block.first_chunk::<BLOCK>() {
+        Some(whole) => source[..BLOCK].copy_from_slice(whole),
+        None => source[..block.len()].copy_from_slice(block),
+    }
+    let mut escaped = [0; 2 * BLOCK + PART];
+    let (mut from, mut len) = (0, 0);
+    while stops != 0 {
+        let stop = stops.trailing_zeros() as usize;
+        len = copy(&source, from..stop, &mut escaped, len);
+        stops &= stops - 1;
+        escaped[len..len + 2].copy_from_slice(&[b'\\', letter(source[stop])]);
+        (from, len) = (stop + 1, len + 2);
+    }
+    len = copy(&source, from..block.len(), &mut escaped, len);
+    to.extend_from_slice(&escaped[..len]);
+}
+
+/// Copies a range of the source to `at`, and up to a part more; returns where the range ends.
+#[inline(always)]
+fn copy(source: &[u8; BLOCK + PART], range: std::ops::Range<usize>, to: &mut [u8; 2 * BLOCK + PART], at: usize) -> usize {
+    for from in range.clone().step_by(PART) {
+        let at = at + from - range.start;
+        to[at..at + PART].copy_from_slice(&source[from..from + PART]);
+    }
+    at + range.len()
+}
+
+/// What stands behind the backslash.
+#[inline(always)]
+const fn letter(byte: u8) -> u8 {
+    match byte {
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        byte => byte,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn json_inside_a_string_reads_back_as_the_same_text() {
-        let json = "{\"a\": \"b\\n\\\"c\\\\ of many more bytes than a block has, é and so on\",\n\t\"d\":[]}";
+        let text = "{\"a\": \"b\\n\\\"c\\\\ of many more bytes than a block has, é and so on\",\n\t\"d\":[]}";
+        // A block of nothing but escapes stands between blocks with few.
+        let json = &format!("{text}{}\r{}x{text}", "\"\\".repeat(40), "a".repeat(70));
         for from in (0..json.len()).filter(|from| json.is_char_boundary(*from)) {
             let mut out = Out::default();
             out.lit("\"");

@@ -74,6 +74,19 @@ pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
     begin(bytes, at, 16).map_or(0, |from| machine::equal(bytes, from, byte) >> (at - from))
 }
 
+/// Which bytes of the [`block`] at `at` may stand alone behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r` and `t`.
+#[inline(always)]
+pub(crate) fn letters(bytes: &[u8], at: usize) -> u64 {
+    if let Some(from) = begin(bytes, at, 64) {
+        let found = machine::letters(bytes, from)
+            | machine::letters(bytes, from + 16) << 16
+            | machine::letters(bytes, from + 32) << 32
+            | machine::letters(bytes, from + 48) << 48;
+        return found >> (at - from);
+    }
+    begin(bytes, at, 16).map_or(0, |from| machine::letters(bytes, from) >> (at - from))
+}
+
 /// What structure is made of, in some bytes; one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tokens {
@@ -174,7 +187,8 @@ mod sse2 {
                 _mm_movemask_epi8(_mm_or_si128(open, close)),
             ]
         };
-        masks.map(|mask| u64::from(mask as u32))
+        let [quotes, escapes, brackets] = masks;
+        [u64::from(quotes as u32), u64::from(escapes as u32), u64::from(brackets as u32)]
     }
 
     /// Which of the 16 bytes from `at` on, which the caller sees to, equal `byte`.
@@ -183,6 +197,22 @@ mod sse2 {
         let block = load(bytes, at);
         // SAFETY: SSE2 is part of the x86-64 baseline.
         let mask = unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8))) };
+        u64::from(mask as u32)
+    }
+
+    /// Which of the 16 bytes from `at` on, which the caller sees to, may stand alone behind a backslash.
+    #[inline(always)]
+    pub(super) fn letters(bytes: &[u8], at: usize) -> u64 {
+        let block = load(bytes, at);
+        // SAFETY: SSE2 is part of the x86-64 baseline.
+        let mask = unsafe {
+            let is = |bytes: __m128i, byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+            // `f` and `n` differ only in bit 3, `b` and `r` only in bit 4.
+            let feed = is(_mm_or_si128(block, _mm_set1_epi8(0x08)), b'n');
+            let back = is(_mm_or_si128(block, _mm_set1_epi8(0x10)), b'r');
+            let marks = _mm_or_si128(_mm_or_si128(is(block, b'"'), is(block, b'\\')), is(block, b'/'));
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(feed, back), _mm_or_si128(marks, is(block, b't'))))
+        };
         u64::from(mask as u32)
     }
 
@@ -275,6 +305,10 @@ pub(crate) mod swar {
         two(bytes, at, |word| zeros(word ^ (ONES * byte as u64)))
     }
 
+    pub(crate) fn letters(bytes: &[u8], at: usize) -> u64 {
+        b"\"\\/bfnrt".iter().map(|&byte| equal(bytes, at, byte)).fold(0, |all, found| all | found)
+    }
+
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         while let Some(word) = word(bytes, at) {
@@ -320,6 +354,7 @@ mod tests {
                     prop_assert!(width == 64 || (from + width == bytes.len() && width > 0) || width == 16);
                     prop_assert_eq!(stops, bits(&stops_string, width));
                     prop_assert_eq!(equal(&bytes, from, b'\\'), bits(&|byte| byte == b'\\', width));
+                    prop_assert_eq!(letters(&bytes, from), bits(&|byte| b"\"\\/bfnrt".contains(&byte), width));
                 }
                 None => prop_assert!(from == bytes.len() || bytes.len() < 16),
             }
@@ -327,6 +362,7 @@ mod tests {
             if from + 16 <= bytes.len() {
                 prop_assert_eq!(swar::stops(&bytes, from), bits(&stops_string, 16));
                 prop_assert_eq!(swar::equal(&bytes, from, b'"'), bits(&|byte| byte == b'"', 16));
+                prop_assert_eq!(swar::letters(&bytes, from), machine::letters(&bytes, from));
                 let found = [bits(&|byte| byte == b'"', 16), bits(&|byte| byte == b'\\', 16), bits(&|byte| is_structural(byte) && byte != b'"', 16)];
                 prop_assert_eq!(swar::tokens(&bytes, from), found);
                 prop_assert_eq!(machine::tokens(&bytes, from), found);
