@@ -225,3 +225,70 @@ impl Decoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Decode;
+    use bumpalo::Bump;
+
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl<'a> Sink<'a> for Told {
+        fn event(&mut self, event: &Event<'a>) {
+            self.0.push(format!("{event:?}"));
+        }
+
+        fn input(&mut self, _: &Input<'a>) {}
+    }
+
+    /// Whether the line is read like an earlier one. It says the same as in the general way.
+    fn is_learnt(decoder: &mut Decoder, line: &str) -> bool {
+        let arena = Bump::new();
+        let cx = Cx { arena: &arena, trace: None };
+        let mut fast = Told::default();
+        let used = decoder.read_learnt(line, &cx, &mut fast);
+        let mut whole = Told::default();
+        decoder.line(line, &cx, &mut whole).unwrap();
+        assert!(used.is_none() && fast.0.is_empty() || used == Some(line.len()) && fast.0 == whole.0);
+        used.is_some()
+    }
+
+    #[test]
+    fn replies_and_results_are_learnt_until_the_session_or_the_model_changes() {
+        let line = |id: &str, model: &str, rest: &str| {
+            format!(
+                "{{\"id\":\"chatcmpl-{id}\",\"object\":\"chat.completion\",\"created\":1795240802,\"model\":\"{model}\",\"choices\":[{{\"index\":0,{rest}"
+            )
+        };
+        let reply = |thought: &str, again: &str, n: u32| {
+            let usage =
+                format!("{{\"prompt_tokens\":{n},\"completion_tokens\":1,\"total_tokens\":9,\"prompt_tokens_details\":{{\"cached_tokens\":{n}}}}}");
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":\"t{n}\",\"reasoning_content\":\"{thought}\",\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"read_file\",\"arguments\":\"{{\\\"n\\\":{n}}}\"}}}}],\"annotations\":[{{\"type\":\"x-qwen-thought\",\"subject\":\"\",\"description\":\"{again}\"}}]}},\"finish_reason\":\"tool_calls\"}}],\"usage\":{usage}}}"
+            )
+        };
+        let result = |text: &str, millis: u64| {
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":null,\"annotations\":[{{\"type\":\"x-qwen-tool-display\",\"tool_call_id\":\"c1\",\"status\":\"canceled\",\"result_display\":{{\"kind\":\"string\",\"text\":\"{text}\"}},\"timestamp\":{millis}}}]}},\"finish_reason\":\"tool_calls\"}}]}}"
+            )
+        };
+        let mut decoder = Decoder::default();
+        for (line, expected) in [
+            (line("a", "m", &reply("x", "x", 1)), false),
+            (line("a", "m", &reply("x", "x", 1)), true),
+            (line("a", "m", &reply("y", "y", 2)), true),
+            (line("a", "m", &reply("y", "z", 2)), false),
+            (line("a", "m", &result("no", 1_795_240_802_240)), false),
+            (line("a", "m", &result("", 1_795_240_802_241)), true),
+            (line("a", "m", &result("no", 1_795_240_999_000)), false),
+            (line("a", "n", &reply("x", "x", 1)), false),
+            (line("a", "m", &reply("x", "x", 1)), false),
+            (line("b", "m", &reply("x", "x", 1)), false),
+            (line("b", "m", &reply("x", "x", 3)), true),
+        ] {
+            assert_eq!(is_learnt(&mut decoder, &line), expected, "{line}");
+        }
+    }
+}
