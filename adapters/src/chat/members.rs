@@ -47,6 +47,11 @@ impl<'a> Members<'a> {
         self.list.iter().find(|(key, _)| key.is(name)).map(|(_, value)| *value)
     }
 
+    /// The key of the first member of this name, as it is spelled.
+    pub(crate) fn key(&self, name: &str) -> Option<Str<'a>> {
+        self.list.iter().find(|(key, _)| key.is(name)).map(|(key, _)| *key)
+    }
+
     /// Takes out the first member of this name. `null` counts as structure and as nothing.
     pub(crate) fn take(&mut self, name: &str, cx: &Cx<'a>) -> Option<Raw<'a>> {
         let at = self.list.iter().position(|(key, _)| key.is(name))?;

@@ -86,13 +86,19 @@ impl<'a> Raw<'a> {
     /// A whole number that fits; a JSON string that holds one counts too (proto3 writes 64-bit numbers so).
     #[inline]
     pub fn u64(self) -> Option<u64> {
-        self.0.trim_matches('"').parse().ok()
+        self.number().parse().ok()
     }
 
     /// As [`Self::u64`], signed.
     #[inline]
     pub fn i64(self) -> Option<i64> {
-        self.0.trim_matches('"').parse().ok()
+        self.number().parse().ok()
+    }
+
+    /// The text that may be a number: a string's without its quotes.
+    #[inline]
+    fn number(self) -> &'a str {
+        if self.0.starts_with('"') { self.0.trim_matches('"') } else { self.0 }
     }
 
     /// A number as a double.

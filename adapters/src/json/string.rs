@@ -118,6 +118,10 @@ impl<'a> Str<'a> {
             text.push_str(&rest[..at]);
             let (unit, used) = escaped_unit(&rest[at..]);
             rest = rest.get(at + used..).unwrap_or("");
+            if let Ok(ascii @ 0..=0x7f) = u8::try_from(unit) {
+                text.push(char::from(ascii));
+                continue;
+            }
             if !(0xd800..0xe000).contains(&unit) {
                 text.extend(char::from_u32(u32::from(unit)));
                 continue;

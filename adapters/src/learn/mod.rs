@@ -50,6 +50,8 @@ pub(crate) struct Aside<'a> {
 #[derive(Debug)]
 pub(crate) struct Learned {
     known: Vec<Known>,
+    /// For each two of them, with how many values both begin alike.
+    shared: Vec<Vec<u8>>,
     /// The shape of the last line.
     last: usize,
     /// How many lines were read, by which the shapes are told that have not come for a long time.
@@ -67,6 +69,7 @@ impl Default for Learned {
     fn default() -> Self {
         Self {
             known: Vec::new(),
+            shared: Vec::new(),
             last: 0,
             clock: 0,
             misses: [0; Mold::CLASSES],
@@ -89,13 +92,11 @@ struct Known {
 }
 
 impl Known {
+    /// Whether a line may have this shape, by the text before the first value that changes.
     #[inline]
-    fn read(&self, text: &str, starts: &mut Starts) -> Option<usize> {
+    fn may_be(&self, text: &str) -> bool {
         let (len, tail) = self.head;
-        if text.as_bytes().get(len.wrapping_sub(tail.len())..len)? != tail {
-            return None;
-        }
-        self.shape.read(text, starts)
+        text.as_bytes().get(len.wrapping_sub(tail.len())..len).is_some_and(|found| found == tail)
     }
 }
 
@@ -110,6 +111,8 @@ impl Learned {
     const PATIENCE: u32 = 32;
     /// How many shapes a class of lines may have.
     const VARIANTS: usize = 6;
+    /// How many the class of replies may have, whose blocks come in many numbers and orders.
+    const REPLIES: usize = 24;
 
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
     #[inline]
@@ -139,17 +142,58 @@ impl Learned {
 
     #[inline]
     fn find(&mut self, text: &str) -> Option<(usize, usize)> {
-        let guesses = self.known.get(self.last)?.next;
+        let Self { known, starts, shared, .. } = self;
+        let guesses = known.get(self.last)?.next;
+        // The shape that was tried last, and how many of its values the line has.
+        let mut tried: Option<(usize, usize)> = None;
+        let mut fits = |at: usize| {
+            let this = known.get(at)?;
+            if !this.may_be(text) {
+                return None;
+            }
+            // What begins as that shape does need not be read again.
+            let read = match tried {
+                None => 0,
+                Some((other, read)) => {
+                    let shared = shared.get(at)?.get(other).map_or(0, |&shared| usize::from(shared));
+                    if shared > read {
+                        return None;
+                    }
+                    shared
+                }
+            };
+            match this.shape.read(text, read, starts) {
+                Ok(len) => Some((at, len)),
+                Err(read) => {
+                    tried = Some((at, read));
+                    None
+                }
+            }
+        };
         for (n, &at) in guesses.iter().enumerate() {
             if guesses[..n].contains(&at) {
                 continue;
             }
-            if let Some(len) = self.known.get(at).and_then(|known| known.read(text, &mut self.starts)) {
-                return Some((at, len));
+            if let found @ Some(_) = fits(at) {
+                return found;
             }
         }
-        let mut untried = self.known.iter().enumerate().filter(|(at, _)| !guesses.contains(at));
-        untried.find_map(|(at, known)| known.read(text, &mut self.starts).map(|len| (at, len)))
+        (0..known.len()).filter(|at| !guesses.contains(at)).find_map(fits)
+    }
+
+    /// Compares the shape at `at` with all others.
+    fn compare(&mut self, at: usize) {
+        self.shared.resize_with(self.known.len(), Vec::new);
+        for row in &mut self.shared {
+            row.resize(self.known.len(), 0);
+        }
+        for other in 0..self.known.len() {
+            let shared = self.known[at].shape.shared(&self.known[other].shape);
+            // No shape has as many holes as a byte can count.
+            let shared = u8::try_from(shared).unwrap_or(0);
+            self.shared[at][other] = shared;
+            self.shared[other][at] = shared;
+        }
     }
 
     /// Remembers what came behind the last line.
@@ -201,7 +245,7 @@ impl Learned {
             mold,
         };
         let alike = self.known.iter().enumerate().filter(|(_, known)| known.mold.class() == class);
-        let at = if alike.clone().count() < Self::VARIANTS {
+        let at = if alike.clone().count() < if class == Mold::REPLY { Self::REPLIES } else { Self::VARIANTS } {
             self.known.push(fresh);
             self.known.len() - 1
         } else {
@@ -211,6 +255,7 @@ impl Learned {
             self.known[oldest] = fresh;
             oldest
         };
+        self.compare(at);
         self.follow(at);
     }
 }

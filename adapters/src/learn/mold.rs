@@ -1,6 +1,6 @@
 //! What a line of a known shape says.
 
-use super::parts::{BlocksMold, FieldMold, UsageMold, fields_at, fields_of, str_at};
+use super::parts::{BlocksMold, FieldMold, UsageMold, fields_at, fields_of, holds, str_at};
 use super::shape::{Hole, Match, Spot};
 use super::{Aside, Rules};
 use crate::codec::Cx;
@@ -164,6 +164,9 @@ impl Mold {
     /// How many classes of lines there are, each with shapes of its own.
     pub(super) const CLASSES: usize = 16;
 
+    /// The class of replies.
+    pub(super) const REPLY: usize = 12;
+
     /// The mold of an event, if it is one of those that come again and again.
     pub(super) fn of(event: &Event<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
         Some(Self {
@@ -186,7 +189,7 @@ impl Mold {
             KindMold::RoundStart { .. } => 9,
             KindMold::RoundStop { .. } => 10,
             KindMold::RoundEnd => 11,
-            KindMold::Reply(_) => 12,
+            KindMold::Reply(_) => Self::REPLY,
             KindMold::Result(_) => 13,
             KindMold::Notice { topic: Topic::Thinking, .. } => 14,
             KindMold::Notice { .. } => 15,
@@ -414,7 +417,12 @@ impl ResultMold {
             is_error: result.is_error,
             detail: match result.detail {
                 None => None,
-                Some(detail) => Some((detail.shape, pick.part(detail.raw.as_str(), Some(Hole::Value))?)),
+                // Where the content is a text of it, all but that text stays.
+                Some(detail) => {
+                    let said = matches!(result.content, Content::Text(text) if holds(detail.raw.as_str(), text.as_escaped()));
+                    let hole = (!said).then_some(Hole::Value);
+                    Some((detail.shape, pick.part(detail.raw.as_str(), hole)?))
+                }
             },
             meta: match meta {
                 None => None,

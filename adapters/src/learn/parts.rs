@@ -60,6 +60,12 @@ pub(super) fn str_at<'a>(found: Match<'_, 'a>, spot: Option<Spot>) -> Option<Str
     spot.map(|spot| Str::trusted(found.part(spot)))
 }
 
+/// Whether one text is a part of the other, in memory.
+pub(super) fn holds(whole: &str, part: &str) -> bool {
+    let from = (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize);
+    from <= whole.len() && part.len() <= whole.len() - from
+}
+
 pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_>) -> Option<Box<[FieldMold]>> {
     let mold = |field: &Field<'_>| {
         let at = match field.at {
@@ -173,10 +179,12 @@ impl UsageMold {
         let raw = match usage.raw {
             None => None,
             Some(raw) if pick.rules.counts_in_raw => {
-                // A text or a number that counts nothing could count something if it were another.
+                // A text or a number that counts nothing could count something if it were another, and so could what stands
+                // beside a count in an object of its own.
+                let counts_nothing = |value: Raw<'_>| !counts.iter().flatten().any(|count| holds(value.as_str(), count.source));
                 for (_, value) in raw
                     .members()
-                    .filter(|(_, value)| matches!(value.shape(), Some(Shape::Object | Shape::Array)))
+                    .filter(|&(_, value)| matches!(value.shape(), Some(Shape::Object | Shape::Array)) && counts_nothing(value))
                 {
                     pick.loose(value.as_str())?;
                 }

@@ -94,44 +94,56 @@ impl<'m, 'a> Match<'m, 'a> {
 }
 
 impl Shape {
-    /// If `line` begins with a value of this shape: how long that is. Notes where its pieces are.
+    /// If `line` begins with a value of this shape: how long that is. Notes where its pieces are. Else how many of its holes were
+    /// read, with the pieces before them. The first `known` holes have been read already, and `starts` tells where they end.
     #[inline]
-    pub(super) fn read(&self, line: &str, starts: &mut Starts) -> Option<usize> {
+    pub(super) fn read(&self, line: &str, known: usize, starts: &mut Starts) -> Result<usize, usize> {
         let bytes = line.as_bytes();
         // A number that does not fit has no place in `starts`.
         if bytes.len() > u32::MAX as usize {
-            return None;
+            return Err(0);
         }
-        let (mut at, mut from) = (0, 0);
-        for (start, &(end, hole)) in starts.iter_mut().zip(&self.holes) {
+        let (mut at, mut from) = match known.checked_sub(1) {
+            None => (0, 0),
+            Some(last) => (starts[known] as usize, self.holes[last].0 as usize),
+        };
+        for (n, (start, &(end, hole))) in starts.iter_mut().zip(&self.holes).enumerate().skip(known) {
             *start = at as u32;
-            let piece = self.fixed.get(from..end as usize)?;
+            let piece = self.fixed.get(from..end as usize).ok_or(n)?;
             at += piece.len();
-            if bytes.get(at - piece.len()..at)? != piece {
-                return None;
+            if bytes.get(at - piece.len()..at).ok_or(n)? != piece {
+                return Err(n);
             }
             from = end as usize;
             let mut cursor = Cursor::starting(line, at);
-            match (hole, bytes.get(at)?) {
+            match (hole, bytes.get(at).ok_or(n)?) {
                 // The piece before it ends with the quote that the string begins with.
-                (Hole::Filled, b'"') => return None,
+                (Hole::Filled, b'"') => return Err(n),
                 (Hole::Text | Hole::Filled, _) => {
-                    at = cursor.string_body().ok()?;
+                    at = cursor.string_body().map_err(|_| n)?;
                     continue;
                 }
                 (Hole::Number, b'-' | b'0'..=b'9') | (Hole::Object, b'{') | (Hole::Array, b'[') => {
-                    cursor.skip().ok()?;
+                    cursor.skip().map_err(|_| n)?;
                 }
                 (Hole::Value, first) if !first.is_ascii_whitespace() => {
-                    cursor.raw().ok()?;
+                    cursor.raw().map_err(|_| n)?;
                 }
-                _ => return None,
+                _ => return Err(n),
             }
             at = cursor.position();
         }
-        let piece = self.fixed.get(from..)?;
-        *starts.get_mut(self.holes.len())? = at as u32;
-        bytes.get(at..)?.starts_with(piece).then_some(at + piece.len())
+        let n = self.holes.len();
+        let piece = self.fixed.get(from..).ok_or(n)?;
+        *starts.get_mut(n).ok_or(n)? = at as u32;
+        bytes.get(at..).filter(|rest| rest.starts_with(piece)).map(|_| at + piece.len()).ok_or(n)
+    }
+
+    /// How many holes both shapes begin with that are alike, as are the pieces before them.
+    pub(super) fn shared(&self, other: &Self) -> usize {
+        let alike = self.holes.iter().zip(&other.holes).take_while(|(one, two)| one == two).count();
+        let differs = self.fixed.iter().zip(&other.fixed).take_while(|(one, two)| one == two).count();
+        self.holes[..alike].iter().take_while(|(end, _)| *end as usize <= differs).count()
     }
 
     /// The text before the first hole.
@@ -199,7 +211,7 @@ impl<'l> Drawing<'l> {
         };
         // A value that its hole does not take would only cost time.
         let mut starts = NO_STARTS;
-        (shape.fixed.len() <= LONGEST && shape.read(self.line, &mut starts) == Some(self.line.len())).then_some(shape)
+        (shape.fixed.len() <= LONGEST && shape.read(self.line, 0, &mut starts) == Ok(self.line.len())).then_some(shape)
     }
 
     /// Where a part stands in every line of the shape. The holes are in order.
@@ -267,7 +279,7 @@ mod tests {
         assert_eq!(shape.beginning(), br#"{"a":""#);
         let other = r#"{"a":"","n":-12.5e3,"é":{"\"":"]"},"l":[],"v":{"x":1},"f":"y","tail":true}{"next":1}"#;
         let mut starts = NO_STARTS;
-        let len = shape.read(other, &mut starts).unwrap();
+        let len = shape.read(other, 0, &mut starts).unwrap();
         let found = Match::new(other, &starts);
         let parts: Vec<_> = spots.into_iter().map(|spot| found.part(spot)).collect();
         let moved = [
@@ -286,7 +298,7 @@ mod tests {
         assert_eq!(parts, moved);
         assert_eq!(&other[len..], r#"{"next":1}"#);
         let good = r#"{"a":"x","n":1,"é":{},"l":[],"v":1,"f":"z","tail":true}"#;
-        assert_eq!(shape.read(good, &mut starts), Some(good.len()));
+        assert_eq!(shape.read(good, 0, &mut starts), Ok(good.len()));
         for (part, wrong) in [
             ("1,", "\"1\","),
             ("1,", "01,"),
@@ -305,10 +317,10 @@ mod tests {
             ("\"z\"", "\"\""),
         ] {
             let miss = good.replacen(part, wrong, 1);
-            assert!(shape.read(&miss, &mut starts).is_none(), "{miss}");
+            assert!(shape.read(&miss, 0, &mut starts).is_err(), "{miss}");
         }
         for end in 0..good.len() {
-            assert!(good.get(..end).and_then(|cut| shape.read(cut, &mut starts)).is_none(), "{end}");
+            assert!(good.get(..end).is_none_or(|cut| shape.read(cut, 0, &mut starts).is_err()), "{end}");
         }
     }
 

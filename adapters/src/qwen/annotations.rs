@@ -38,7 +38,8 @@ pub(super) struct Display<'a> {
     pub(super) status: Status<'a>,
     pub(super) shown: Option<Raw<'a>>,
     pub(super) confirmation: Option<Raw<'a>>,
-    pub(super) timestamp: Option<Raw<'a>>,
+    /// `timestamp`, under its key.
+    pub(super) timestamp: Option<(Str<'a>, Raw<'a>)>,
 }
 
 /// The `status` of a call: where it is, or how it ended.
@@ -179,7 +180,7 @@ fn display<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> Option<Display<'a>> {
         status,
         shown: members.take("result_display", cx),
         confirmation,
-        timestamp: members.shaped("timestamp", Shape::Number, cx),
+        timestamp: members.key("timestamp").zip(members.shaped("timestamp", Shape::Number, cx)),
     })
 }
 

@@ -3,16 +3,17 @@
 use super::annotations::{Annotation, AnnotationKind};
 use super::decode::{Decoder, End, Line};
 use super::finish;
+use super::learnt::{spelled_reply, spelled_result};
 use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, StopKind, Thinking, ToolCall, Usage};
+use crate::event::{At, Block, Event, Field, Kind, Outcome, Reply, Scope, Stop, Thinking, ToolCall, Usage};
 use crate::json::{Raw, Str};
 use crate::tools;
 
 impl Decoder {
     /// Reads a line that is no receipt.
-    pub(super) fn completion<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
+    pub(super) fn completion<'a>(&mut self, text: &'a str, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
         let cx = teller.cx;
         let terminals = line.terminals();
         let choice = line.choice();
@@ -21,7 +22,7 @@ impl Decoder {
         let says_something = !choice.says_nothing() || has_thought;
         let is_reply = says_something || !summary && terminals.is_empty() && !line.notes.list.iter().any(|a| tells(a));
         if is_reply {
-            self.reply(line, terminals, teller);
+            self.reply(text, line, terminals, teller);
             return;
         }
         self.settle_model(&mut line, cx);
@@ -53,12 +54,27 @@ impl Decoder {
                 known: true,
             });
         }
+        let plain = line.meta.is_empty() && terminals.is_empty();
         line.meta.pour(&mut fields);
-        teller.fields = fields.into_bump_slice();
+        let fields = fields.into_bump_slice();
+        teller.fields = fields;
         self.tell_annotations(&line, terminals, teller);
+        if plain
+            && cx.trace.is_none()
+            && let [annotation] = &*line.notes.list
+            && let (AnnotationKind::Display(display), Some(result)) = (annotation.kind, teller.result)
+            && let Some(result) = spelled_result(result, display, annotation.fields, cx)
+        {
+            let event = Event {
+                origin: teller.origin,
+                kind: Kind::ToolResult(result),
+                fields,
+            };
+            self.learn(text, &event, cx);
+        }
     }
 
-    fn reply<'a>(&mut self, mut line: Line<'a>, terminals: Terminals<'a>, teller: &mut Teller<'_, '_, 'a>) {
+    fn reply<'a>(&mut self, text: &'a str, mut line: Line<'a>, terminals: Terminals<'a>, teller: &mut Teller<'_, '_, 'a>) {
         let cx = teller.cx;
         let choice = line.choice();
         let summary = line.meta.is_summary();
@@ -79,20 +95,30 @@ impl Decoder {
             cx.took(content.as_escaped());
         }
         let mut fields = line.take_fields(cx);
+        let plain = line.meta.is_empty() && terminals.is_empty() && !summary && error.is_none();
         line.meta.pour(&mut fields);
-        teller.fields = fields.into_bump_slice();
+        let fields = fields.into_bump_slice();
+        teller.fields = fields;
         for terminal in terminals {
             teller.terminal(terminal);
         }
         if !summary {
-            self.end = reply.stop.filter(|s| s.kind != StopKind::Tools).map(|stop| End {
-                word: stop.word.as_escaped().to_owned(),
-                error: error.map(|e| e.as_escaped().to_owned()),
-                usage: None,
-            });
+            self.end = reply.stop.and_then(|stop| End::of_reply(stop, error));
         }
         teller.tell(Kind::Reply(cx.keep(reply)));
         self.annotations(&line.notes.list, teller);
+        if plain
+            && cx.trace.is_none()
+            && teller.told == 1
+            && let Some(reply) = spelled_reply(text, &reply, &choice, &line.notes.list, cx)
+        {
+            let event = Event {
+                origin: teller.origin,
+                kind: Kind::Reply(reply),
+                fields,
+            };
+            self.learn(text, &event, cx);
+        }
         if let Some(outcome) = outcome {
             teller.tell(Kind::Outcome(cx.keep(outcome)));
         }

@@ -14,6 +14,7 @@ use crate::event::{
     Usage,
 };
 use crate::json::{Cursor, Error, Raw, Str, Why};
+use crate::learn::Learned;
 
 /// Reads `stream-json` and `stream-chunk-json`, which are told apart line by line, and the host's side of both.
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ pub struct Decoder {
     /// The session of the last line that named one.
     session: String,
     /// When the last line that said a time was written: `created`.
-    created: String,
+    pub(super) created: String,
     /// The model that was told last.
     model: String,
     /// The ids of the agent's open questions.
@@ -31,8 +32,10 @@ pub struct Decoder {
     /// Where the turn may have ended, if no summary follows.
     pub(super) end: Option<End>,
     /// A chunk without an id declared a role before any line named the session: it is told with the next line.
-    role_waits: bool,
+    pub(super) role_waits: bool,
     pub(super) hot: Hot,
+    /// How replies and results are spelled, once there was one.
+    pub(super) learned: Option<Box<Learned>>,
 }
 
 /// A reply's end that is the turn's, unless a summary comes or the turn goes on.
@@ -41,6 +44,17 @@ pub(super) struct End {
     pub(super) word: String,
     pub(super) error: Option<String>,
     pub(super) usage: Option<Usage<'static>>,
+}
+
+impl End {
+    /// Where a reply ends the turn: not where tools follow.
+    pub(super) fn of_reply(stop: Stop<'_>, error: Option<Str<'_>>) -> Option<Self> {
+        (stop.kind != StopKind::Tools).then(|| Self {
+            word: stop.word.as_escaped().to_owned(),
+            error: error.map(|e| e.as_escaped().to_owned()),
+            usage: None,
+        })
+    }
 }
 
 /// One chat object, opened: what its two kinds have in common.
@@ -62,6 +76,11 @@ impl Decode for Decoder {
             return Ok(used);
         }
         self.hot.forget();
+        if cx.trace.is_none()
+            && let Some(used) = self.read_learnt(text, cx, sink)
+        {
+            return Ok(used);
+        }
         if !text.starts_with('{') {
             return Ok(no_object(text, sink));
         }
@@ -275,6 +294,7 @@ impl Decoder {
             origin,
             fields: &[],
             told: 0,
+            result: None,
         };
         if std::mem::take(&mut self.role_waits) {
             self.round.start(None, &mut teller);
@@ -291,7 +311,7 @@ impl Decoder {
             }
         }
         match object {
-            Object::Completion => self.completion(line, &mut teller),
+            Object::Completion => self.completion(text, line, &mut teller),
             Object::Chunk if session.is_none() && self.session.is_empty() && line.is_role_only() => {
                 self.role_waits = true;
                 if let Some(trace) = cx.trace {
@@ -311,6 +331,7 @@ impl Decoder {
             self.model.clear();
         }
         id.as_escaped().clone_into(&mut self.session);
+        self.forget_learnt();
     }
 
     /// The log, the session or the turn is over: a reply's end that no summary followed was the turn's.
@@ -374,8 +395,16 @@ impl Decoder {
     /// The line's model, if it has not been told yet.
     pub(super) fn new_model<'a>(&mut self, line: &mut Line<'a>) -> Option<Str<'a>> {
         let model = line.model.take()?;
-        model.as_escaped().clone_into(&mut self.model);
+        if model.as_escaped() != self.model {
+            self.next_model(model);
+        }
         Some(model)
+    }
+
+    /// Another model answers.
+    fn next_model(&mut self, model: Str<'_>) {
+        model.as_escaped().clone_into(&mut self.model);
+        self.forget_learnt();
     }
 
     /// Makes the line's model structure if it was told before, else a field.
@@ -385,7 +414,7 @@ impl Decoder {
             cx.took(model.as_escaped());
             return;
         }
-        model.as_escaped().clone_into(&mut self.model);
+        self.next_model(model);
         if let Some(raw) = line.envelope.model {
             line.envelope.fields.push(Field {
                 at: At::Line,

@@ -25,6 +25,7 @@ pub(crate) mod fields;
 mod finish;
 mod hot;
 mod input;
+mod learnt;
 mod metadata;
 mod own;
 pub(crate) mod recognise;

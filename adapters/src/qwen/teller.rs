@@ -15,6 +15,8 @@ pub(super) struct Teller<'s, 'c, 'a> {
     pub(super) fields: Fields<'a>,
     /// How many events were told.
     pub(super) told: u32,
+    /// The last result among them.
+    pub(super) result: Option<&'a ToolResult<'a>>,
 }
 
 impl<'a> Teller<'_, '_, 'a> {
@@ -55,7 +57,7 @@ impl<'a> Teller<'_, '_, 'a> {
 
     /// A tool call on its way, or its result.
     pub(super) fn display(&mut self, display: Display<'a>, own: Fields<'a>) {
-        let (time, timestamp) = self.time_of(display.timestamp);
+        let (time, timestamp) = time_of(self.origin.time, display.timestamp.map(|(_, value)| value), self.cx);
         let origin = Origin { time, ..self.origin };
         let mut own = own;
         if let Some(value) = timestamp {
@@ -81,15 +83,11 @@ impl<'a> Teller<'_, '_, 'a> {
             Status::Final(status) => status,
         };
         let text = display.shown.and_then(seen).unwrap_or_default();
-        // The RFC has one word for a call that was refused and one that was stopped; a refusal says why.
-        let status = match status {
-            ResultStatus::Canceled if !text.is_empty() => ResultStatus::Denied,
-            status => status,
-        };
+        let told = settled(status, text);
         let result = ToolResult {
             call: display.call,
             name: None,
-            status,
+            status: told,
             content: Content::Text(text),
             is_error: None,
             detail: display.shown.map(|raw| Detail {
@@ -99,34 +97,44 @@ impl<'a> Teller<'_, '_, 'a> {
             fields: own,
             of: None,
         };
-        self.tell_at(origin, Kind::ToolResult(self.cx.keep(result)), &[]);
+        let result = self.cx.keep(result);
+        self.result = Some(result);
+        self.tell_at(origin, Kind::ToolResult(result), &[]);
     }
+}
 
-    /// The time of an annotation with a timestamp, in milliseconds or (the Chinese text) in seconds; and the timestamp again if
-    /// `created` says another time.
-    fn time_of(&self, timestamp: Option<Raw<'a>>) -> (Option<Time<'a>>, Option<Raw<'a>>) {
-        let Some(timestamp) = timestamp else { return (self.origin.time, None) };
-        let created = self.origin.time.and_then(Time::millis);
-        let millis = match timestamp.i64() {
-            Some(seconds) if seconds.unsigned_abs() < 100_000_000_000 => seconds.checked_mul(1000),
-            other => other,
-        };
-        match (created, millis) {
-            (Some(created), Some(millis)) if created == millis && timestamp.i64() != Some(millis) => {
-                if let Some(time) = self.origin.time {
-                    self.cx.stands_for(time.source(), timestamp.as_str());
-                }
-                (self.origin.time, None)
+/// The time of an annotation with a timestamp, in milliseconds or (the Chinese text) in seconds; and the timestamp again if
+/// `created` says another time.
+pub(super) fn time_of<'a>(time: Option<Time<'a>>, timestamp: Option<Raw<'a>>, cx: &Cx<'a>) -> (Option<Time<'a>>, Option<Raw<'a>>) {
+    let Some(timestamp) = timestamp else { return (time, None) };
+    let created = time.and_then(Time::millis);
+    let millis = match timestamp.i64() {
+        Some(seconds) if seconds.unsigned_abs() < 100_000_000_000 => seconds.checked_mul(1000),
+        other => other,
+    };
+    match (created, millis) {
+        (Some(created), Some(millis)) if created == millis && timestamp.i64() != Some(millis) => {
+            if let Some(time) = time {
+                cx.stands_for(time.source(), timestamp.as_str());
             }
-            (Some(created), Some(millis)) if created == millis.div_euclid(1000) * 1000 && timestamp.i64() == Some(millis) => {
-                if let Some(time) = self.origin.time {
-                    self.cx.stands_for(timestamp.as_str(), time.source());
-                }
-                (Some(Time::Millis(timestamp)), None)
-            }
-            (None, Some(_)) => (Some(Time::Millis(timestamp)), None),
-            _ => (self.origin.time, Some(timestamp)),
+            (time, None)
         }
+        (Some(created), Some(millis)) if created == millis.div_euclid(1000) * 1000 && timestamp.i64() == Some(millis) => {
+            if let Some(time) = time {
+                cx.stands_for(timestamp.as_str(), time.source());
+            }
+            (Some(Time::Millis(timestamp)), None)
+        }
+        (None, Some(_)) => (Some(Time::Millis(timestamp)), None),
+        _ => (time, Some(timestamp)),
+    }
+}
+
+/// How a call went. The RFC has one word for a call that was refused and one that was stopped; a refusal says why.
+pub(super) const fn settled(status: ResultStatus, text: Str<'_>) -> ResultStatus {
+    match status {
+        ResultStatus::Canceled if !text.is_empty() => ResultStatus::Denied,
+        status => status,
     }
 }
 

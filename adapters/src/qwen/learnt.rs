@@ -1,0 +1,294 @@
+//! Lines that are spelled like an earlier one: replies and tool results.
+//!
+//! Three things follow from what such a line says rather than stand in it: the JSON in a call's `arguments`, the thought that is
+//! said twice, the time that is said in seconds and in milliseconds. What is learnt is the event with these things as they are
+//! spelled ([`spelled_reply`], [`spelled_result`]), and [`Spelled`] makes of it what the general way tells, or finds that the
+//! general way has to be taken. All shapes are of one session and one model, for what a line says depends on whether these are new.
+
+use super::annotations::{Annotation, AnnotationKind, Display, Status};
+use super::decode::{Decoder, End};
+use super::teller::{settled, time_of};
+use crate::chat::{Choice, arguments_json};
+use crate::codec::{Cx, Dialect};
+use crate::event::{At, Block, Content, Event, Field, Fields, Input, Kind, Origin, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult};
+use crate::json::{Raw, Shape, Str, alike};
+use crate::learn::{Aside, Learned, Rules};
+
+/// What follows from the values of a line.
+static RULES: Rules = Rules {
+    // Nearly all that has no place in the model is structure with another value, or the session again.
+    stays: |field| !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
+    tools: Some(Dialect::Qwen),
+    counts_in_raw: true,
+    status: None,
+};
+
+/// How much of a result's `result_display` may not be its text for the line to be learnt: other kinds than `string` repeat what
+/// the result is about, and no two of them are alike.
+const FRAME: usize = 64;
+
+impl Decoder {
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
+    #[inline]
+    pub(super) fn read_learnt<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        if self.role_waits {
+            return None;
+        }
+        let mut learned = std::mem::take(&mut self.learned)?;
+        let mut spelled = Spelled {
+            decoder: self,
+            cx,
+            sink,
+            told: false,
+        };
+        let used = learned.read(text, &RULES, cx, &mut spelled);
+        let told = spelled.told;
+        self.learned = Some(learned);
+        used.filter(|_| told)
+    }
+
+    /// Remembers how a line is spelled that says this and nothing else.
+    pub(super) fn learn(&mut self, line: &str, event: &Event<'_>, cx: &Cx<'_>) {
+        if cx.trace.is_none() {
+            self.learned.get_or_insert_default().learn(line, &RULES, event, Aside::default());
+        }
+    }
+
+    /// The session or the model has changed: no shape holds any more.
+    pub(super) fn forget_learnt(&mut self) {
+        if let Some(learned) = &mut self.learned {
+            **learned = Learned::default();
+        }
+    }
+}
+
+/// A reply as its line spells it: the thought that is said again stands in the place of a signature, which the RFC does not have,
+/// and the arguments are the string that they are. `None` if there is more than one thought, or anything but thoughts besides.
+pub(super) fn spelled_reply<'a>(
+    line: &'a str,
+    reply: &Reply<'a>,
+    choice: &Choice<'a>,
+    list: &[Annotation<'a>],
+    cx: &Cx<'a>,
+) -> Option<&'a Reply<'a>> {
+    let reasoning = choice.reasoning.filter(|reasoning| !reasoning.is_empty());
+    let again = match list {
+        [] => None,
+        [only] => match only.kind {
+            AnnotationKind::Thought { description, .. } => reasoning.map(|_| description),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let mut calls = choice.calls.iter();
+    let mut blocks = bumpalo::collections::Vec::with_capacity_in(reply.blocks.len(), cx.arena);
+    for block in reply.blocks {
+        blocks.push(match *block {
+            Block::Thinking(thinking) => Block::Thinking(Thinking {
+                signature: again,
+                ..thinking
+            }),
+            Block::Call(call) => Block::Call(ToolCall {
+                input: quoted(line, calls.next()?.arguments?)?,
+                ..call
+            }),
+            other => other,
+        });
+    }
+    Some(cx.keep(Reply {
+        blocks: blocks.into_bump_slice(),
+        ..*reply
+    }))
+}
+
+/// A result as its line spells it: its timestamp is the last of its fields. `None` if it is not likely that others are alike.
+pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, own: Fields<'a>, cx: &Cx<'a>) -> Option<&'a ToolResult<'a>> {
+    let Status::Final(status) = display.status else { return None };
+    let Content::Text(text) = told.content else { return None };
+    let shown = display.shown?.as_str();
+    if shown.len() > text.as_escaped().len() + FRAME || told.fields.len() != own.len() {
+        return None;
+    }
+    let timestamp = display.timestamp.map(|(key, value)| Field {
+        at: At::Block(0),
+        key,
+        value,
+        known: true,
+    });
+    let fields: Vec<_> = own.iter().copied().chain(timestamp).collect();
+    Some(cx.keep(ToolResult {
+        status,
+        fields: cx.list(&fields),
+        ..*told
+    }))
+}
+
+/// A string of the line, with its quotes.
+fn quoted<'a>(line: &'a str, body: Str<'a>) -> Option<Raw<'a>> {
+    let from = (body.as_escaped().as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+    let text = line.get(from.checked_sub(1)?..from.checked_add(body.as_escaped().len())?.checked_add(1)?)?;
+    (text.starts_with('"') && text.ends_with('"')).then_some(Raw::trusted(text))
+}
+
+/// Tells what a line says that is spelled like an earlier one.
+struct Spelled<'d, 's, 'c, 'a> {
+    decoder: &'d mut Decoder,
+    cx: &'c Cx<'a>,
+    sink: &'s mut dyn Sink<'a>,
+    /// Whether it did.
+    told: bool,
+}
+
+impl<'a> Sink<'a> for Spelled<'_, '_, '_, 'a> {
+    fn event(&mut self, event: &Event<'a>) {
+        // A time that is none is something else.
+        if event.origin.time.is_some_and(|time| time.millis().is_none()) {
+            return;
+        }
+        let (origin, kind) = match event.kind {
+            Kind::Reply(reply) => match self.reply(reply) {
+                Some(reply) => (event.origin, Kind::Reply(reply)),
+                None => return,
+            },
+            Kind::ToolResult(result) => match self.result(result, event.origin) {
+                Some((origin, result)) => (origin, Kind::ToolResult(result)),
+                None => return,
+            },
+            // No other is learnt.
+            _ => return,
+        };
+        self.told = true;
+        self.decoder.says_so(event.origin.time);
+        self.sink.event(&Event { origin, kind, ..*event });
+    }
+
+    fn input(&mut self, _: &Input<'a>) {}
+}
+
+impl<'a> Spelled<'_, '_, '_, 'a> {
+    fn reply(&mut self, reply: &'a Reply<'a>) -> Option<&'a Reply<'a>> {
+        // An empty text is no block; an error may refuse the version.
+        let fits = |block: &Block<'a>| match block {
+            Block::Text { text, .. } => !text.is_empty(),
+            Block::Thinking(thought) => {
+                !thought.text.is_empty() && thought.signature.is_none_or(|again| alike(again.as_escaped(), thought.text.as_escaped()))
+            }
+            Block::Call(call) => call.input.shape() == Some(Shape::String),
+            _ => false,
+        };
+        if !reply.blocks.iter().all(fits) || reply.stop.is_some_and(|stop| stop.kind == StopKind::Error) {
+            return None;
+        }
+        self.decoder.end = reply.stop.and_then(|stop| End::of_reply(stop, None));
+        if reply.blocks.iter().all(|block| matches!(block, Block::Text { .. })) {
+            return Some(reply);
+        }
+        let cx = self.cx;
+        let blocks = reply.blocks.iter().map(|&block| match block {
+            Block::Thinking(thought) => Block::Thinking(Thinking { signature: None, ..thought }),
+            Block::Call(call) => Block::Call(ToolCall {
+                input: arguments_json(call.input.as_str().get(1..call.input.as_str().len() - 1).map(Str::trusted), cx),
+                ..call
+            }),
+            other => other,
+        });
+        Some(cx.keep(Reply {
+            blocks: cx.arena.alloc_slice_fill_iter(blocks),
+            ..*reply
+        }))
+    }
+
+    fn result(&self, result: &'a ToolResult<'a>, mut origin: Origin<'a>) -> Option<(Origin<'a>, &'a ToolResult<'a>)> {
+        let mut fields = result.fields;
+        if let Some((last, others)) = fields.split_last()
+            && last.value.shape() == Some(Shape::Number)
+            && last.key.is("timestamp")
+        {
+            let (time, None) = time_of(origin.time, Some(last.value), self.cx) else {
+                return None;
+            };
+            origin.time = time;
+            fields = others;
+        }
+        let Content::Text(text) = result.content else { return None };
+        let status = settled(result.status, text);
+        Some((origin, self.cx.keep(ToolResult { status, fields, ..*result })))
+    }
+}
+
+impl Decoder {
+    /// An agent's line was read, written then.
+    fn says_so(&mut self, time: Option<Time<'_>>) {
+        self.side = crate::event::Side::Agent;
+        if let Some(time) = time {
+            time.source().clone_into(&mut self.created);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Decode;
+    use bumpalo::Bump;
+
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl<'a> Sink<'a> for Told {
+        fn event(&mut self, event: &Event<'a>) {
+            self.0.push(format!("{event:?}"));
+        }
+
+        fn input(&mut self, _: &Input<'a>) {}
+    }
+
+    /// Whether the line is read like an earlier one. It says the same as in the general way.
+    fn is_learnt(decoder: &mut Decoder, line: &str) -> bool {
+        let arena = Bump::new();
+        let cx = Cx { arena: &arena, trace: None };
+        let mut fast = Told::default();
+        let used = decoder.read_learnt(line, &cx, &mut fast);
+        let mut whole = Told::default();
+        decoder.line(line, &cx, &mut whole).unwrap();
+        assert!(used.is_none() && fast.0.is_empty() || used == Some(line.len()) && fast.0 == whole.0);
+        used.is_some()
+    }
+
+    #[test]
+    fn replies_and_results_are_learnt_until_the_session_or_the_model_changes() {
+        let line = |id: &str, model: &str, rest: &str| {
+            format!(
+                "{{\"id\":\"chatcmpl-{id}\",\"object\":\"chat.completion\",\"created\":1795240802,\"model\":\"{model}\",\"choices\":[{{\"index\":0,{rest}"
+            )
+        };
+        let reply = |thought: &str, again: &str, n: u32| {
+            let usage =
+                format!("{{\"prompt_tokens\":{n},\"completion_tokens\":1,\"total_tokens\":9,\"prompt_tokens_details\":{{\"cached_tokens\":{n}}}}}");
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":\"t{n}\",\"reasoning_content\":\"{thought}\",\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"read_file\",\"arguments\":\"{{\\\"n\\\":{n}}}\"}}}}],\"annotations\":[{{\"type\":\"x-qwen-thought\",\"subject\":\"\",\"description\":\"{again}\"}}]}},\"finish_reason\":\"tool_calls\"}}],\"usage\":{usage}}}"
+            )
+        };
+        let result = |text: &str, millis: u64| {
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":null,\"annotations\":[{{\"type\":\"x-qwen-tool-display\",\"tool_call_id\":\"c1\",\"status\":\"canceled\",\"result_display\":{{\"kind\":\"string\",\"text\":\"{text}\"}},\"timestamp\":{millis}}}]}},\"finish_reason\":\"tool_calls\"}}]}}"
+            )
+        };
+        let mut decoder = Decoder::default();
+        for (line, expected) in [
+            (line("a", "m", &reply("x", "x", 1)), false),
+            (line("a", "m", &reply("x", "x", 1)), true),
+            (line("a", "m", &reply("y", "y", 2)), true),
+            (line("a", "m", &reply("y", "z", 2)), false),
+            (line("a", "m", &result("no", 1_795_240_802_240)), false),
+            (line("a", "m", &result("", 1_795_240_802_241)), true),
+            (line("a", "m", &result("no", 1_795_240_999_000)), false),
+            (line("a", "n", &reply("x", "x", 1)), false),
+            (line("a", "m", &reply("x", "x", 1)), false),
+            (line("b", "m", &reply("x", "x", 1)), false),
+            (line("b", "m", &reply("x", "x", 3)), true),
+        ] {
+            assert_eq!(is_learnt(&mut decoder, &line), expected, "{line}");
+        }
+    }
+}
