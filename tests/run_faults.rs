@@ -41,10 +41,7 @@ fn an_agent_killed_in_a_line_fails_its_turn_at_once() {
                 let since = Instant::now();
                 host.until("result");
                 let waited = since.elapsed();
-                assert!(
-                    waited < Duration::from_secs(5),
-                    "{dialect} {backend}: {waited:?} after the last line"
-                );
+                assert!(waited < Duration::from_secs(5), "{dialect} {backend}: {waited:?} after the last line");
                 let end = host.end();
                 let result = end.result();
                 assert_eq!(result["is_error"], true, "{dialect} {backend}: {result:#}");
