@@ -132,7 +132,8 @@ def faults(path):
         for fault in line_faults(line, copied):
             yield f"line {number}: {fault}"
         if line.get("object"):
-            if line["id"] not in sessions and "protocol_version" not in (line.get("metadata") or {}):
+            # It also keeps the receipt that it had, or had not: the RFC's own examples begin without one.
+            if not copied and line["id"] not in sessions and "protocol_version" not in (line.get("metadata") or {}):
                 yield f"line {number}: a session begins without its receipt"
             sessions.add(line["id"])
         if line.get("object") == "chat.completion.chunk":
