@@ -1,0 +1,170 @@
+//! What Qwen Code's settings hooks ask, put to the host as the program's own control channel would.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Cli;
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{Block, Event, Kind, Response, ToolCall, ToolKind};
+use crate::adapters::json::{Raw, Str};
+use crate::adapters::launch;
+use crate::adapters::tools::{Arena, Translate};
+use crate::backend::hooks::{Hooks, Question, VARIABLE};
+
+/// The hook event that asks for leave.
+const LEAVE: &str = "PermissionRequest";
+
+/// How long a hook may be ahead of the lines that tell of its call: they come through another pipe.
+pub(super) const EARLY: Duration = Duration::from_millis(30);
+
+impl Cli {
+    /// The hooks that the host needs: for its own callbacks, and for its leave if it gives it.
+    pub(super) fn listen(&self) -> std::io::Result<Hooks> {
+        let mut events: Vec<String> = self.callbacks.iter().map(|callback| callback.event.clone()).collect();
+        if self.launch.answerer == launch::Answerer::Host || self.host != Dialect::Claude {
+            events.push(LEAVE.to_owned());
+        }
+        events.sort();
+        events.dedup();
+        Hooks::new(&events, std::env::var_os(VARIABLE).as_deref().map(Path::new))
+    }
+
+    /// A hook wants to know something: asks the host, as the program's own control channel would.
+    pub(super) fn question(&mut self, question: Question, into: &mut Vec<u8>) {
+        let text = |name: &str| question.input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (event, tool) = (text("hook_event_name"), text("tool_name"));
+        let input = question.input.get("tool_input").cloned().unwrap_or_else(|| json!({}));
+        // Qwen Code gives its hooks ids of their own; the host knows the call by that of the stream.
+        let call = self.call_of(&tool, &input).unwrap_or_else(|| text("tool_use_id"));
+        let mut lines = Vec::new();
+        if event == LEAVE {
+            lines.push(json!({ "subtype": "can_use_tool", "tool_name": tool, "tool_use_id": call, "input": input,
+                               "permission_suggestions": null, "blocked_path": null }));
+        } else {
+            let (name, arguments) = self.in_hosts_words(&tool, &input);
+            let mut told = question.input.clone();
+            if !tool.is_empty() {
+                told.insert("tool_name".to_owned(), Value::String(name.clone()));
+                told.insert("tool_input".to_owned(), arguments);
+                told.insert("tool_use_id".to_owned(), Value::String(call.clone()));
+            }
+            let named = Some(name.as_str()).filter(|name| !name.is_empty());
+            for callback in self.callbacks.iter().filter(|callback| callback.wants(&event, named)) {
+                for id in &callback.ids {
+                    lines.push(json!({ "subtype": "hook_callback", "callback_id": id, "input": told, "tool_use_id": call }));
+                }
+            }
+        }
+        if lines.is_empty() {
+            let _ = question.reply.send("{}".to_owned());
+            return;
+        }
+        let mut ids = Vec::new();
+        for request in lines {
+            self.asked += 1;
+            let id = format!("agentglot-hook-{}", self.asked);
+            let line = json!({ "type": "control_request", "request_id": id, "request": request });
+            into.extend_from_slice(line.to_string().as_bytes());
+            into.push(b'\n');
+            ids.push(id);
+        }
+        self.waiting.push((ids, question));
+    }
+
+    /// The host has answered a question that a hook had asked.
+    pub(super) fn hook_answered(&mut self, response: &Response<'_>) -> bool {
+        let Some(id) = response.id else { return false };
+        let Some(at) = self.waiting.iter().position(|(ids, _)| ids.iter().any(|known| known == id.as_escaped())) else {
+            return false;
+        };
+        let body: Value = response
+            .body
+            .filter(|_| response.ok)
+            .and_then(|body| serde_json::from_str(body.as_str()).ok())
+            .unwrap_or_default();
+        let (ids, question) = &mut self.waiting[at];
+        ids.retain(|known| known != id.as_escaped());
+        let leave = question.input.get("hook_event_name").and_then(Value::as_str) == Some(LEAVE);
+        let says_something = body.as_object().is_some_and(|body| !body.is_empty());
+        // Of several callbacks the first that says something counts.
+        if leave || says_something || ids.is_empty() {
+            let (_, question) = self.waiting.remove(at);
+            let answer = if leave { decision(&body) } else { body };
+            let answer = if answer.is_object() { answer.to_string() } else { "{}".to_owned() };
+            let _ = question.reply.send(answer);
+        }
+        true
+    }
+
+    /// Keeps the calls that have no result yet.
+    pub(super) fn note_calls(&mut self, event: &Event<'_>) {
+        match event.kind {
+            Kind::Reply(reply) => {
+                for block in reply.blocks {
+                    if let Block::Call(call) = block {
+                        let (name, input) = (call.name.unescape().into_owned(), call.input.as_str().to_owned());
+                        self.calls.push((call.id.as_escaped().to_owned(), name, input));
+                    }
+                }
+            }
+            Kind::ToolResult(result) => self.calls.retain(|(id, ..)| id != result.call.as_escaped()),
+            Kind::Outcome(_) => self.calls.clear(),
+            _ => {}
+        }
+    }
+
+    /// The call that a hook speaks of.
+    fn call_of(&self, tool: &str, input: &Value) -> Option<String> {
+        let says = |arguments: &str| serde_json::from_str::<Value>(arguments).is_ok_and(|value| value == *input);
+        let of_tool = || self.calls.iter().filter(|(_, name, _)| name == tool);
+        let found = of_tool().find(|(_, _, arguments)| says(arguments)).or_else(|| of_tool().next_back());
+        found.map(|(id, ..)| id.clone())
+    }
+
+    /// A tool's name and arguments as the host knows them.
+    fn in_hosts_words(&self, tool: &str, input: &Value) -> (String, Value) {
+        let arena = Arena::new();
+        let text = input.to_string();
+        let call = ToolCall {
+            id: Str::EMPTY,
+            name: Str::trusted(tool),
+            kind: ToolKind::default(),
+            input: Raw::trusted(&text),
+            fields: &[],
+        };
+        let translate = Translate {
+            from: self.dialect,
+            to: self.host,
+        };
+        match translate.call(&call, &arena) {
+            Some(call) => (
+                call.name.unescape().into_owned(),
+                serde_json::from_str(call.input.as_str()).unwrap_or_else(|_| input.clone()),
+            ),
+            None => (tool.to_owned(), input.clone()),
+        }
+    }
+}
+
+pub(super) async fn next(hooks: &mut Option<Hooks>) -> Question {
+    match hooks {
+        Some(hooks) => hooks.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The host's answer to a permission question, as a hook gives it. What is no leave is a denial.
+fn decision(body: &Value) -> Value {
+    let allows = matches!(body["behavior"].as_str(), Some("allow" | "approve"));
+    let mut decision = if allows {
+        json!({ "behavior": "allow" })
+    } else {
+        json!({ "behavior": "deny", "message": body["message"].as_str().unwrap_or("the host did not allow it") })
+    };
+    if let Some(input) = body.get("updatedInput").filter(|input| allows && input.is_object()) {
+        decision["updatedInput"] = input.clone();
+    }
+    json!({ "hookSpecificOutput": { "hookEventName": LEAVE, "decision": decision } })
+}
