@@ -34,6 +34,10 @@ SIDE = {
 }
 
 
+#: Where the logs were converted from; a log is called after its path there.
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "golden")
+
+
 def body_of(choice):
     return choice.get("message") or choice.get("delta") or {}
 
@@ -127,13 +131,14 @@ def faults(path):
     # A log that was the RFC's before shows its tools as they were shown; only what we translate always has the text.
     name = os.path.basename(path)
     copied = name.startswith("qwen-") and not name.startswith("qwen-code-")
+    # It also keeps the receipt that it had, or had not: the RFC's own examples begin without one.
+    receipted = not copied or "protocol_version" in open(os.path.join(GOLDEN, name.replace("-", "/", 1)), encoding="utf-8").read()
     for number, text in enumerate(open(path, encoding="utf-8"), 1):
         line = json.loads(text)
         for fault in line_faults(line, copied):
             yield f"line {number}: {fault}"
         if line.get("object"):
-            # It also keeps the receipt that it had, or had not: the RFC's own examples begin without one.
-            if not copied and line["id"] not in sessions and "protocol_version" not in (line.get("metadata") or {}):
+            if receipted and line["id"] not in sessions and "protocol_version" not in (line.get("metadata") or {}):
                 yield f"line {number}: a session begins without its receipt"
             sessions.add(line["id"])
         if line.get("object") == "chat.completion.chunk":
