@@ -63,6 +63,29 @@ fn finds_its_script() {
 }
 
 #[test]
+fn does_another_part_with_each_start() {
+    within(20, async {
+        let folder = tempfile::tempdir().unwrap();
+        let (starts, args) = (folder.path().join("starts"), folder.path().join("args"));
+        let script = [
+            &format!("args {}", args.display()),
+            &format!("starts {}", starts.display()),
+            "say one",
+            "---",
+            "say two",
+            "exit 3",
+        ];
+        let said: Vec<(String, Option<i32>)> = std::iter::repeat_with(|| play(&script))
+            .take(3)
+            .map(|output| (String::from_utf8(output.stdout).unwrap(), output.status.code()))
+            .collect();
+        let two = ("two\n".to_owned(), Some(3));
+        assert_eq!(said, [("one\n".to_owned(), Some(0)), two.clone(), two]);
+        assert_eq!(std::fs::read_to_string(args).unwrap().lines().count(), 3);
+    });
+}
+
+#[test]
 fn writes_in_pieces_and_at_a_pace() {
     within(20, async {
         let folder = tempfile::tempdir().unwrap();

@@ -288,6 +288,9 @@ pub trait Encode {
     fn finish(&mut self, out: &mut Out) {
         let _ = out;
     }
+
+    /// From here on a person is there who can be asked: what is asked in plain text is written too.
+    fn asks(&mut self) {}
 }
 
 /// What a target wants of the assembler.

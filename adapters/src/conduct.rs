@@ -122,6 +122,53 @@ pub trait Conduct: std::fmt::Debug + Sync {
     fn withdraws(&self) -> bool {
         false
     }
+
+    /// Whether it can ask a person in plain text, on its standard output. The host's standard input is then lines of answers.
+    fn asks_in_text(&self) -> bool {
+        false
+    }
+
+    /// What a person answered to such a question about a tool; without a line, nothing can be answered any more.
+    fn typed(&self, line: Option<&str>, tool: &str) -> Typed {
+        let _ = (line, tool);
+        Typed::Unclear("")
+    }
+
+    /// Whether its stream says that a turn failed. Where it does not, the reason goes to standard error.
+    fn tells_failures(&self) -> bool {
+        true
+    }
+
+    /// Whether it says each prompt again, unasked.
+    fn echoes(&self) -> bool {
+        false
+    }
+
+    /// The subagents that a request of its host's declares, by name; `None` if it declares none.
+    fn declared_agents(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<Vec<String>> {
+        let _ = (request, fields);
+        None
+    }
+}
+
+/// What a person answered to a question in plain text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// The call may run.
+    Allow,
+    /// The call may run, and so may every later one of the same tool.
+    AllowTool,
+    /// The call may not run, in these words.
+    Deny(String),
+    /// It may not run, and the turn ends.
+    Stop {
+        /// What the program prints at once.
+        prints: &'static str,
+        /// Why the turn ended.
+        why: String,
+    },
+    /// It is no answer: the program prints this and waits for another one.
+    Unclear(&'static str),
 }
 
 /// A member of a control request.

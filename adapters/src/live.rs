@@ -232,6 +232,11 @@ impl Speaker {
         self.assembler.prompted(body);
     }
 
+    /// From here on a person is there who can be asked: what is asked in plain text is said too.
+    pub fn asks(&mut self) {
+        self.encoder.asks();
+    }
+
     /// Every turn has its outcome: what was said after the last one began none, and gets none.
     pub const fn settled(&mut self) {
         self.assembler.settled();

@@ -21,6 +21,10 @@ use crate::adapters::event::{Event, Input};
 pub enum Said {
     /// Bytes were appended: lines of its dialect, or a part of one.
     Bytes,
+    /// It asks for leave in plain text, which is no line. The answer comes as the response to this question.
+    Asks(Box<TypedQuestion>),
+    /// The turn that runs ends here because a call was not allowed, for this reason.
+    Denied(String),
     /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
     Failed(String),
     /// The turn that runs was stopped because the host asked for it.
@@ -28,6 +32,21 @@ pub enum Said {
     /// Nothing more will come. With a reason, if it is not because everything was said: a turn that runs fails for it, and a session
     /// in which the host still has something to say as well.
     Over(Option<String>),
+}
+
+/// A question that a program asks in plain text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypedQuestion {
+    /// The question's id, the call's, and the tool, each as the body of a JSON string.
+    pub id: String,
+    /// See [`Self::id`].
+    pub call: String,
+    /// See [`Self::id`].
+    pub tool: String,
+    /// The arguments as JSON.
+    pub input: String,
+    /// What was printed.
+    pub text: Vec<u8>,
 }
 
 /// Somebody who answers.

@@ -112,6 +112,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         },
         on_ask: match settings.on_ask.as_str() {
             "deny" => OnAsk::Deny,
+            "host" => OnAsk::Host,
             names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
         },
         pass_env: settings.pass_env,

@@ -104,7 +104,8 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let host = host(&launch, &live_facts, &run.backend);
+    let host = host(&launch, &live_facts, run);
+    let types_answers = host.types_answers;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -122,7 +123,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         };
         let mut talk = Session::new(host, backend.dialect(), run.timers, run.on_ask.clone());
         talk.limit_pending(run.max_pending);
-        let stdin = launch.has_stdin_protocol().then(live::Input::stdin).transpose();
+        let stdin = (launch.has_stdin_protocol() || types_answers).then(live::Input::stdin).transpose();
         let stdin = stdin.map_err(|error| Failure::Read {
             name: "standard input".to_owned(),
             error,
@@ -186,7 +187,7 @@ fn prompt(launch: &Launch) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn host(launch: &Launch, live: &Live, backend: &Choice) -> Host {
+fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
     let dialect = launch.format.dialect;
     let mode = launch.permission_or_default();
     Host {
@@ -199,12 +200,13 @@ fn host(launch: &Launch, live: &Live, backend: &Choice) -> Host {
             Dialect::Claude => launch.answerer == launch::Answerer::Host,
             _ => launch.has_stdin_protocol(),
         },
+        types_answers: run.on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
         max_rounds: launch
             .max_turns
-            .filter(|_| matches!(backend, Choice::Cli(other, _) if *other != Dialect::Claude)),
-        echoes: dialect == Dialect::Cursor || launch.replay_user_messages,
+            .filter(|_| matches!(&run.backend, Choice::Cli(other, _) if *other != Dialect::Claude)),
+        echoes: dialect.conduct().echoes() || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),
             cwd: live.cwd.clone(),

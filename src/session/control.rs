@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::{OnAsk, Session};
-use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Answer;
 use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, Withdraw};
 use crate::adapters::json::{Raw, Str};
@@ -102,8 +101,8 @@ impl Session {
             }
             return;
         };
-        if request.kind == ControlKind::Initialize && self.host.format.dialect == Dialect::Claude {
-            self.host.facts.agents = crate::adapters::claude::conduct::declared_agents(input.fields);
+        if let Some(agents) = self.conduct.declared_agents(request, input.fields) {
+            self.host.facts.agents = agents;
         }
         let answer = self.conduct.answer(request, input.fields, &self.host.facts);
         let refused = matches!(answer, Answer::Refused(..));

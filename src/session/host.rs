@@ -18,9 +18,11 @@ pub struct Host {
     pub interactive: bool,
     /// It said that it answers permission questions.
     pub answers_permissions: bool,
+    /// A person answers them, by typing: its standard input is lines of answers.
+    pub types_answers: bool,
     /// Everything may run without a question.
     pub allows_all: bool,
-    /// It wants its prompts back: Cursor's always, Claude's only when it says so.
+    /// It wants its prompts back.
     pub echoes: bool,
     /// The most rounds of a turn, where the back end does not count them itself.
     pub max_rounds: Option<u64>,
@@ -54,6 +56,8 @@ pub enum OnAsk {
     Deny,
     /// Tools of these names are allowed, others denied.
     Allow(Vec<String>),
+    /// A person is asked in plain text, where the program that we are does that; else it is denied.
+    Host,
 }
 
 /// How long a session waits.

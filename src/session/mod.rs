@@ -9,6 +9,7 @@ mod input;
 mod pending;
 pub mod run;
 mod turn;
+mod typed;
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -39,6 +40,10 @@ pub struct Session {
     same: bool,
     /// Questions of the agent that wait for the host.
     asked: Pending<Asked>,
+    /// Questions that a person is asked one after the other.
+    unasked: VecDeque<typed::Question>,
+    /// What a person has typed and was not asked for yet.
+    ahead: VecDeque<String>,
     /// Requests of the host that wait for the back end.
     requested: Pending<Answer>,
     turn: Option<Turn>,
@@ -80,9 +85,13 @@ impl Session {
             old_text: false,
             verbose: host.verbose,
         };
+        let mut voice = Speaker::new(manner);
+        if host.types_answers {
+            voice.asks();
+        }
         Self {
             conduct: host.format.dialect.conduct(),
-            voice: Speaker::new(manner),
+            voice,
             own: same.then(|| {
                 Speaker::new(Manner {
                     from: Dialect::Agentglot,
@@ -108,7 +117,9 @@ impl Session {
             oddities: Oddities::default(),
             doomed: VecDeque::new(),
             clock: host.clock,
-            gone: !host.interactive,
+            gone: !host.interactive && !host.types_answers,
+            unasked: VecDeque::new(),
+            ahead: VecDeque::new(),
             out: Vec::new(),
             host,
             timers,
@@ -158,6 +169,9 @@ impl Session {
 
     /// The host said something.
     pub fn host(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
+        if self.host.types_answers && !matches!(heard, Heard::Input(_)) {
+            return self.typed(heard, now, backend);
+        }
         match heard {
             Heard::Input(input) => self.input(input, now, backend),
             // A host has no events to tell; what is neither is told as one.
@@ -171,8 +185,11 @@ impl Session {
     }
 
     /// The host will say nothing more: nobody is left to answer the agent's questions.
-    pub fn host_gone(&mut self, backend: &mut dyn Backend) {
+    pub fn host_gone(&mut self, now: Instant, backend: &mut dyn Backend) {
         self.gone = true;
+        if self.host.types_answers {
+            return self.nobody_types(now, backend);
+        }
         for asked in self.asked.drain() {
             refuse(&asked.id, "the host has closed its input", backend);
         }
@@ -255,6 +272,9 @@ impl Session {
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
             }
         }
+        if self.host.types_answers {
+            self.ask_person(now, backend);
+        }
         for request in self.requested.expired(now) {
             let waited = now.duration_since(request.since).as_secs_f64();
             self.reply(
@@ -287,10 +307,9 @@ impl Session {
 }
 
 impl Session {
-    /// Whether the stream itself says that a turn failed. Cursor's never does, and a run that did not even begin says it on standard
-    /// error too.
+    /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.
     fn says_failures(&self) -> bool {
-        self.host.format.dialect != Dialect::Cursor && self.introduced
+        self.conduct.tells_failures() && self.introduced
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
@@ -323,6 +342,10 @@ impl Session {
                     return;
                 };
                 let asks_leave = request.kind == ControlKind::CanUseTool;
+                if self.host.types_answers && asks_leave && !self.host.allows_all {
+                    self.unasked.push_back(typed::Question::of(&id, event.origin, request));
+                    return self.ask_person(now, backend);
+                }
                 if self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
                     return self.decide(&id, request, backend);
                 }
@@ -373,7 +396,7 @@ impl Session {
                 self.voice.settled();
                 self.turn = Some(Turn::new(now, true));
             }
-            Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.host.format.dialect == Dialect::Cursor => {
+            Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.conduct.echoes() => {
                 let text = self.prompt.clone();
                 let live = Prompt {
                     content: Content::Text(Str::trusted(&text)),

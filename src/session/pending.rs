@@ -56,6 +56,11 @@ impl<T> Pending<T> {
         Some(self.waiting.remove(at))
     }
 
+    /// The oldest.
+    pub(super) fn first(&self) -> Option<&Waiting<T>> {
+        self.waiting.first()
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

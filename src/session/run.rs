@@ -50,7 +50,7 @@ impl Ears {
 
 /// Runs a session to its end and returns the exit code.
 ///
-/// `prompt`: the only one, for hosts that do not talk over standard input; `stdin` is then not read. `stop` resolves to the number
+/// `prompt`: the only one, for hosts that do not talk over standard input; what is read there are then answers, if anything. `stop` resolves to the number
 /// of a signal that asks us to end.
 pub async fn run(
     session: &mut Session,
@@ -69,13 +69,13 @@ pub async fn run(
     if let Some(prompt) = prompt {
         say_prompt(session, prompt, backend);
     }
-    if stdin.is_none() {
+    if prompt.is_some() || stdin.is_none() {
         backend.close();
     }
     loop {
         ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
-        let done = stdin.is_none() && !session.busy();
+        let done = (prompt.is_some() || stdin.is_none()) && !session.busy();
         if session.over() || reader_gone || signal.is_some() || done || (backend_over && !session.busy()) {
             break;
         }
@@ -153,7 +153,7 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
     ears.host.feed(&room[..read], &mut hear);
     if read == 0 {
         ears.host.finish(&mut hear);
-        session.host_gone(backend);
+        session.host_gone(now, backend);
         backend.close();
     }
     read == 0
@@ -184,6 +184,11 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
     };
     match said {
         Said::Bytes => return false,
+        Said::Asks(question) => {
+            ears.keep(Who::Agent, &question.text);
+            session.asks(&question, now, backend);
+        }
+        Said::Denied(why) => session.end_turns(OutcomeKind::Failed(Place::Tool), &why, false, now),
         Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
         Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {

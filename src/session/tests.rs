@@ -55,6 +55,7 @@ impl Scene {
             verbose: false,
             interactive: true,
             answers_permissions: true,
+            types_answers: false,
             allows_all: false,
             echoes: false,
             max_rounds: None,

@@ -114,6 +114,11 @@ impl Conduct for Claude {
     fn withdraws(&self) -> bool {
         true
     }
+
+    fn declared_agents(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<Vec<String>> {
+        let agents = || member(fields, "agents").into_iter().flat_map(Raw::members);
+        (request.kind == ControlKind::Initialize).then(|| agents().map(|(name, _)| name.unescape().into_owned()).collect())
+    }
 }
 
 impl Claude {
@@ -158,14 +163,4 @@ fn context(facts: &Facts) -> String {
          \"totalTokens\":{total},\"model\":{}}}",
         quoted(&facts.model)
     )
-}
-
-/// The subagents that an `initialize` request declares, by name.
-pub fn declared_agents(fields: Fields<'_>) -> Vec<String> {
-    let agents = member(fields, "agents");
-    agents
-        .into_iter()
-        .flat_map(|agents| agents.members())
-        .map(|(name, _)| name.unescape().into_owned())
-        .collect()
 }

@@ -24,4 +24,13 @@ impl Conduct for CursorAgent {
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(ended.is_error || ended.outcome.is_none())
     }
+
+    /// A failed turn has no line at all.
+    fn tells_failures(&self) -> bool {
+        false
+    }
+
+    fn echoes(&self) -> bool {
+        true
+    }
 }

@@ -6,10 +6,11 @@ use super::plan::{List, Plan};
 use super::{DENIED, failure, input, lines};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    Block, Event, Fatal, Fate, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, ResultStatus, RoundEnd, Session, ToolCall, ToolResult, Topic,
+    Block, Event, Fatal, Fate, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
+    ToolResult, Topic,
 };
 use crate::ids;
-use crate::json::{Out, Str};
+use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
 /// Writes it.
@@ -32,6 +33,8 @@ pub struct Encoder {
     plan: Plan,
     scratch: String,
     denied: String,
+    /// Questions for leave are asked.
+    asks: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +60,8 @@ struct Held {
     line: Vec<u8>,
     /// It writes a list of things to do, which becomes calls of `plan`.
     list: Option<List>,
+    /// It was written already, with the question about it.
+    said: bool,
 }
 
 /// What the program says when the model said nothing.
@@ -76,6 +81,7 @@ impl Encoder {
             plan: Plan::default(),
             scratch: String::new(),
             denied: String::new(),
+            asks: false,
         }
     }
 }
@@ -112,14 +118,24 @@ impl Encode for Encoder {
                 out.used(message.as_escaped());
                 lines::reminder(message, &[], out);
             }
-            Kind::Outcome(outcome) => self.outcome(origin, outcome, out),
+            Kind::Outcome(outcome) => {
+                self.own.close(out);
+                self.outcome(origin, outcome, out);
+            }
             Kind::Fatal(fatal) => {
+                self.own.close(out);
                 self.unsaid_session(origin, out);
                 self.fatal(fatal, out);
             }
+            Kind::Request(request) => self.ask(origin, request, out),
             Kind::Prompt(prompt) => input::prompt(prompt, out),
             _ => {}
         }
+    }
+
+    fn asks(&mut self) {
+        self.asks = true;
+        self.own.asks();
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {
@@ -184,6 +200,7 @@ impl Encoder {
         call.id.as_escaped().clone_into(&mut held.id);
         call.name.as_escaped().clone_into(&mut held.name);
         held.line.clear();
+        held.said = false;
         held.list = if self.style.native_tools { List::read(call) } else { None };
         if held.list.is_some() {
             out.renamed(call.name.as_escaped(), "a list of things to do becomes calls of plan");
@@ -201,7 +218,34 @@ impl Encoder {
         self.held.push(held);
     }
 
+    /// Asks a person for leave, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
+    fn ask(&mut self, origin: Origin<'_>, request: &Request<'_>, out: &mut Out) {
+        let Some(permission) = request.permission.filter(|_| self.asks) else {
+            return;
+        };
+        self.begin(origin, false, out);
+        self.drop_text(out);
+        let call = permission.call.unwrap_or_default();
+        let (mut name, mut input, mut line) = (permission.name, permission.input, Vec::new());
+        match self.held.iter_mut().find(|held| held.id == call.as_escaped()) {
+            Some(held) => {
+                held.said = true;
+                line = std::mem::take(&mut held.line);
+            }
+            None => _ = lines::tool_call(name, input.unwrap_or(Raw::trusted("{}")), &mut line),
+        }
+        out.bytes(&line);
+        // The call has the names of this dialect; the question may have those of its agent.
+        if let Ok(line) = std::str::from_utf8(&line) {
+            let line = Raw::trusted(line.trim_end());
+            name = line.get("name").and_then(Raw::string).unwrap_or(name);
+            input = line.get("arguments").or(input);
+        }
+        self.own.ask(name, input, out);
+    }
+
     fn result(&mut self, origin: Origin<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        self.own.answered();
         self.begin(origin, false, out);
         self.drop_text(out);
         let success = result.status == ResultStatus::Success;
@@ -229,6 +273,7 @@ impl Encoder {
         // Only the result tells a new file from one that was written over, and the call is named by it.
         if let (Some(held), Some(call)) = (&mut held, result.of.filter(|_| self.style.native_tools))
             && call.name.as_escaped() != held.name
+            && !held.said
         {
             held.line.clear();
             lines::tool_call(call.name, call.input, &mut held.line);

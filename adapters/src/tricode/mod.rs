@@ -5,6 +5,7 @@
 //! thinking or of usage. docs/tricode.md holds what real programs write.
 
 pub mod args;
+pub mod ask;
 pub(crate) mod recognise;
 
 pub mod conduct;

@@ -1,8 +1,8 @@
 //! Tricode's own events written back as the lines that they were read from: one line an event, fields included, nothing held.
 
 use super::formatted_result::{self, Shown};
-use super::{failure, formatted_call, lines};
-use crate::event::{Block, Event, Fields, Kind, Notice, Outcome, OutcomeKind, Reply, ResultStatus, ToolCall, ToolResult, Topic};
+use super::{ask, failure, formatted_call, lines};
+use crate::event::{Block, Event, Fields, Kind, Notice, Outcome, OutcomeKind, Place, Reply, ResultStatus, ToolCall, ToolResult, Topic};
 use crate::json::{Out, Raw, Str};
 
 /// The last call: its result, which follows it, is shown by its arguments.
@@ -11,6 +11,9 @@ pub(super) struct Own {
     call: String,
     arguments: String,
     scratch: String,
+    /// A question was printed, and its line is open: the next object is glued to it.
+    asked: bool,
+    asks: bool,
 }
 
 impl Own {
@@ -26,7 +29,15 @@ impl Own {
             Kind::RoundStart(start) => lines::round(start.number, fields, out),
             Kind::Reply(reply) => self.reply(reply, fields, out),
             Kind::ToolResult(result) => self.result(result, fields, out),
-            Kind::Outcome(outcome) => outcome_line(outcome, fields, out),
+            Kind::Outcome(outcome) => {
+                self.close(out);
+                outcome_line(outcome, fields, out);
+            }
+            Kind::Request(request) => {
+                if let Some(permission) = request.permission.filter(|_| self.asks) {
+                    self.ask(permission.name, permission.input, out);
+                }
+            }
             Kind::Noise(text) => {
                 out.used(text);
                 out.lit(text);
@@ -38,6 +49,31 @@ impl Own {
             }
             _ => {}
         }
+    }
+
+    /// From here on, questions for leave are asked.
+    pub(super) const fn asks(&mut self) {
+        self.asks = true;
+    }
+
+    /// Asks a person for leave.
+    pub(super) fn ask(&mut self, tool: Str<'_>, arguments: Option<Raw<'_>>, out: &mut Out) {
+        self.scratch.clear();
+        ask::write(tool, arguments, &mut self.scratch);
+        out.lit(&self.scratch);
+        self.asked = true;
+    }
+
+    /// Ends the line of a question to which nothing is glued.
+    pub(super) fn close(&mut self, out: &mut Out) {
+        if std::mem::take(&mut self.asked) {
+            out.lit("\n");
+        }
+    }
+
+    /// What follows a question is glued to it.
+    pub(super) const fn answered(&mut self) {
+        self.asked = false;
     }
 
     fn reply(&mut self, reply: &Reply<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -61,6 +97,7 @@ impl Own {
     }
 
     fn result(&mut self, result: &ToolResult<'_>, fields: Fields<'_>, out: &mut Out) {
+        self.answered();
         let success = result.status == ResultStatus::Success;
         let text = join(result, &mut self.scratch, out);
         let name = result.name.or(result.of.map(|call| call.name));
@@ -88,6 +125,10 @@ fn notice_line(notice: &Notice<'_>, fields: Fields<'_>, out: &mut Out) {
 }
 
 fn outcome_line(outcome: &Outcome<'_>, fields: Fields<'_>, out: &mut Out) {
+    // The program ends without a word when a call was not allowed.
+    if outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Tool) {
+        return;
+    }
     if outcome.kind != OutcomeKind::Success {
         return failure::write(outcome.kind, outcome.error, out);
     }

@@ -2,6 +2,7 @@
 //! turn, started anew and resumed for the next one.
 
 mod asked;
+mod typed;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -13,6 +14,7 @@ use asked::{EARLY, next};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::Instant;
+use typed::Typed;
 
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
@@ -49,6 +51,8 @@ pub struct Cli {
     cancelled: bool,
     /// The host will say nothing more.
     closed: bool,
+    /// Prompts whose outcome has not come.
+    owed: usize,
     /// The first line has gone out.
     greeted: bool,
     /// Questions over the settings hooks of Qwen Code, and the host's own callbacks.
@@ -62,6 +66,8 @@ pub struct Cli {
     calls: Vec<(String, String, String)>,
     /// Requests that were made of hooks so far.
     asked: u64,
+    /// Questions that the program asks in plain text.
+    typed: Typed,
     /// The last byte that the program wrote ended a line.
     between: bool,
     /// Why no program could be started.
@@ -139,6 +145,7 @@ impl Cli {
             answered: false,
             cancelled: false,
             closed: false,
+            owed: 0,
             greeted: false,
             hooks: None,
             callbacks: Vec::new(),
@@ -146,6 +153,7 @@ impl Cli {
             early: None,
             calls: Vec::new(),
             asked: 0,
+            typed: Typed::default(),
             between: true,
             failed: None,
             room: vec![0; 64 << 10],
@@ -212,11 +220,14 @@ impl Cli {
                 let _ = child.write(prompt.as_bytes());
                 child.close_stdin();
             }
+            // It is asked for leave there, and reads nothing else.
+            (PromptBy::Argument, _) if self.launch.permission != Some(PermissionMode::Bypass) => {}
             (PromptBy::Argument, _) => child.close_stdin(),
             _ => {}
         }
         self.child = Some(child);
         self.answered = false;
+        self.typed.begin();
         Ok(())
     }
 
@@ -314,7 +325,12 @@ impl Cli {
         match (std::mem::take(&mut self.cancelled), self.answered) {
             (_, true) => Said::Bytes,
             (true, false) => Said::Cancelled,
-            (false, false) => Said::Failed(why),
+            (false, false) => match self.typed.denied() {
+                Some(tool) if ending.exit.is_some_and(|exit| exit.code() == 0) => {
+                    Said::Denied(format!("{tool} was not allowed, and {name} ends its run there"))
+                }
+                _ => Said::Failed(why),
+            },
         }
     }
 }
@@ -334,6 +350,7 @@ impl Backend for Cli {
                     return false;
                 }
                 InputKind::Cancel { .. } => self.change(input, ControlKind::Interrupt),
+                InputKind::Response(response) => return self.typed.answered(response, self.child.as_ref()),
                 _ => return false,
             }
             return true;
@@ -353,6 +370,7 @@ impl Backend for Cli {
         if !self.awake() {
             return false;
         }
+        self.owed += usize::from(matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)));
         self.greet(input);
         let model = match input.kind {
             InputKind::Request(request) if request.kind == ControlKind::SetModel => {
@@ -386,16 +404,23 @@ impl Backend for Cli {
         prompts + self.child.as_ref().map_or(0, Child::queued)
     }
 
+    /// A program that lives as long as the session still asks questions in the turn that runs, which are answered without the host.
     fn close(&mut self) {
         self.closed = true;
-        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn()) {
+        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn() && self.owed == 0) {
             child.close_stdin();
         }
     }
 
     fn heard(&mut self, event: &Event<'_>) {
-        self.answered |= matches!(event.kind, Kind::Outcome(_));
-        if self.hooks.is_some() {
+        if matches!(event.kind, Kind::Outcome(_)) {
+            self.answered = true;
+            self.owed = self.owed.saturating_sub(1);
+            if let Some(child) = self.child.as_ref().filter(|_| self.closed && !self.one_turn()) {
+                child.close_stdin();
+            }
+        }
+        if self.hooks.is_some() || self.dialect == Dialect::Tricode {
             self.note_calls(event);
         }
         if let Some(session) = event.origin.session.filter(|_| self.one_turn()) {
@@ -411,6 +436,9 @@ impl Backend for Cli {
         loop {
             if let Some(why) = self.failed.take() {
                 return Said::Over(Some(why));
+            }
+            if let Some(question) = self.typed.next(&self.calls, into) {
+                return Said::Asks(question);
             }
             let Some(child) = &self.child else {
                 match self.prompts.pop_front() {
@@ -441,6 +469,10 @@ impl Backend for Cli {
             };
             match read {
                 Ok(read @ 1..) => {
+                    if self.dialect == Dialect::Tricode {
+                        self.typed.hear(&self.room[..read], into);
+                        return Said::Bytes;
+                    }
                     into.extend_from_slice(&self.room[..read]);
                     self.between = self.room[read - 1] == b'\n';
                     return Said::Bytes;
@@ -448,6 +480,7 @@ impl Backend for Cli {
                 Ok(0) | Err(_) => {
                     // The next program's first line is not the rest of this one's last.
                     if self.one_turn() {
+                        self.typed.finish(into);
                         into.push(b'\n');
                     }
                     return self.epilogue().await;

@@ -74,6 +74,7 @@ impl Player {
             let done = match command.word.as_str() {
                 "exit" => return number(&command.rest).and_then(|code| u8::try_from(code).map_err(|e| e.to_string())),
                 "reexec" => return Err(self.again(&commands[n + 1..]).exec().to_string()),
+                "starts" => return self.play(part(&commands[n + 1..], started(&command.rest)?)),
                 "respawn" => {
                     let status = self.again(&commands[n + 1..]).status().map_err(|e| e.to_string())?;
                     return Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(70));
@@ -142,7 +143,11 @@ impl Player {
             }
             "args" => {
                 let all: Vec<String> = self.args[1..].iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-                self.out.write(format!("{}\n", serde_json::json!(all)).as_bytes())
+                let line = format!("{}\n", serde_json::json!(all));
+                match rest.as_str() {
+                    "" => self.out.write(line.as_bytes()),
+                    path => append(path, &line),
+                }
             }
             "env" => self.out.write(format!("{rest}={}\n", std::env::var(rest).unwrap_or_default()).as_bytes()),
             "cwd" => std::env::current_dir().and_then(|cwd| self.out.write(format!("{}\n", cwd.display()).as_bytes())),
@@ -292,4 +297,21 @@ fn stamped(line: &str) -> String {
     }
     let now = clock_gettime(ClockId::Monotonic);
     line.replace("@NS@", &format!("{}", now.tv_sec * 1_000_000_000 + now.tv_nsec))
+}
+
+/// Counts our starts in a file: which one this is, from 0.
+fn started(path: &str) -> Result<usize, String> {
+    let before = std::fs::read_to_string(path).unwrap_or_default().lines().count();
+    append(path, "started\n").map_err(|error| format!("{path}: {error}"))?;
+    Ok(before)
+}
+
+fn append(path: &str, line: &str) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+}
+
+/// The part of a script with this number; of the last one there are as many as one likes.
+fn part(commands: &[Command], number: usize) -> &[Command] {
+    let parts: Vec<&[Command]> = commands.split(|command| command.word == "---").collect();
+    parts[number.min(parts.len() - 1)]
 }

@@ -12,7 +12,8 @@
 //! | `spawn` · `spawn detached` | a grandchild that ignores TERM, holds our pipes and never ends · in a session of its own |
 //! | `reexec` · `respawn` | the rest of the script is done by this program executed anew · started anew and waited for |
 //! | `pid PATH` | adds our process id to a file; a grandchild that `spawn` started does so too |
-//! | `args` · `env NAME` · `cwd` | a line about it |
+//! | `starts PATH` | what follows are parts, with lines of `---` between them: the first start does the first one, the second start the second one |
+//! | `args` · `env NAME` · `cwd` | a line about it; `args PATH` adds the line to a file |
 //! | `read` · `read all` | waits for a line, or the end, of stdin; `echo` gives every line back until the end; `count` reads all and says how many bytes |
 //! | `keep PATH` | from here on, lines from stdin are added to a file |
 //! | `control answer\|never\|twice\|unknown\|malformed` | how `control_request` lines are answered, while anything else goes on |
@@ -61,9 +62,9 @@ pub(crate) fn find(args: &[OsString]) -> Result<String, String> {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Command>, String> {
-    const WORDS: [&str; 26] = [
+    const WORDS: [&str; 28] = [
         "say", "write", "warn", "file", "rate", "cut", "flood", "sleep", "hang", "ignore", "at", "die", "exit", "spawn", "reexec", "respawn", "pid",
-        "args", "env", "cwd", "read", "echo", "count", "keep", "control", "ask",
+        "args", "env", "cwd", "read", "echo", "count", "keep", "control", "ask", "starts", "---",
     ];
     let mut commands = Vec::new();
     for line in text

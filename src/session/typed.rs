@@ -1,0 +1,176 @@
+//! Questions that are asked in plain text, on either side.
+//!
+//! A program that asks so is told its host's answer as a choice that is typed ([`crate::backend`]). A host that is a person at such a
+//! program is asked one question after the other, and what is typed is the answer to the one that stands there.
+
+use std::time::Instant;
+
+use super::Session;
+use super::control::{Asked, refuse, respond};
+use crate::adapters::conduct::Typed;
+use crate::adapters::event::{ControlKind, Event, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
+use crate::adapters::json::{Raw, Str};
+use crate::adapters::live::Heard;
+use crate::adapters::tools::{Arena, Translate};
+use crate::backend::{Backend, TypedQuestion};
+
+/// A question for leave that waits for its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    id: String,
+    session: Option<String>,
+    tool: String,
+    call: Option<String>,
+    input: Option<String>,
+}
+
+impl Question {
+    pub(super) fn of(id: &str, origin: Origin<'_>, request: &Request<'_>) -> Self {
+        let body = |text: Str<'_>| text.as_escaped().to_owned();
+        let permission = request.permission.copied().unwrap_or_default();
+        Self {
+            id: id.to_owned(),
+            session: origin.session.map(body),
+            tool: body(permission.name),
+            call: permission.call.map(body),
+            input: permission.input.map(|input| input.as_str().to_owned()),
+        }
+    }
+
+    /// The event that asks it.
+    fn tell(&self, tell: impl FnOnce(&Event<'_>)) {
+        let permission = Permission {
+            name: Str::trusted(&self.tool),
+            call: self.call.as_deref().map(Str::trusted),
+            input: self.input.as_deref().map(Raw::trusted),
+            suggestions: None,
+        };
+        let request = Request {
+            id: Some(Str::trusted(&self.id)),
+            subtype: Str::trusted("can_use_tool"),
+            kind: ControlKind::CanUseTool,
+            permission: Some(&permission),
+        };
+        let origin = Origin {
+            session: self.session.as_deref().map(Str::trusted),
+            ..Origin::default()
+        };
+        tell(&Event::new(origin, Kind::Request(&request)));
+    }
+}
+
+impl Session {
+    /// The back end asks for leave in plain text.
+    pub fn asks(&mut self, question: &TypedQuestion, now: Instant, backend: &mut dyn Backend) {
+        let question = Question {
+            id: question.id.clone(),
+            session: Some(self.host.facts.session.clone()).filter(|id| !id.is_empty()),
+            tool: question.tool.clone(),
+            call: Some(question.call.clone()),
+            input: Some(question.input.clone()),
+        };
+        question.tell(|event| self.backend(&Heard::Event(event), now, backend));
+    }
+
+    /// Asks the person the next question, if none stands there.
+    pub(super) fn ask_person(&mut self, now: Instant, backend: &mut dyn Backend) {
+        while self.asked.is_empty()
+            && let Some(question) = self.unasked.pop_front()
+        {
+            let tool = self.in_hosts_words(&question, backend);
+            if self.allowed.contains(&tool) {
+                respond(&question.id, ALLOW, backend);
+                continue;
+            }
+            question.tell(|event| self.voice.event(event, &mut self.out));
+            let asked = Asked { tool, ..Asked::default() };
+            self.asked.add(question.id, asked, now, self.timers.permission);
+            self.answer(now, backend);
+        }
+    }
+
+    /// Something was typed. Like what a person types ahead, it waits until it is asked for.
+    pub(super) fn typed(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
+        let line = match heard {
+            Heard::Event(Event { kind: Kind::Noise(text), .. }) => (*text).to_owned(),
+            Heard::Damaged { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            _ => String::new(),
+        };
+        if self.ahead.len() == AHEAD {
+            self.ahead.pop_front();
+            self.oddities.stray_answers += 1;
+        }
+        self.ahead.push_back(line);
+        self.answer(now, backend);
+        self.ask_person(now, backend);
+    }
+
+    /// Nothing can be typed any more.
+    pub(super) fn nobody_types(&mut self, now: Instant, backend: &mut dyn Backend) {
+        self.answer(now, backend);
+        self.ask_person(now, backend);
+    }
+
+    /// Takes what was typed as the answer to the question that stands there.
+    fn answer(&mut self, now: Instant, backend: &mut dyn Backend) {
+        while !self.asked.is_empty() {
+            match self.ahead.pop_front() {
+                Some(line) => self.chose(Some(&line), now, backend),
+                None if self.gone => self.chose(None, now, backend),
+                None => return,
+            }
+        }
+    }
+
+    /// The tool as the host knows it.
+    fn in_hosts_words(&self, question: &Question, backend: &dyn Backend) -> String {
+        let arena = Arena::new();
+        let translate = Translate {
+            from: backend.dialect(),
+            to: self.host.format.dialect,
+        };
+        let name = Str::trusted(&question.tool);
+        let call = ToolCall {
+            id: Str::EMPTY,
+            name,
+            kind: crate::adapters::tools::kind_of(translate.from, name),
+            input: Raw::trusted(question.input.as_deref().unwrap_or("{}")),
+            fields: &[],
+        };
+        let call = if self.same { None } else { translate.call(&call, &arena) };
+        call.map_or(name, |call| call.name).as_escaped().to_owned()
+    }
+
+    fn chose(&mut self, line: Option<&str>, now: Instant, backend: &mut dyn Backend) {
+        let Some((id, tool)) = self.asked.first().map(|asked| (asked.id.clone(), asked.note.tool.clone())) else {
+            return;
+        };
+        match self.conduct.typed(line, &Str::trusted(&tool).unescape()) {
+            Typed::Unclear(again) => return self.out.extend_from_slice(again.as_bytes()),
+            Typed::Allow => respond(&id, ALLOW, backend),
+            Typed::AllowTool => {
+                self.allowed.push(tool);
+                respond(&id, ALLOW, backend);
+            }
+            Typed::Deny(why) => refuse(&id, &why, backend),
+            Typed::Stop { prints, why } => {
+                self.out.extend_from_slice(prints.as_bytes());
+                refuse(&id, &why, backend);
+                for question in std::mem::take(&mut self.unasked) {
+                    refuse(&question.id, &why, backend);
+                }
+                self.interrupt(backend);
+                self.end_turns(OutcomeKind::Cancelled, &why, true, now);
+            }
+        }
+        self.asked.drain();
+        if let Some(turn) = &mut self.turn {
+            turn.sign = now;
+        }
+    }
+}
+
+/// So many lines may be typed ahead.
+const AHEAD: usize = 1024;
+
+const ALLOW: &str = "{\"behavior\":\"allow\"}";
