@@ -106,10 +106,10 @@ pub(crate) fn arguments_json<'a>(arguments: Option<Str<'a>>, cx: &Cx<'a>) -> Raw
             return Raw::trusted(text);
         }
     } else {
-        let text = json_text(arguments);
-        if is_json(text.trim_ascii()) {
+        let text = arguments.unescape_in(cx.arena).trim_ascii();
+        if is_json(text) {
             cx.took(arguments.as_escaped());
-            return Raw::trusted(cx.arena.alloc_str(text.trim_ascii()));
+            return Raw::trusted(text);
         }
     }
     cx.took(arguments.as_escaped());
@@ -131,17 +131,6 @@ pub(crate) fn write_call(id: Str<'_>, name: Str<'_>, input: Raw<'_>, out: &mut O
         None => out.json_in_string(input.as_str()),
     }
     out.lit("\"}");
-}
-
-/// The text of a string. A lone surrogate is written as an escape: it can only stand inside a string of the JSON that the text
-/// holds.
-fn json_text(body: Str<'_>) -> String {
-    let mut text = String::with_capacity(body.as_escaped().len());
-    body.unescape_into(&mut text, |text, lone| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "\\u{lone:04x}");
-    });
-    text
 }
 
 /// Whether a text is one JSON value and nothing else.

@@ -139,6 +139,47 @@ impl<'a> Str<'a> {
         text.push_str(rest);
     }
 
+    /// The text itself, put into the arena. A lone surrogate stays an escape: it can only stand inside a string of the JSON that the
+    /// text holds.
+    pub(crate) fn unescape_in<'b>(self, arena: &'b bumpalo::Bump) -> &'b str {
+        let body = self.0.as_bytes();
+        // No escape is shorter than what it says.
+        let text = arena.alloc_slice_fill_copy(body.len() + PART, 0);
+        let (mut from, mut len) = (0, 0);
+        while let Some(at) = next_escape(self.0, from) {
+            len = copy(body, from..at, text, len);
+            let (unit, used) = escaped_unit(&self.0[at..]);
+            from = at + used;
+            if let Ok(ascii @ 0..=0x7f) = u8::try_from(unit) {
+                text[len] = ascii;
+                len += 1;
+                continue;
+            }
+            // Only two escapes make a pair: what is no escape is a whole character.
+            let rest = self.0.get(from..).unwrap_or("");
+            let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
+            let mut pair = char::decode_utf16([unit, low]);
+            len += match pair.next() {
+                Some(Ok(c)) => {
+                    if c.len_utf16() == 2 {
+                        from += used;
+                    }
+                    c.encode_utf8(&mut text[len..]).len()
+                }
+                _ => {
+                    text[len..len + 2].copy_from_slice(b"\\u");
+                    for (place, shift) in [12, 8, 4, 0].into_iter().enumerate() {
+                        text[len + 2 + place] = b"0123456789abcdef"[usize::from(unit >> shift & 15)];
+                    }
+                    6
+                }
+            };
+        }
+        len = copy(body, from.min(body.len())..body.len(), text, len);
+        // Whole characters were taken out and put in.
+        simdutf8::basic::from_utf8(&text[..len]).unwrap_or_default()
+    }
+
     /// The text as UTF-16 code units, lone surrogates as they are.
     pub fn units(self) -> impl Iterator<Item = u16> + 'a {
         let mut rest = self.0;
@@ -225,6 +266,20 @@ impl<'a> Str<'a> {
     }
 }
 
+/// How many bytes are copied at a time where escapes stand close to each other.
+const PART: usize = 16;
+
+/// Copies a range of `from` to `at`, and up to a part more; returns where the range ends.
+#[inline(always)]
+fn copy(from: &[u8], range: std::ops::Range<usize>, to: &mut [u8], at: usize) -> usize {
+    let len = range.len();
+    match (from.get(range.start..range.start + PART), to.get_mut(at..at + PART)) {
+        (Some(from), Some(to)) if len <= PART => to.copy_from_slice(from),
+        _ => to[at..at + len].copy_from_slice(&from[range]),
+    }
+    at + len
+}
+
 /// Where the next escape of a string's body begins, at or behind `from`.
 #[inline]
 pub(crate) fn next_escape(body: &str, mut from: usize) -> Option<usize> {
@@ -307,6 +362,14 @@ mod tests {
             prop_assert_eq!(Str::trusted(&body).unescape(), units.as_str());
             let lone = char::decode_utf16(Str::trusted(&body).units()).any(|c| c.is_err());
             prop_assert_eq!(Str::trusted(&body).utf8_len(), (!lone).then_some(units.len()));
+        }
+
+        #[test]
+        fn text_in_the_arena_is_the_same(body in "(\\\\uD83D|\\\\ude00|\\\\u00e9|\\\\u0041|\\\\n|\\\\\\\\|\\\\\"|é|😀|a|a bit more than a part){0,8}") {
+            let arena = bumpalo::Bump::new();
+            let mut text = String::new();
+            Str::trusted(&body).unescape_into(&mut text, |text, lone| text.push_str(&format!("\\u{lone:04x}")));
+            prop_assert_eq!(Str::trusted(&body).unescape_in(&arena), text);
         }
 
         #[test]

@@ -3,7 +3,8 @@
 use super::annotations::{Annotation, AnnotationKind};
 use super::decode::{Decoder, End, Line};
 use super::finish;
-use super::learnt::{spelled_reply, spelled_result};
+use super::learnt::{spelled_reply, spelled_result, spelled_summary};
+use super::metadata::Meta;
 use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};
 use crate::codec::{Cx, Dialect};
@@ -31,6 +32,7 @@ impl Decoder {
         }
         let mut fields = line.take_fields(cx);
         if summary {
+            let spelled = spelled_summary(&line, &choice, cx).filter(|_| fields.is_empty() && terminals.is_empty() && cx.trace.is_none());
             let outcome = self.summary(&mut line, choice.finish, cx);
             if let Some(word) = choice.finish {
                 keep_finish(word, finish::of_turn(&outcome, outcome.usage.is_some()), &mut fields, cx);
@@ -40,6 +42,14 @@ impl Decoder {
             // What is shown with the summary comes before it.
             self.tell_annotations(&line, terminals, teller);
             teller.tell(Kind::Outcome(cx.keep(outcome)));
+            if let Some((notice, fields)) = spelled {
+                let event = Event {
+                    origin: teller.origin,
+                    kind: Kind::Notice(notice),
+                    fields,
+                };
+                self.learn(text, &event, cx);
+            }
             return;
         }
         if let Some(word) = choice.finish {
@@ -126,11 +136,16 @@ impl Decoder {
 
     /// Takes the turn's outcome out of a summary line, in either mode.
     pub(super) fn summary<'a>(&mut self, line: &mut Line<'a>, finish: Option<Str<'a>>, cx: &Cx<'a>) -> Outcome<'a> {
+        self.summary_of(&mut line.meta, line.envelope.usage, finish, cx)
+    }
+
+    /// The same, of its parts.
+    pub(super) fn summary_of<'a>(&mut self, meta: &mut Meta<'a>, usage: Option<Usage<'a>>, finish: Option<Str<'a>>, cx: &Cx<'a>) -> Outcome<'a> {
         self.end = None;
-        let usage = line.envelope.usage.map(|usage| Usage { scope: Scope::Turn, ..usage });
+        let usage = usage.map(|usage| Usage { scope: Scope::Turn, ..usage });
         Outcome {
             usage,
-            ..line.meta.outcome(finish, cx)
+            ..meta.outcome(finish, cx)
         }
     }
 

@@ -1,30 +1,38 @@
-//! Lines that are spelled like an earlier one: replies and tool results.
+//! Lines that are spelled like an earlier one: replies, tool results, summaries of turns.
 //!
-//! Three things follow from what such a line says rather than stand in it: the JSON in a call's `arguments`, the thought that is
-//! said twice, the time that is said in seconds and in milliseconds. What is learnt is the event with these things as they are
-//! spelled ([`spelled_reply`], [`spelled_result`]), and [`Spelled`] makes of it what the general way tells, or finds that the
-//! general way has to be taken. All shapes are of one session and one model, for what a line says depends on whether these are new.
+//! Some things follow from what such a line says rather than stand in it: the JSON in a call's `arguments`, the thought that is
+//! said twice, the time that is said in seconds and in milliseconds, a turn's outcome in `metadata`. What is learnt is an event with
+//! these things as they are spelled ([`spelled_reply`], [`spelled_result`], [`spelled_summary`]), and [`Spelled`] makes of it what
+//! the general way tells, or finds that the general way has to be taken. All shapes are of one session and one model, for what a
+//! line says depends on whether these are new.
 
 use super::annotations::{Annotation, AnnotationKind, Display, Status};
-use super::decode::{Decoder, End};
+use super::completion::keep_finish;
+use super::decode::{Decoder, End, Line};
+use super::finish;
+use super::metadata::Meta;
 use super::teller::{settled, time_of};
-use crate::chat::{Choice, arguments_json};
+use crate::chat::{Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Content, Event, Field, Fields, Input, Kind, Origin, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult};
+use crate::event::{
+    At, Block, Content, Event, Field, Fields, Input, Kind, Notice, Origin, Outcome, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult, Topic,
+};
 use crate::json::{Raw, Shape, Str, alike};
 use crate::learn::{Aside, Learned, Rules};
 
 /// What follows from the values of a line.
 static RULES: Rules = Rules {
     // Nearly all that has no place in the model is structure with another value, or the session again.
-    stays: |field| !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
+    stays: |field| field.at != BESIDE && !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
     tools: Some(Dialect::Qwen),
     counts_in_raw: true,
     status: None,
 };
 
-/// How much of a result's `result_display` may not be its text for the line to be learnt: other kinds than `string` repeat what
-/// the result is about, and no two of them are alike.
+/// The place of values that may change and are no fields of the event that is told.
+const BESIDE: At<'static> = At::Block(u32::MAX);
+
+/// How much of a result's `result_display` may stay as it is for the line to be learnt.
 const FRAME: usize = 64;
 
 impl Decoder {
@@ -101,12 +109,23 @@ pub(super) fn spelled_reply<'a>(
     }))
 }
 
-/// A result as its line spells it: its timestamp is the last of its fields. `None` if it is not likely that others are alike.
+/// A result as its line spells it: behind its fields stand what is shown besides its text, and its timestamp. `None` if it is not
+/// likely that others are alike.
 pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, own: Fields<'a>, cx: &Cx<'a>) -> Option<&'a ToolResult<'a>> {
     let Status::Final(status) = display.status else { return None };
     let Content::Text(text) = told.content else { return None };
-    let shown = display.shown?.as_str();
-    if shown.len() > text.as_escaped().len() + FRAME || told.fields.len() != own.len() {
+    let shown = display.shown?;
+    if told.fields.len() != own.len() {
+        return None;
+    }
+    // The kind decides where the text is, which is a part that may change already.
+    let beside = |&(key, value): &(Str<'a>, Raw<'a>)| {
+        let is_text = value.string().is_some_and(|body| body.as_escaped().as_ptr() == text.as_escaped().as_ptr());
+        !is_text && !key.is("kind") && !matches!(value.shape(), None | Some(Shape::Null | Shape::Bool))
+    };
+    let beside: Vec<_> = shown.members().filter(beside).map(|(key, value)| self::beside(key, value)).collect();
+    let changes = beside.iter().map(|field| field.value.as_str().len()).sum::<usize>() + text.as_escaped().len();
+    if shown.as_str().len() > changes + FRAME {
         return None;
     }
     let timestamp = display.timestamp.map(|(key, value)| Field {
@@ -115,12 +134,43 @@ pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, ow
         value,
         known: true,
     });
-    let fields: Vec<_> = own.iter().copied().chain(timestamp).collect();
+    let fields: Vec<_> = own.iter().copied().chain(beside).chain(timestamp).collect();
     Some(cx.keep(ToolResult {
         status,
         fields: cx.list(&fields),
         ..*told
     }))
+}
+
+/// A summary that is no reply too, as its line spells it: under its `finish_reason`, which stays, are the metadata, and beside them
+/// the usage. `None` if the line says more.
+pub(super) fn spelled_summary<'a>(line: &Line<'a>, choice: &Choice<'a>, cx: &Cx<'a>) -> Option<(&'a Notice<'a>, Fields<'a>)> {
+    // An error may refuse the version.
+    let finish = choice.finish.filter(|word| !word.is("error"))?;
+    if !line.notes.list.is_empty() {
+        return None;
+    }
+    let notice = Notice {
+        name: finish,
+        topic: Topic::Other,
+        message: None,
+        data: Some(line.meta.raw?),
+    };
+    let usage: Option<Field<'a>> = match line.envelope.usage {
+        None => None,
+        Some(usage) => Some(beside(finish, usage.raw?)),
+    };
+    Some((cx.keep(notice), usage.map_or(&[], |usage| cx.list(&[usage]))))
+}
+
+/// A value that may change beside what the event says, under any text that stays.
+const fn beside<'a>(key: Str<'a>, value: Raw<'a>) -> Field<'a> {
+    Field {
+        at: BESIDE,
+        key,
+        value,
+        known: true,
+    }
 }
 
 /// A string of the line, with its quotes.
@@ -145,21 +195,29 @@ impl<'a> Sink<'a> for Spelled<'_, '_, '_, 'a> {
         if event.origin.time.is_some_and(|time| time.millis().is_none()) {
             return;
         }
-        let (origin, kind) = match event.kind {
-            Kind::Reply(reply) => match self.reply(reply) {
-                Some(reply) => (event.origin, Kind::Reply(reply)),
-                None => return,
-            },
-            Kind::ToolResult(result) => match self.result(result, event.origin) {
-                Some((origin, result)) => (origin, Kind::ToolResult(result)),
-                None => return,
-            },
+        let told = match event.kind {
+            Kind::Reply(reply) => self.reply(reply).map(|reply| Event {
+                kind: Kind::Reply(reply),
+                ..*event
+            }),
+            Kind::ToolResult(result) => self.result(result, event.origin).map(|(origin, result)| Event {
+                origin,
+                kind: Kind::ToolResult(result),
+                ..*event
+            }),
+            Kind::Notice(notice) => self.summary(notice, event.fields).map(|(outcome, fields)| Event {
+                kind: Kind::Outcome(outcome),
+                fields,
+                ..*event
+            }),
             // No other is learnt.
-            _ => return,
+            _ => None,
         };
-        self.told = true;
-        self.decoder.says_so(event.origin.time);
-        self.sink.event(&Event { origin, kind, ..*event });
+        if let Some(told) = told {
+            self.told = true;
+            self.decoder.says_so(event.origin.time);
+            self.sink.event(&told);
+        }
     }
 
     fn input(&mut self, _: &Input<'a>) {}
@@ -210,9 +268,32 @@ impl<'a> Spelled<'_, '_, '_, 'a> {
             origin.time = time;
             fields = others;
         }
+        while let Some((last, others)) = fields.split_last()
+            && last.at == BESIDE
+        {
+            last.value.check().ok()?;
+            fields = others;
+        }
         let Content::Text(text) = result.content else { return None };
         let status = settled(result.status, text);
         Some((origin, self.cx.keep(ToolResult { status, fields, ..*result })))
+    }
+
+    fn summary(&mut self, spelled: &Notice<'a>, usage: Fields<'a>) -> Option<(&'a Outcome<'a>, Fields<'a>)> {
+        let cx = self.cx;
+        let mut meta = Meta::of(spelled.data?, cx).filter(Meta::is_summary)?;
+        let usage = match usage {
+            [] => None,
+            [usage, ..] => {
+                usage.value.check().ok()?;
+                read_usage(usage.value)
+            }
+        };
+        let outcome = self.decoder.summary_of(&mut meta, usage, Some(spelled.name), cx);
+        let mut fields = FieldList::new_in(cx.arena);
+        keep_finish(spelled.name, finish::of_turn(&outcome, outcome.usage.is_some()), &mut fields, cx);
+        meta.pour(&mut fields);
+        Some((cx.keep(outcome), fields.into_bump_slice()))
     }
 }
 
@@ -274,6 +355,17 @@ mod tests {
                 "\"message\":{{\"role\":\"assistant\",\"content\":null,\"annotations\":[{{\"type\":\"x-qwen-tool-display\",\"tool_call_id\":\"c1\",\"status\":\"canceled\",\"result_display\":{{\"kind\":\"string\",\"text\":\"{text}\"}},\"timestamp\":{millis}}}]}},\"finish_reason\":\"tool_calls\"}}]}}"
             )
         };
+        let todos = |todos: &str| {
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":null,\"annotations\":[{{\"type\":\"x-qwen-tool-display\",\"tool_call_id\":\"c1\",\"status\":\"success\",\"result_display\":{{\"kind\":\"todo_list\",\"todos\":{todos},\"text\":\"done\"}},\"timestamp\":1795240802240}}]}},\"finish_reason\":\"tool_calls\"}}]}}"
+            )
+        };
+        let long = "a list that is much longer than what stays on a line that is learnt";
+        let summary = |metadata: &str| {
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":\"\"}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":1}},\"metadata\":{metadata}}}"
+            )
+        };
         let mut decoder = Decoder::default();
         for (line, expected) in [
             (line("a", "m", &reply("x", "x", 1)), false),
@@ -283,6 +375,12 @@ mod tests {
             (line("a", "m", &result("no", 1_795_240_802_240)), false),
             (line("a", "m", &result("", 1_795_240_802_241)), true),
             (line("a", "m", &result("no", 1_795_240_999_000)), false),
+            (line("a", "m", &todos(&format!("[{{\"content\":\"{long}\"}}]"))), false),
+            (line("a", "m", &todos("[]")), true),
+            (line("a", "m", &todos("{}")), false),
+            (line("a", "m", &summary("{\"summary\":\"true\",\"is_error\":\"false\"}")), false),
+            (line("a", "m", &summary("{\"summary\":\"true\",\"outcome\":\"failed\",\"zz\":[1]}")), true),
+            (line("a", "m", &summary("{\"protocol_version\":\"1\"}")), false),
             (line("a", "n", &reply("x", "x", 1)), false),
             (line("a", "m", &reply("x", "x", 1)), false),
             (line("b", "m", &reply("x", "x", 1)), false),

@@ -13,6 +13,8 @@ use crate::json::{Raw, Shape, Str};
 pub(super) struct Meta<'a> {
     members: Members<'a>,
     place: At<'a>,
+    /// The whole object, where it is the line's own.
+    pub(super) raw: Option<Raw<'a>>,
 }
 
 const PLACE: &str = "/metadata";
@@ -20,8 +22,8 @@ const PLACE: &str = "/metadata";
 /// Takes `metadata` out of a line, or a receipt in its `system_fingerprint` (an object, or a string that holds one).
 pub(super) fn read<'a>(envelope: &mut Envelope<'a>, cx: &Cx<'a>) -> Meta<'a> {
     let place = At::Part(PLACE);
-    if let Some(members) = envelope.rest.shaped("metadata", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)) {
-        return Meta { members, place };
+    if let Some(meta) = envelope.rest.shaped("metadata", Shape::Object, cx).and_then(|raw| Meta::of(raw, cx)) {
+        return meta;
     }
     let fingerprint = envelope.rest.get("system_fingerprint");
     let text = fingerprint.map(|raw| match inner(raw) {
@@ -35,11 +37,12 @@ pub(super) fn read<'a>(envelope: &mut Envelope<'a>, cx: &Cx<'a>) -> Meta<'a> {
         if let Some(raw) = envelope.rest.take("system_fingerprint", cx) {
             cx.took(raw.as_str());
         }
-        return Meta { members, place };
+        return Meta { members, place, raw: None };
     }
     Meta {
         members: Members::new(cx),
         place,
+        raw: None,
     }
 }
 
@@ -63,6 +66,15 @@ fn as_text<'a>(value: Raw<'a>, cx: &Cx<'a>) -> Raw<'a> {
 }
 
 impl<'a> Meta<'a> {
+    /// Reads the object; `None` for another value, or a damaged one.
+    pub(super) fn of(raw: Raw<'a>, cx: &Cx<'a>) -> Option<Self> {
+        Some(Self {
+            members: Members::of(raw, cx)?,
+            place: At::Part(PLACE),
+            raw: Some(raw),
+        })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
