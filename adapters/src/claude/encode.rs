@@ -5,9 +5,10 @@ use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
 use super::WORDS;
-use super::encode_stream::{DeltaLine, Rounds};
+use super::encode_stream::Rounds;
 use super::encode_system::Facts;
 use super::encode_turn::Turn;
+use super::frames::Frames;
 
 /// Writes Claude Code's lines.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Encoder {
     pub(super) turn: Turn,
     /// The reply that each thread is at.
     pub(super) rounds: Rounds,
-    pub(super) delta: DeltaLine,
+    pub(super) frames: Frames,
     /// The tokens of all turns so far, where the source counts by session.
     pub(super) spent: Usage<'static>,
 }
@@ -59,7 +60,7 @@ impl Encoder {
             facts: Facts::default(),
             turn: Turn::default(),
             rounds: Rounds::default(),
-            delta: DeltaLine::default(),
+            frames: Frames::default(),
             spent: Usage::default(),
         }
     }
@@ -103,7 +104,7 @@ impl Encoder {
         if let Some(id) = origin.session.filter(|id| !alike(id.as_escaped(), &self.session)) {
             id.as_escaped().clone_into(&mut self.session);
             self.ids = None;
-            self.delta.forget();
+            self.frames.forget_session();
         }
     }
 
@@ -113,12 +114,18 @@ impl Encoder {
         self.ids.get_or_insert_with(|| Uuids::new(session, 1)).next_ascii()
     }
 
-    /// Writes `"session_id":…`, making one up if the source has none.
-    pub(super) fn session_id(&mut self, out: &mut Out) {
+    /// Makes a session's id up if the source has none.
+    #[inline]
+    pub(super) fn know_session(&mut self, out: &Out) {
         if self.session.is_empty() {
             self.session = crate::ids::uuid("", 0);
             out.invented("/session_id", "the source names no session");
         }
+    }
+
+    /// Writes `"session_id":…`, making one up if the source has none.
+    pub(super) fn session_id(&mut self, out: &mut Out) {
+        self.know_session(out);
         out.lit(",\"session_id\":\"");
         out.bytes(self.session.as_bytes());
         out.lit("\"");
@@ -127,6 +134,11 @@ impl Encoder {
     /// Writes `"uuid":…`: the line's own id, for one line, else a made-up one.
     pub(super) fn uuid(&mut self, out: &mut Out, id: Option<Str<'_>>) {
         out.lit(",\"uuid\":");
+        self.uuid_value(out, id);
+    }
+
+    /// Writes a line's id alone.
+    pub(super) fn uuid_value(&mut self, out: &mut Out, id: Option<Str<'_>>) {
         match id.filter(|id| self.own() || !alike(id.as_escaped(), &self.last_id)) {
             Some(id) => {
                 if !self.own() {
@@ -146,6 +158,11 @@ impl Encoder {
 
     /// Writes what stands behind the message of an `assistant` or `user` line: the thread, the session, the line's id, the time.
     pub(super) fn tail(&mut self, out: &mut Out, origin: &Origin<'_>) {
+        if origin.parent.is_none() && origin.agent.is_none() {
+            self.place(out);
+            self.uuid_value(out, origin.id);
+            return self.frames.time(out, origin.time);
+        }
         out.lit(",\"parent_tool_use_id\":");
         out.str_or_null(origin.parent);
         if let Some(agent) = origin.agent {
@@ -162,7 +179,7 @@ impl Encoder {
         }
         self.session_id(out);
         self.uuid(out, origin.id);
-        time(out, origin.time);
+        write_time(out, origin.time);
     }
 
     /// Writes the session's and the line's id as the source has them: for lines that only Claude Code itself writes.
@@ -179,7 +196,7 @@ impl Encoder {
             out.lit(",\"uuid\":");
             out.str(id);
         }
-        time(out, origin.time);
+        write_time(out, origin.time);
     }
 }
 
@@ -245,7 +262,7 @@ impl Encode for Encoder {
 }
 
 /// Writes `"timestamp":…` in ISO 8601, if the time is known.
-pub(super) fn time(out: &mut Out, time: Option<Time<'_>>) {
+pub(super) fn write_time(out: &mut Out, time: Option<Time<'_>>) {
     match time {
         None => {}
         Some(Time::Iso(text)) => {
@@ -313,9 +330,9 @@ mod tests {
             assert_eq!(Time::Iso(Str::trusted(&text)).millis(), Some(millis), "{text}");
         }
         let mut out = Out::default();
-        time(&mut out, Some(Time::Seconds(Raw::trusted("1739430000"))));
-        time(&mut out, Some(Time::Seconds(Raw::trusted("0"))));
-        time(&mut out, None);
+        write_time(&mut out, Some(Time::Seconds(Raw::trusted("1739430000"))));
+        write_time(&mut out, Some(Time::Seconds(Raw::trusted("0"))));
+        write_time(&mut out, None);
         assert_eq!(out.written(), b",\"timestamp\":\"2025-02-13T07:00:00.000Z\"");
     }
 }

@@ -26,6 +26,7 @@ impl Encoder {
         }
         self.turn = Turn::default();
         self.rounds.clear();
+        self.frames.forget_round();
     }
 
     pub(super) fn fatal(&mut self, event: &Event<'_>, fatal: &Fatal<'_>, out: &mut Out) {

@@ -1,13 +1,13 @@
 //! Replies in pieces, and what all lines of one reply have in common.
 
 use crate::blocks::Writer;
-use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, Piece, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
+use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
 use crate::json::{Out, Str};
 
 use super::encode::{Encoder, LINE, Line};
 
 /// How a `stream_event` line begins.
-const STREAM: &str = "{\"type\":\"stream_event\",\"event\":";
+pub(super) const STREAM: &str = "{\"type\":\"stream_event\",\"event\":";
 /// What becomes of pieces that are not written.
 const WHOLE: &str = "pieces of a block that goes over whole";
 
@@ -29,30 +29,9 @@ pub(super) struct Round {
     pub(super) called: bool,
 }
 
-/// What the lines of one block's deltas have in common.
-#[derive(Debug, Default)]
-pub(super) struct DeltaLine {
-    index: u32,
-    kind: Option<std::mem::Discriminant<Piece<'static>>>,
-    /// Up to the piece.
-    before: Vec<u8>,
-    /// From behind the piece to the line's id.
-    middle: Vec<u8>,
-    /// From behind the id.
-    after: Vec<u8>,
-}
-
-impl DeltaLine {
-    /// The next delta belongs to something else.
-    pub(super) const fn forget(&mut self) {
-        self.kind = None;
-    }
-}
-
 impl Encoder {
     pub(super) fn round_start(&mut self, event: &Event<'_>, start: &RoundStart<'_>, out: &mut Out) {
         self.content(event, out);
-        self.delta.forget();
         if self.own() {
             if self.shows(Line::Stream) {
                 self.begin(out, STREAM);
@@ -62,6 +41,7 @@ impl Encoder {
             }
             return;
         }
+        self.frames.forget_round();
         let round = self.round(&event.origin);
         start.id.unwrap_or_default().as_escaped().clone_into(&mut round.id);
         start.model.unwrap_or_default().as_escaped().clone_into(&mut round.model);
@@ -86,7 +66,6 @@ impl Encoder {
 
     pub(super) fn block_start(&mut self, event: &Event<'_>, start: &BlockStart<'_>, out: &mut Out) {
         self.content(event, out);
-        self.delta.forget();
         if !self.own() && matches!(start.head, BlockHead::Call { .. }) {
             self.round(&event.origin).called = true;
         }
@@ -114,53 +93,13 @@ impl Encoder {
                 return self.stream_end(event, out);
             }
         };
-        let kind = std::mem::discriminant(&twin(&delta.piece));
-        if self.delta.kind != Some(kind) || self.delta.index != delta.index {
-            self.render_delta(event, delta, kind);
-        }
-        let id = self.fresh_id();
-        out.bytes(&self.delta.before);
+        self.delta_head(delta.index, &delta.piece, out);
         out.body(text);
-        out.bytes(&self.delta.middle);
-        out.bytes(&id);
-        out.bytes(&self.delta.after);
-        out.invented("/uuid", "each line needs an id of its own");
-    }
-
-    /// Renders what the deltas of a block have in common.
-    #[cold]
-    fn render_delta(&mut self, event: &Event<'_>, delta: &Delta<'_>, kind: std::mem::Discriminant<Piece<'static>>) {
-        let render = |into: &mut Vec<u8>, write: &mut dyn FnMut(&mut Out)| {
-            let mut scratch = Out::default();
-            write(&mut scratch);
-            into.clear();
-            into.extend_from_slice(scratch.written());
-        };
-        let mut line = std::mem::take(&mut self.delta);
-        render(&mut line.before, &mut |out| {
-            out.lit(STREAM);
-            out.lit("{\"type\":\"content_block_delta\",\"index\":");
-            out.number(delta.index);
-            out.lit(",\"delta\":");
-            out.lit(Writer::piece_head(&delta.piece));
-            out.lit("\"");
-        });
-        render(&mut line.middle, &mut |out| {
-            out.lit("\"}}");
-            self.session_id(out);
-            out.lit(",\"parent_tool_use_id\":null,\"uuid\":\"");
-        });
-        render(&mut line.after, &mut |out| {
-            out.lit("\"");
-            self.api_message_id(&event.origin, out);
-            out.lit("}\n");
-        });
-        (line.index, line.kind) = (delta.index, Some(kind));
-        self.delta = line;
+        out.lit("\"}}");
+        self.foreign_stream_end(out);
     }
 
     pub(super) fn block_stop(&mut self, event: &Event<'_>, index: u32, out: &mut Out) {
-        self.delta.forget();
         if !self.streams(event) {
             return out.merged(WHOLE);
         }
@@ -194,7 +133,6 @@ impl Encoder {
             usage.sources().for_each(|source| out.used(source));
             add(&mut self.turn.usage, usage);
         }
-        self.delta.forget();
         if !self.streams(event) {
             return out.carried();
         }
@@ -265,28 +203,19 @@ impl Encoder {
         self.shows(Line::Stream) && (self.own() || event.origin.parent.is_none())
     }
 
-    /// Writes what stands behind the event of a `stream_event` line.
+    /// Writes what stands behind the event of a `stream_event` line. Foreign pieces may all come of one line, whose id goes to the
+    /// whole block.
     fn stream_end(&mut self, event: &Event<'_>, out: &mut Out) {
+        if !self.own() {
+            return self.foreign_stream_end(out);
+        }
         self.session_id(out);
         out.lit(",\"parent_tool_use_id\":");
         out.str_or_null(event.origin.parent);
-        // Pieces that were made of a whole block all come from one line; its id goes to the whole block.
-        self.uuid(out, event.origin.id.filter(|_| self.own()));
-        if !self.own() {
-            self.api_message_id(&event.origin, out);
-        }
-        super::encode::time(out, event.origin.time.filter(|_| self.own()));
+        self.uuid(out, event.origin.id);
+        super::encode::write_time(out, event.origin.time);
         self.writer.fields(out, event.fields, LINE);
         self.end(out);
-    }
-
-    fn api_message_id(&mut self, origin: &Origin<'_>, out: &mut Out) {
-        let round = self.round(origin);
-        if !round.id.is_empty() {
-            out.lit(",\"api_message_id\":\"");
-            out.bytes(round.id.as_bytes());
-            out.lit("\"");
-        }
     }
 
     /// The reply that a thread is at.
@@ -297,10 +226,11 @@ impl Encoder {
 
     /// Sees to it that the thread's reply has an id: all lines of a reply have the same.
     pub(super) fn make_id(&mut self, origin: &Origin<'_>, said: Option<Str<'_>>, out: &mut Out, pointer: &'static str) {
-        let round = self.round(origin);
-        if !round.id.is_empty() {
+        if !self.round(origin).id.is_empty() {
             return;
         }
+        self.frames.forget_round();
+        let round = self.round(origin);
         match said.filter(|id| !id.is_empty()) {
             Some(id) => round.id.push_str(id.as_escaped()),
             None => {
@@ -320,6 +250,7 @@ impl Encoder {
         if !self.round(origin).model.is_empty() {
             return;
         }
+        self.frames.forget_round();
         let round = self.rounds.of(origin.parent);
         round.model.push_str(match said {
             Some(model) => model.as_escaped(),
@@ -395,18 +326,6 @@ fn remember(kept: &mut Option<String>, word: Option<&str>) {
     match word {
         Some(word) => word.clone_into(kept.get_or_insert_default()),
         None => *kept = None,
-    }
-}
-
-/// The same kind of piece, without its text: discriminants know a lifetime.
-const fn twin(piece: &Piece<'_>) -> Piece<'static> {
-    match piece {
-        Piece::Text(_) => Piece::Text(Str::EMPTY),
-        Piece::Thinking(_) => Piece::Thinking(Str::EMPTY),
-        Piece::Signature(_) => Piece::Signature(Str::EMPTY),
-        Piece::Subject(_) => Piece::Subject(Str::EMPTY),
-        Piece::Input(_) => Piece::Input(Str::EMPTY),
-        Piece::Other(_) => Piece::Other(crate::json::Raw::NULL),
     }
 }
 

@@ -188,6 +188,7 @@ impl Encoder {
         }
         self.writer.fields(out, event.fields, message);
         out.lit("}");
+        self.tail(out, &event.origin);
         self.assistant_end(event, reply, out);
     }
 
@@ -195,22 +196,42 @@ impl Encoder {
     fn assistant(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, out: &mut Out) {
         self.make_id(&event.origin, reply.id, out, "/message/id");
         self.make_model(&event.origin, reply.model, out, "/message/model");
-        self.begin(out, "{\"type\":\"assistant\",\"message\":{\"id\":");
-        let round = self.rounds.of(event.origin.parent);
-        let usage = round.usage;
-        known(out, reply.id, &round.id);
-        out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-        known(out, reply.model, &round.model);
-        out.lit(",\"content\":");
-        self.writer.blocks(out, std::slice::from_ref(block));
-        out.lit(",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
-        self.writer.usage_at(out, usage.as_ref().or(reply.usage.as_ref()), UsagePlace::Message);
-        out.lit("}");
+        if self.has_frame(event, reply, out) {
+            self.framed_head(reply, out);
+            self.writer.block(out, block);
+            self.framed_foot(out);
+            self.uuid_value(out, event.origin.id);
+            self.frames.time(out, event.origin.time);
+        } else {
+            self.begin(out, "");
+            self.assistant_head(event.origin.parent, reply, out);
+            self.writer.block(out, block);
+            self.assistant_foot(event.origin.parent, reply, out);
+            self.tail(out, &event.origin);
+        }
         self.assistant_end(event, reply, out);
     }
 
-    fn assistant_end(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
-        self.tail(out, &event.origin);
+    /// Writes such a line up to its block.
+    pub(super) fn assistant_head(&mut self, parent: Option<Str<'_>>, reply: &Reply<'_>, out: &mut Out) {
+        out.lit("{\"type\":\"assistant\",\"message\":{\"id\":");
+        let round = self.rounds.of(parent);
+        known(out, reply.id, &round.id);
+        out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+        known(out, reply.model, &round.model);
+        out.lit(",\"content\":[");
+    }
+
+    /// Writes the rest of its message.
+    pub(super) fn assistant_foot(&mut self, parent: Option<Str<'_>>, reply: &Reply<'_>, out: &mut Out) {
+        let usage = self.rounds.of(parent).usage;
+        out.lit("],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
+        self.writer.usage_at(out, usage.as_ref().or(reply.usage.as_ref()), UsagePlace::Message);
+        out.lit("}");
+    }
+
+    /// Writes what stands behind the line's place and time.
+    fn assistant_end(&self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
         if let Some(error) = reply.error {
             out.lit(",\"error\":");
             if self.own() || ERRORS.contains(&error.as_escaped()) {

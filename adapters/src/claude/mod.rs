@@ -13,6 +13,7 @@ mod encode_stream;
 mod encode_system;
 mod encode_turn;
 pub(crate) mod fields;
+mod frames;
 mod input;
 mod line;
 pub(crate) mod recognise;

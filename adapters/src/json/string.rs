@@ -141,7 +141,7 @@ impl<'a> Str<'a> {
 
     /// The text itself, put into the arena. A lone surrogate stays an escape: it can only stand inside a string of the JSON that the
     /// text holds.
-    pub(crate) fn unescape_in<'b>(self, arena: &'b bumpalo::Bump) -> &'b str {
+    pub(crate) fn unescape_in(self, arena: &bumpalo::Bump) -> &str {
         let body = self.0.as_bytes();
         // No escape is shorter than what it says.
         let text = arena.alloc_slice_fill_copy(body.len() + PART, 0);

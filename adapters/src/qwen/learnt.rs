@@ -15,7 +15,8 @@ use super::teller::{settled, time_of};
 use crate::chat::{Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Event, Field, Fields, Input, Kind, Notice, Origin, Outcome, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult, Topic,
+    At, Block, Content, Event, Field, Fields, Input, Kind, Notice, Origin, Outcome, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult,
+    Topic,
 };
 use crate::json::{Raw, Shape, Str, alike};
 use crate::learn::{Aside, Learned, Rules};
@@ -120,7 +121,9 @@ pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, ow
     }
     // The kind decides where the text is, which is a part that may change already.
     let beside = |&(key, value): &(Str<'a>, Raw<'a>)| {
-        let is_text = value.string().is_some_and(|body| body.as_escaped().as_ptr() == text.as_escaped().as_ptr());
+        let is_text = value
+            .string()
+            .is_some_and(|body| body.as_escaped().as_ptr() == text.as_escaped().as_ptr());
         !is_text && !key.is("kind") && !matches!(value.shape(), None | Some(Shape::Null | Shape::Bool))
     };
     let beside: Vec<_> = shown.members().filter(beside).map(|(key, value)| self::beside(key, value)).collect();
