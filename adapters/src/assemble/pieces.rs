@@ -105,7 +105,13 @@ impl Thread {
                 };
                 let ghost = if fresh { self.ghost_of(block, desk) } else { None };
                 let said = if fresh { ghost.as_deref().unwrap_or_default() } else { &held };
-                match text.as_escaped().strip_prefix(said) {
+                // No comparison with nothing: see [`crate::json::alike`].
+                let rest = if said.is_empty() {
+                    Some(text.as_escaped())
+                } else {
+                    text.as_escaped().strip_prefix(said)
+                };
+                match rest {
                     Some("") if fresh && said.is_empty() => {}
                     Some("") => desk.down.out.used(text.as_escaped()),
                     Some(rest) => {

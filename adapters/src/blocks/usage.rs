@@ -126,6 +126,7 @@ impl UsagePlace {
     }
 }
 
+#[inline(always)]
 fn required(out: &mut Out, prefix: &str, count: Option<Count<'_>>, pointer: &'static str) {
     match count {
         Some(_) => optional(out, prefix, count),
@@ -137,6 +138,7 @@ fn required(out: &mut Out, prefix: &str, count: Option<Count<'_>>, pointer: &'st
     }
 }
 
+#[inline(always)]
 fn optional(out: &mut Out, prefix: &str, count: Option<Count<'_>>) {
     let Some(count) = count else { return };
     out.lit(prefix);

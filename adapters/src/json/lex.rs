@@ -54,6 +54,10 @@ impl Cursor<'_> {
         // 1 if the byte at `at` stands behind a backslash that escapes it.
         let mut carry = 0;
         while let Some(Block { stops, width }) = scan::block(bytes, at) {
+            if stops | carry == 0 {
+                at += width;
+                continue;
+            }
             let escapes = scan::equal(bytes, at, b'\\');
             let (escaped, escaping) = escaped(escapes, carry);
             let mut ends = stops & !escapes & !escaped;
@@ -61,8 +65,9 @@ impl Cursor<'_> {
                 ends &= scan::equal(bytes, at, b'"');
             }
             if full && escaped != 0 {
-                // What stands behind the string's end is none of it. Only escapes with digits are looked at one by one.
-                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1) & !scan::letters(bytes, at);
+                // What stands behind the string's end is none of it. Only escapes that are rare are looked at one by one.
+                let common = escapes | scan::letters(bytes, at);
+                let mut check = escaped & (ends & ends.wrapping_neg()).wrapping_sub(1) & !common;
                 while check != 0 {
                     let behind = at + check.trailing_zeros() as usize;
                     escape_end(bytes, behind - 1).map_err(|why| Error { at: behind - 1, why })?;

@@ -87,8 +87,14 @@ impl Out {
     }
 
     /// Writes a whole number.
+    #[inline]
     pub fn number(&mut self, n: impl Into<i128>) {
-        self.buffer.extend_from_slice(Digits::of(n.into()).as_bytes());
+        let n = n.into();
+        match u8::try_from(n) {
+            // Most numbers are the indices of blocks.
+            Ok(digit @ 0..=9) => self.buffer.push(b'0' + digit),
+            _ => self.buffer.extend_from_slice(Digits::of(n).as_bytes()),
+        }
     }
 
     /// Writes the body of a JSON string that holds `json` as text: quotes and backslashes are escaped once more. Control

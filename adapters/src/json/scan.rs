@@ -74,7 +74,7 @@ pub(crate) fn equal(bytes: &[u8], at: usize, byte: u8) -> u64 {
     begin(bytes, at, 16).map_or(0, |from| machine::equal(bytes, from, byte) >> (at - from))
 }
 
-/// Which bytes of the [`block`] at `at` may stand alone behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r` and `t`.
+/// Which bytes of the [`block`] at `at` are those that mostly stand behind a backslash, besides another one: `"`, `n` and `t`.
 #[inline(always)]
 pub(crate) fn letters(bytes: &[u8], at: usize) -> u64 {
     if let Some(from) = begin(bytes, at, 64) {
@@ -200,18 +200,14 @@ mod sse2 {
         u64::from(mask as u32)
     }
 
-    /// Which of the 16 bytes from `at` on, which the caller sees to, may stand alone behind a backslash.
+    /// Which of the 16 bytes from `at` on, which the caller sees to, are a `"`, an `n` or a `t`.
     #[inline(always)]
     pub(super) fn letters(bytes: &[u8], at: usize) -> u64 {
         let block = load(bytes, at);
         // SAFETY: SSE2 is part of the x86-64 baseline.
         let mask = unsafe {
             let is = |bytes: __m128i, byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
-            // `f` and `n` differ only in bit 3, `b` and `r` only in bit 4.
-            let feed = is(_mm_or_si128(block, _mm_set1_epi8(0x08)), b'n');
-            let back = is(_mm_or_si128(block, _mm_set1_epi8(0x10)), b'r');
-            let marks = _mm_or_si128(_mm_or_si128(is(block, b'"'), is(block, b'\\')), is(block, b'/'));
-            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(feed, back), _mm_or_si128(marks, is(block, b't'))))
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(is(block, b'"'), is(block, b'n')), is(block, b't')))
         };
         u64::from(mask as u32)
     }
@@ -306,7 +302,7 @@ pub(crate) mod swar {
     }
 
     pub(crate) fn letters(bytes: &[u8], at: usize) -> u64 {
-        b"\"\\/bfnrt".iter().map(|&byte| equal(bytes, at, byte)).fold(0, |all, found| all | found)
+        b"\"nt".iter().map(|&byte| equal(bytes, at, byte)).fold(0, |all, found| all | found)
     }
 
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
@@ -354,7 +350,7 @@ mod tests {
                     prop_assert!(width == 64 || (from + width == bytes.len() && width > 0) || width == 16);
                     prop_assert_eq!(stops, bits(&stops_string, width));
                     prop_assert_eq!(equal(&bytes, from, b'\\'), bits(&|byte| byte == b'\\', width));
-                    prop_assert_eq!(letters(&bytes, from), bits(&|byte| b"\"\\/bfnrt".contains(&byte), width));
+                    prop_assert_eq!(letters(&bytes, from), bits(&|byte| b"\"nt".contains(&byte), width));
                 }
                 None => prop_assert!(from == bytes.len() || bytes.len() < 16),
             }

@@ -145,39 +145,57 @@ impl<'a> Str<'a> {
         let body = self.0.as_bytes();
         // No escape is shorter than what it says.
         let text = arena.alloc_slice_fill_copy(body.len() + PART, 0);
-        let (mut from, mut len) = (0, 0);
-        while let Some(at) = next_escape(self.0, from) {
-            len = copy(body, from..at, text, len);
-            let (unit, used) = escaped_unit(&self.0[at..]);
-            from = at + used;
-            if let Ok(ascii @ 0..=0x7f) = u8::try_from(unit) {
-                text[len] = ascii;
-                len += 1;
-                continue;
+        // What stands before `from` is in the text already, `len` bytes of it.
+        let (mut from, mut len, mut at) = (0usize, 0, 0);
+        while let Some(super::scan::Block { stops, width }) = super::scan::block(body, at) {
+            let mut stops = stops & behind(from.saturating_sub(at));
+            while stops != 0 {
+                let stop = at + stops.trailing_zeros() as usize;
+                len = copy(body, from..stop, text, len);
+                (from, len) = self.unescape_at(stop, text, len);
+                stops &= behind(from - at);
             }
-            // Only two escapes make a pair: what is no escape is a whole character.
-            let rest = self.0.get(from..).unwrap_or("");
-            let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
-            let mut pair = char::decode_utf16([unit, low]);
-            len += match pair.next() {
-                Some(Ok(c)) => {
-                    if c.len_utf16() == 2 {
-                        from += used;
-                    }
-                    c.encode_utf8(&mut text[len..]).len()
-                }
-                _ => {
-                    text[len..len + 2].copy_from_slice(b"\\u");
-                    for (place, shift) in [12, 8, 4, 0].into_iter().enumerate() {
-                        text[len + 2 + place] = b"0123456789abcdef"[usize::from(unit >> shift & 15)];
-                    }
-                    6
-                }
-            };
+            at += width;
+        }
+        while let Some(stop) = next_escape(self.0, from) {
+            len = copy(body, from..stop, text, len);
+            (from, len) = self.unescape_at(stop, text, len);
         }
         len = copy(body, from.min(body.len())..body.len(), text, len);
         // Whole characters were taken out and put in.
         simdutf8::basic::from_utf8(&text[..len]).unwrap_or_default()
+    }
+
+    /// Writes what the escape at `at` says behind the first `len` bytes of the text; returns where it ends, and where the text does.
+    #[inline(always)]
+    fn unescape_at(self, at: usize, text: &mut [u8], len: usize) -> (usize, usize) {
+        let byte = match self.0.as_bytes().get(at + 1) {
+            Some(b'n') => b'\n',
+            Some(b't') => b'\t',
+            Some(&byte @ (b'"' | b'\\')) => byte,
+            _ => return self.unescape_rare(at, text, len),
+        };
+        text[len] = byte;
+        (at + 2, len + 1)
+    }
+
+    fn unescape_rare(self, at: usize, text: &mut [u8], len: usize) -> (usize, usize) {
+        let (unit, used) = escaped_unit(&self.0[at..]);
+        let end = at + used;
+        // Only two escapes make a pair: what is no escape is a whole character.
+        let rest = self.0.get(end..).unwrap_or("");
+        let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
+        let text = &mut text[len..];
+        match char::decode_utf16([unit, low]).next() {
+            Some(Ok(c)) => (if c.len_utf16() == 2 { end + used } else { end }, len + c.encode_utf8(text).len()),
+            _ => {
+                text[..2].copy_from_slice(b"\\u");
+                for (place, shift) in text[2..6].iter_mut().zip([12, 8, 4, 0]) {
+                    *place = b"0123456789abcdef"[usize::from(unit >> shift & 15)];
+                }
+                (end, len + 6)
+            }
+        }
     }
 
     /// The text as UTF-16 code units, lone surrogates as they are.
@@ -264,6 +282,12 @@ impl<'a> Str<'a> {
         }
         char::decode_utf16(self.units()).count()
     }
+}
+
+/// The bits of a block without its first `count` bytes.
+#[inline(always)]
+fn behind(count: usize) -> u64 {
+    u32::try_from(count).ok().and_then(|count| u64::MAX.checked_shl(count)).unwrap_or(0)
 }
 
 /// How many bytes are copied at a time where escapes stand close to each other.
