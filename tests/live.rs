@@ -154,6 +154,36 @@ fn a_reader_that_goes_is_noticed_even_when_there_is_nothing_to_write() {
     });
 }
 
+/// Bun closes the half of the socket through which it does not write, and reads on.
+#[test]
+fn a_reader_that_has_closed_its_own_half_is_served_and_its_end_is_noticed() {
+    within(60, async {
+        for goes in [false, true] {
+            let (mut theirs, host_out) = UnixStream::pair().unwrap();
+            theirs.shutdown(std::net::Shutdown::Write).unwrap();
+            let (host_in, ours) = std::io::pipe().unwrap();
+            let commands = ["say ready", "sleep 300", "say more", "read all", "say done"];
+            let process = owner(&commands, host_in, OwnedFd::from(host_out));
+            let mut said = [0; 11];
+            theirs.read_exact(&mut said).unwrap();
+            assert_eq!(&said, b"ready\nmore\n");
+            let since = Instant::now();
+            if goes {
+                drop(theirs);
+                ends_well(process).await;
+                drop(ours);
+            } else {
+                drop(ours);
+                let mut rest = String::new();
+                theirs.read_to_string(&mut rest).unwrap();
+                assert_eq!(rest, "done\n");
+                ends_well(process).await;
+            }
+            assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+        }
+    });
+}
+
 /// Each line comes on its own, and soon: nothing waits for more.
 #[test]
 fn lines_are_passed_on_as_they_come() {

@@ -563,3 +563,45 @@ fn a_person_is_asked_as_tricode_asks() {
         );
     });
 }
+
+/// A chat that was made before anything was said in it is unknown to the agent until its first prompt.
+#[test]
+fn a_chat_that_was_created_empty_begins_with_its_first_prompt() {
+    within(60, async {
+        let made = Command::new(env!("CARGO_BIN_EXE_agentglot"))
+            .args(["run", "--as", "cursor", "--backend", "demo", "--", "create-chat"])
+            .output()
+            .unwrap();
+        let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        for (backend, words) in [
+            ("qwen", "No saved session found with ID"),
+            ("claude", "No conversation found with session ID:"),
+        ] {
+            for (resumed, code) in [(id.as_str(), 0), (ID, 1)] {
+                let unknown = vec![format!("warn {words} {resumed}"), "exit 1".to_owned()];
+                let begins = vec![
+                    "control answer".to_owned(),
+                    "read".to_owned(),
+                    format!("say {}", INIT.replace("11111111-2222-4333-8444-555555555555", resumed)),
+                    format!("say {}", text("hello")),
+                    format!("say {}", result("hello")),
+                ];
+                let stage = stage(&[unknown, begins]);
+                let resume = format!("--resume={resumed}");
+                let args = ["--trust", "-p", "--output-format", "stream-json", &resume, "hi"];
+                let mut host = stage.host("cursor", backend, &[], &args);
+                host.close();
+                let end = host.end();
+                assert_eq!(end.code(), code, "{backend} {resumed}: {end:#?}");
+                if code == 0 {
+                    assert_eq!(end.result()["result"], "hello", "{end:#?}");
+                    assert!(starts(&stage)[1].contains(&format!("--session-id={resumed}")), "{:?}", starts(&stage));
+                    assert!(typed(&stage).contains("\"hi\""), "{}", typed(&stage));
+                } else {
+                    assert_eq!(starts(&stage).len(), 1, "a session that was lost is none that begins");
+                    assert!(end.stderr.contains("not found"), "{end:#?}");
+                }
+            }
+        }
+    });
+}

@@ -73,6 +73,45 @@ const fn digits(n: u32) -> [u8; 8] {
     (n + ONES * b'0' as u64 + letters * (b'a' - b'0' - 10) as u64).to_be_bytes()
 }
 
+/// The id of a conversation that was made before anything was said in it (`create-chat`): of random bytes, a UUID of version 4 in
+/// which [`is_unused`] sees what it is.
+pub fn unused(random: [u8; 16]) -> String {
+    let mut bytes = random;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mark = mark(&bytes);
+    bytes[12..].copy_from_slice(&mark);
+    let mut text = String::with_capacity(36);
+    for (n, byte) in bytes.iter().enumerate() {
+        if matches!(n, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Whether an id is one that [`unused`] gives. A program that knows no such session may begin it.
+pub fn is_unused(id: &str) -> bool {
+    let digits: Vec<u8> = id.bytes().filter(|&byte| byte != b'-').collect();
+    let mut bytes = [0; 16];
+    if id.len() != 36 || digits.len() != 32 {
+        return false;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let Some(value) = pair else { return false };
+        *byte = value;
+    }
+    bytes[12..] == mark(&bytes)
+}
+
+/// What the last four bytes are by the others.
+fn mark(bytes: &[u8; 16]) -> [u8; 4] {
+    ((mix(fnv(&bytes[..12], FNV_SEED)) >> 32) as u32).to_be_bytes()
+}
+
 /// Eight hexadecimal digits for a session, as Tricode uses them: the first eight of the id if it begins so, else made up.
 pub fn short(session: &str) -> String {
     match session.get(..8) {
@@ -114,6 +153,13 @@ mod tests {
             let mut ids = Uuids::new(session, 5);
             assert!((5..200).all(|n| ids.next_ascii() == *uuid(session, n).as_bytes()));
         }
+        let chats: Vec<String> = (0..=255).map(|n| unused([n; 16])).collect();
+        assert!(
+            chats
+                .iter()
+                .all(|id| is_unused(id) && id.as_bytes()[14] == b'4' && matches!(id.as_bytes()[19], b'8' | b'9' | b'a' | b'b'))
+        );
+        assert!(!is_unused(&chats[7].replacen('0', "1", 1)) && !is_unused(&uuid("s", 1)) && !is_unused("") && !is_unused(&"ü".repeat(18)));
         assert_eq!(short("71BB7F65-cc9b"), "71bb7f65");
         assert_eq!(short("session-123").len(), 8);
     }

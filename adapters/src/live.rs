@@ -173,6 +173,17 @@ pub struct Manner {
     pub verbose: bool,
 }
 
+impl Manner {
+    /// The same for what is said in no dialect's words but in those of the model itself.
+    #[must_use]
+    pub const fn of_ours(self) -> Self {
+        Self {
+            from: Dialect::Agentglot,
+            ..self
+        }
+    }
+}
+
 /// Writes one side of a conversation.
 #[derive(Debug)]
 pub struct Speaker {

@@ -159,7 +159,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
 
 /// A small command's answer.
 fn answer(errand: &Errand, program: &launch::Program) -> u8 {
-    let id = uuid::Uuid::new_v4().to_string();
+    let id = agentglot_adapters::ids::unused(*uuid::Uuid::new_v4().as_bytes());
     let facts = launch::Facts {
         new_id: &id,
         account: "agentglot@localhost",

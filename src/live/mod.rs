@@ -6,7 +6,7 @@
 //! were killed. Where that is not possible the flag is set, and taken away again when the stream is dropped. Sockets need no
 //! flag at all. What cannot be waited for (plain files, devices) is read and written by a thread.
 //!
-//! A tokio runtime with IO enabled is needed. Every async method may be dropped at any await and called again; nothing is lost.
+//! A tokio runtime with IO and time enabled is needed. Every async method may be dropped at any await and called again; nothing is lost.
 
 mod end;
 mod input;

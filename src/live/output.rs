@@ -1,5 +1,6 @@
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use tokio::io::{Interest, Ready};
@@ -39,6 +40,9 @@ enum Inner {
     },
     Thread(Pieces),
 }
+
+/// How often it is looked whether a reader that has closed its own half of a socket has gone.
+const HALF_CLOSED: Duration = Duration::from_millis(200);
 
 /// What an empty queue may keep for the next bytes.
 const KEPT: usize = 256 << 10;
@@ -135,6 +139,9 @@ impl Output {
         };
         while !self.closed && !end.hung_up() {
             match watched.ready(Interest::READABLE | Interest::ERROR).await {
+                // A socket of which the other side has closed the half that we do not use: it still reads. That half stays ready,
+                // and nothing tells of the other one.
+                Ok(guard) if guard.ready().is_read_closed() && !end.hung_up() => tokio::time::sleep(HALF_CLOSED).await,
                 // On a socket or a terminal it may be that somebody writes to us there.
                 Ok(mut guard) if !end.hung_up() => guard.clear_ready(),
                 Ok(_) | Err(_) => return,

@@ -92,12 +92,7 @@ impl Session {
         Self {
             conduct: host.format.dialect.conduct(),
             voice,
-            own: same.then(|| {
-                Speaker::new(Manner {
-                    from: Dialect::Agentglot,
-                    ..manner
-                })
-            }),
+            own: same.then(|| Speaker::new(manner.of_ours())),
             same,
             asked: Pending::default(),
             requested: Pending::default(),

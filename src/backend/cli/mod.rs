@@ -18,6 +18,7 @@ use typed::Typed;
 
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
+use crate::adapters::ids;
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::{self, Launch, PermissionMode, PromptBy, Resume};
 use crate::adapters::live::{Manner, Speaker};
@@ -53,6 +54,8 @@ pub struct Cli {
     closed: bool,
     /// Prompts whose outcome has not come.
     owed: usize,
+    /// What was said to the program, for as long as it may not know the session that it is to go on with though that is to begin.
+    unheard: Option<Vec<u8>>,
     /// The first line has gone out.
     greeted: bool,
     /// Questions over the settings hooks of Qwen Code, and the host's own callbacks.
@@ -122,6 +125,12 @@ impl Cli {
         if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() {
             launch.session_id = Some(live.session.clone());
         }
+        let unused = matches!(&launch.resume, Resume::Session(id) if ids::is_unused(id));
+        if unused && dialect == Dialect::Tricode {
+            // It gives its sessions ids of its own.
+            launch.resume = Resume::New;
+        }
+        let unheard = unused.then(Vec::new);
         let manner = Manner {
             from: host,
             to: Format::from(dialect),
@@ -146,6 +155,7 @@ impl Cli {
             cancelled: false,
             closed: false,
             owed: 0,
+            unheard,
             greeted: false,
             hooks: None,
             callbacks: Vec::new(),
@@ -246,6 +256,9 @@ impl Cli {
     fn say(&mut self, input: &Input<'_>) -> bool {
         let mut line = Vec::new();
         self.voice.input(input, &mut line);
+        if let Some(unheard) = &mut self.unheard {
+            unheard.extend_from_slice(&line);
+        }
         match &self.child {
             Some(child) if !line.is_empty() => child.write(&line).is_ok(),
             _ => false,
@@ -299,6 +312,18 @@ impl Cli {
         }
     }
 
+    /// Starts the program anew with a session that it does not know yet, and says everything again.
+    fn begin_session(&mut self, id: String, unheard: &[u8]) -> Said {
+        (self.launch.resume, self.launch.session_id) = (Resume::New, Some(id));
+        if let Err(why) = self.start(None) {
+            return Said::Over(Some(why));
+        }
+        if let Some(child) = &self.child {
+            let _ = child.write(unheard);
+        }
+        Said::Bytes
+    }
+
     /// The program has ended: what there is to say about it.
     async fn epilogue(&mut self) -> Said {
         let Some(child) = self.child.take() else { return Said::Over(None) };
@@ -316,6 +341,9 @@ impl Cli {
             why.push_str(advice);
         }
         if let (Resume::Session(id), true) = (&self.launch.resume, unknown_session(&words)) {
+            if let Some(unheard) = self.unheard.take() {
+                return self.begin_session(id.clone(), &unheard);
+            }
             let why = launch::ArgError::no_session(self.host, id).text.trim_end().to_owned();
             return Said::Over(Some(why));
         }
@@ -413,6 +441,9 @@ impl Backend for Cli {
     }
 
     fn heard(&mut self, event: &Event<'_>) {
+        if matches!(event.kind, Kind::Session(_)) {
+            self.unheard = None;
+        }
         if matches!(event.kind, Kind::Outcome(_)) {
             self.answered = true;
             self.owed = self.owed.saturating_sub(1);
