@@ -21,6 +21,9 @@ fn is_whole(result: &Value) {
     }
 }
 
+/// From the last whole line to the outcome, with the 200 ms that the agent lives after it.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
 #[test]
 fn an_agent_killed_in_a_line_fails_its_turn_at_once() {
     within(60, async {
@@ -35,14 +38,28 @@ fn an_agent_killed_in_a_line_fails_its_turn_at_once() {
                     "die KILL".to_owned(),
                 ];
                 let stage = Stage::new(&script);
-                let mut host = stage.host(dialect, backend, &[], args);
-                host.say(&user("hi"));
-                host.until("assistant");
-                let since = Instant::now();
-                host.until("result");
-                let waited = since.elapsed();
-                assert!(waited < Duration::from_secs(5), "{dialect} {backend}: {waited:?} after the last line");
-                let end = host.end();
+                // The best of three: a machine that is busy with something else is not what this is about.
+                let tries = (0..3).map(|_| {
+                    let mut host = stage.host(dialect, backend, &[], args);
+                    host.say(&user("hi"));
+                    host.until("assistant");
+                    let since = Instant::now();
+                    host.until("result");
+                    (since.elapsed(), host.end())
+                });
+                let mut best: Option<(Duration, _)> = None;
+                for (waited, end) in tries {
+                    let soon = waited < AT_ONCE;
+                    if best.as_ref().is_none_or(|(least, _)| waited < *least) {
+                        best = Some((waited, end));
+                    }
+                    if soon {
+                        break;
+                    }
+                }
+                let (waited, end) = best.unwrap();
+                println!("{dialect} {backend}: {waited:?}");
+                assert!(waited < AT_ONCE, "{dialect} {backend}: {waited:?} after the last line");
                 let result = end.result();
                 assert_eq!(result["is_error"], true, "{dialect} {backend}: {result:#}");
                 is_whole(result);

@@ -137,7 +137,8 @@ impl Output {
         let Inner::Waited { end, watched, .. } = &self.inner else {
             return std::future::pending().await;
         };
-        while !self.closed && !end.hung_up() {
+        // The registration tells an end that came before it too, and tells it until it is cleared: nothing has to be asked first.
+        while !self.closed {
             match watched.ready(Interest::READABLE | Interest::ERROR).await {
                 // A socket of which the other side has closed the half that we do not use: it still reads. That half stays ready,
                 // and nothing tells of the other one.

@@ -107,6 +107,11 @@ impl Player {
                 let apart = Duration::from_secs(1) / u32::try_from(number(rate)?.max(1)).map_err(|e| e.to_string())?;
                 self.file(Path::new(path), apart, number(times)?)
             }
+            "pour" => {
+                let [times, path] = command.split()?;
+                let times = number(times)?;
+                std::fs::read(path).and_then(|whole| (0..times).try_for_each(|_| self.out.write(&whole)))
+            }
             "cut" => {
                 let [piece, pause] = command.split()?;
                 self.out.piece.store(number(piece)?, Ordering::Relaxed);

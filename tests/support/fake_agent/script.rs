@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `say TEXT` | a line on stdout; `write TEXT` leaves the line end out; `warn TEXT` is a line on stderr |
 //! | `file MS PATH` | the lines of a file, so many milliseconds apart; `rate N TIMES PATH`: N lines a second, the file so many times over |
+//! | `pour TIMES PATH` | a file so many times over, in the largest writes that there are |
 //! | `cut N MS` | every write from here on is cut into pieces of N bytes, so many milliseconds apart; `cut 0 0` ends it |
 //! | `flood stdout\|stderr BYTES` | so many bytes, in lines |
 //! | `sleep MS` · `hang` | waits · never ends, whatever happens to stdin |
@@ -62,9 +63,9 @@ pub(crate) fn find(args: &[OsString]) -> Result<String, String> {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Command>, String> {
-    const WORDS: [&str; 28] = [
-        "say", "write", "warn", "file", "rate", "cut", "flood", "sleep", "hang", "ignore", "at", "die", "exit", "spawn", "reexec", "respawn", "pid",
-        "args", "env", "cwd", "read", "echo", "count", "keep", "control", "ask", "starts", "---",
+    const WORDS: [&str; 29] = [
+        "say", "write", "warn", "file", "rate", "pour", "cut", "flood", "sleep", "hang", "ignore", "at", "die", "exit", "spawn", "reexec", "respawn",
+        "pid", "args", "env", "cwd", "read", "echo", "count", "keep", "control", "ask", "starts", "---",
     ];
     let mut commands = Vec::new();
     for line in text
