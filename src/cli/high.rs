@@ -81,21 +81,16 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
 
 /// What a stand-in is to do.
 pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> Result<Run, Failure> {
-    let Some(backend) = settings.backend else {
-        return Err(usage(
-            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]",
-        ));
-    };
     let text = |arg: OsString| {
         arg.into_string()
             .map_err(|arg| usage(&format!("{}: an argument that is no UTF-8", arg.display())))
     };
     Ok(Run {
         dialect,
-        backend: match backend {
+        backend: settings.backend.map(|backend| match backend {
             Choice::Cli(dialect, None) => Choice::Cli(dialect, config.program(dialect).map(|(path, _)| path.to_owned())),
             other => other,
-        },
+        }),
         models: config.models(),
         record: settings.record,
         max_line: settings.max_line,

@@ -25,8 +25,8 @@ use crate::status::Failure;
 pub struct Run {
     /// Whose program.
     pub dialect: Dialect,
-    /// Who answers.
-    pub backend: Choice,
+    /// Who answers. Small commands (`--version`) need nobody.
+    pub backend: Option<Choice>,
     /// Its own arguments.
     pub args: Vec<String>,
     /// Arguments that nobody knows are an error, also where they are usually let through.
@@ -78,6 +78,11 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             return Ok(error.exit_code);
         }
     };
+    let Some(choice) = &run.backend else {
+        return Err(Failure::Usage(
+            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]".to_owned(),
+        ));
+    };
     let prompt = if launch.has_stdin_protocol() {
         None
     } else if let Some(prompt) = prompt(&launch) {
@@ -114,7 +119,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             error,
         })?;
     runtime.block_on(async {
-        let mut backend = backend(run, &launch, &live_facts, &cwd)?;
+        let mut backend = backend(run, choice, &launch, &live_facts, &cwd)?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -138,7 +143,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
                 session,
                 host: launch.format.to_string(),
                 backend: backend.dialect().name().to_owned(),
-                chosen: run.backend.to_string(),
+                chosen: choice.to_string(),
                 argv: run.args.clone(),
                 cwd: live_facts.cwd.clone(),
                 prompt: prompt.clone(),
@@ -205,7 +210,7 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
         max_rounds: launch
             .max_turns
-            .filter(|_| matches!(&run.backend, Choice::Cli(other, _) if *other != Dialect::Claude)),
+            .filter(|_| matches!(&run.backend, Some(Choice::Cli(other, _)) if *other != Dialect::Claude)),
         echoes: dialect.conduct().echoes() || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),
@@ -224,8 +229,8 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
     }
 }
 
-fn backend(run: &Run, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
-    match &run.backend {
+fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
+    match choice {
         Choice::Demo => {
             let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;
             Ok(Box::new(demo))

@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use super::{OnAsk, Session};
+use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Answer;
-use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, Withdraw};
+use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
 use crate::adapters::json::{Raw, Str};
+use crate::adapters::launch::PermissionMode;
 use crate::adapters::tools::Translate;
 use crate::backend::Backend;
 
@@ -114,6 +116,13 @@ impl Session {
             return self.reply(Some(&id), &answer);
         }
         let taken = backend.input(input);
+        if request.kind == ControlKind::SetMode && !refused {
+            let mode = PermissionMode::from_name(self.host.format.dialect, &self.host.facts.permission_mode);
+            self.freeing = Some((id.clone(), mode == Some(PermissionMode::Bypass)));
+            if !taken && let Some((_, all)) = self.freeing.take() {
+                self.host.allows_all = all;
+            }
+        }
         if request.kind == ControlKind::Interrupt && !(self.same && taken) {
             self.take_back();
         }
@@ -179,6 +188,15 @@ impl Session {
             ControlKind::SetMode => self.host.facts.permission_mode = text("mode").unwrap_or_default(),
             _ => {}
         }
+    }
+
+    /// Whether a call that asks for leave has it already: the host lets everything run. Questions to the user are no such calls.
+    pub(super) fn is_free(&self, permission: Option<&Permission<'_>>, agent: Dialect) -> bool {
+        let asks_user = permission.is_some_and(|permission| {
+            let kind = crate::adapters::tools::kind_of(agent, permission.name);
+            self.host.answers_permissions && matches!(kind, ToolKind::Ask | ToolKind::ExitPlan)
+        });
+        !self.same && self.host.allows_all && !asks_user
     }
 
     /// Answers a question of the agent's by policy: the host cannot be asked.

@@ -16,8 +16,10 @@ use std::time::Instant;
 
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::{Answer, Conduct, Ended};
+use crate::adapters::event::Session as SessionFacts;
 use crate::adapters::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Withdraw};
 use crate::adapters::json::{Raw, Str};
+use crate::adapters::launch::PermissionMode;
 use crate::adapters::live::{Heard, Manner, Speaker};
 use crate::backend::Backend;
 use control::{Asked, refuse, respond, seen_by_host};
@@ -54,6 +56,8 @@ pub struct Session {
     ended: Ended,
     /// Tools that the host has allowed for the rest of the session, by its own rules.
     allowed: Vec<String>,
+    /// A change of the permission mode that the back end has not answered yet: the request's id, and whether everything may run then.
+    freeing: Option<(String, bool)>,
     /// What the host has denied in this turn: `{tool_name,tool_use_id,tool_input}`, separated by commas.
     denials: String,
     /// Interrupts of our own, counted for their ids.
@@ -100,6 +104,7 @@ impl Session {
             prompts: 0,
             prompt: String::new(),
             allowed: Vec::new(),
+            freeing: None,
             denials: String::new(),
             interrupts: 0,
             ended: Ended {
@@ -327,6 +332,11 @@ impl Session {
                     self.oddities.stray_replies += 1;
                     return;
                 };
+                if let Some((_, all)) = self.freeing.take_if(|(id, _)| *id == waited.id)
+                    && response.ok
+                {
+                    self.host.allows_all = all;
+                }
                 if !self.same && response.ok {
                     // It is done; the host gets it in the words of the program that it knows.
                     return self.reply(Some(&waited.id), &waited.note);
@@ -337,11 +347,12 @@ impl Session {
                     return;
                 };
                 let asks_leave = request.kind == ControlKind::CanUseTool;
+                let free = asks_leave && self.is_free(request.permission, backend.dialect());
                 if self.host.types_answers && asks_leave && !self.host.allows_all {
                     self.unasked.push_back(typed::Question::of(&id, event.origin, request));
                     return self.ask_person(now, backend);
                 }
-                if self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
+                if free || self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
                     return self.decide(&id, request, backend);
                 }
                 let before = self.out.len();
@@ -386,11 +397,30 @@ impl Session {
                     return self.voice.event(&event, &mut self.out);
                 }
             }
-            Kind::Session(session) if session.opens_turn && self.turn.is_none() => {
-                // The agent goes on by itself: a task in the background has come to its end.
-                self.voice.settled();
-                self.turn = Some(Turn::new(now, true));
+            Kind::Session(session) => {
+                if session.opens_turn && self.turn.is_none() {
+                    // The agent goes on by itself: a task in the background has come to its end.
+                    self.voice.settled();
+                    self.turn = Some(Turn::new(now, true));
+                }
+                // An agent that we let run everything asks us; the host is told the mode that it wanted.
+                let free = PermissionMode::Bypass
+                    .name(backend.dialect())
+                    .filter(|_| !self.same && self.host.allows_all);
+                if let (Some(mode), Some(_)) = (free, session.permission_mode) {
+                    let told = SessionFacts {
+                        permission_mode: Some(Str::trusted(mode)),
+                        ..*session
+                    };
+                    let event = Event {
+                        kind: Kind::Session(&told),
+                        ..*event
+                    };
+                    return self.voice.event(&event, &mut self.out);
+                }
             }
+            // What an agent remarks between two turns belongs to none: to a host of another dialect it would begin one.
+            Kind::Prompt(_) if self.turn.is_none() && !self.same => return,
             Kind::Prompt(prompt) if prompt.source == PromptSource::Echo && !self.prompt.is_empty() && self.conduct.echoes() => {
                 let text = self.prompt.clone();
                 let live = Prompt {

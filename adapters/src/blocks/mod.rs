@@ -12,6 +12,7 @@
 //! Errors: a block, message or event of a known type that lacks what it needs, or has it in another type, is
 //! [`crate::json::Why::Missing`] or [`crate::json::Why::Type`]; an optional member of the wrong type is a field that is not known.
 
+pub(crate) mod api_error;
 mod message;
 mod read;
 mod stream;

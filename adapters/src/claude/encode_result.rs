@@ -1,5 +1,6 @@
 //! How a turn ended.
 
+use crate::blocks::api_error;
 use crate::event::{Event, Fatal, Limit, Origin, Outcome, OutcomeKind, Place, Scope, StopKind, Usage};
 use crate::json::{Out, Raw, Str};
 
@@ -182,6 +183,16 @@ impl Encoder {
                 out.str(error);
             }
             out.lit("]");
+        }
+        if let Some(status) = outcome
+            .error
+            .or(outcome.text)
+            .and_then(|error| api_error::status(error.as_escaped()))
+            .filter(|_| reason == Some("api_error"))
+        {
+            out.lit(",\"api_error_status\":");
+            out.number(status);
+            out.invented("/api_error_status", "it stands in the error's text");
         }
         if let Some(reason) = reason {
             out.lit(",\"terminal_reason\":\"");

@@ -218,7 +218,13 @@ impl Encoder {
         let round = self.rounds.of(parent);
         known(out, reply.id, &round.id);
         out.lit(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-        known(out, reply.model, &round.model);
+        if reply.error.is_some() && round.model != SYNTHETIC {
+            // What the program itself says about a failed call is no model's.
+            out.text(SYNTHETIC);
+            out.invented("/message/model", "the target's word for what no model said");
+        } else {
+            known(out, reply.model, &round.model);
+        }
         out.lit(",\"content\":[");
     }
 
@@ -245,6 +251,9 @@ impl Encoder {
         self.end(out);
     }
 }
+
+/// The model of what the program itself says.
+const SYNTHETIC: &str = "<synthetic>";
 
 /// Writes a text that is remembered; as the line has it, if the line says the same.
 fn known(out: &mut Out, said: Option<Str<'_>>, remembered: &str) {

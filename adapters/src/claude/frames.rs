@@ -153,6 +153,7 @@ impl Encoder {
             && origin.agent.is_none()
             && self.style.mode == Mode::StreamJson
             && !out.traced()
+            && reply.error.is_none()
             && (reply.usage.is_none() || self.rounds.of(None).usage.is_some())
     }
 

@@ -1,7 +1,8 @@
 //! What the host says.
 
-use crate::event::{At, ChatRequest, ControlKind, Input, InputKind, Prompt, Request};
-use crate::json::{Out, Raw, Str};
+use crate::blocks::member;
+use crate::event::{At, ChatRequest, ControlKind, Field, Input, InputKind, Prompt, Request};
+use crate::json::{Out, Raw, Shape, Str};
 
 use super::REQUEST;
 use super::encode::{Encoder, LINE};
@@ -155,7 +156,16 @@ impl Encoder {
     fn ask(&mut self, input: &Input<'_>, request: &Request<'_>, out: &mut Out) {
         match request.kind {
             ControlKind::Interrupt => self.request_head(request, "interrupt", out),
-            ControlKind::Initialize => self.request_head(request, "initialize", out),
+            ControlKind::Initialize => {
+                self.request_head(request, "initialize", out);
+                for field in input.fields.iter().filter(|field| matches!(field.at, At::Part(REQUEST) | At::Line)) {
+                    match field.key.as_escaped() {
+                        "sdkMcpServers" => servers(field, out),
+                        "agents" => agents(field, out),
+                        _ => {}
+                    }
+                }
+            }
             ControlKind::SetModel => {
                 self.request_head(request, "set_model", out);
                 named(input.fields, &["model"], out);
@@ -183,6 +193,48 @@ impl Encoder {
         }
         out.lit("}}\n");
     }
+}
+
+/// The host's own MCP servers are a list of names here; Qwen Code's hosts give an object of servers.
+fn servers(field: &Field<'_>, out: &mut Out) {
+    if field.value.shape() != Some(Shape::Object) {
+        return member(out, field);
+    }
+    out.lit(",\"sdkMcpServers\":[");
+    for (n, (name, _)) in field.value.members().enumerate() {
+        out.lit(if n > 0 { "," } else { "" });
+        out.str(name);
+    }
+    out.lit("]");
+}
+
+/// A list of agents is an object of them by name here.
+fn agents(field: &Field<'_>, out: &mut Out) {
+    if field.value.shape() != Some(Shape::Array) {
+        return member(out, field);
+    }
+    out.lit(",\"agents\":{");
+    let named = field
+        .value
+        .elements()
+        .filter_map(|agent| Some((agent, agent.get("name").and_then(Raw::string)?)));
+    for (n, (agent, name)) in named.enumerate() {
+        out.lit(if n > 0 { "," } else { "" });
+        out.str(name);
+        out.lit(":{");
+        let mut first = true;
+        for (key, value) in agent.members().filter(|(key, _)| !key.is("name")) {
+            out.lit(if std::mem::replace(&mut first, false) { "" } else { "," });
+            out.str(Str::trusted(match key.as_escaped() {
+                "systemPrompt" => "prompt",
+                key => key,
+            }));
+            out.lit(":");
+            out.unchecked(value);
+        }
+        out.lit("}");
+    }
+    out.lit("}");
 }
 
 fn text_of(part: Raw<'_>) -> Option<Str<'_>> {

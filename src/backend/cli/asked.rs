@@ -38,6 +38,11 @@ impl Cli {
         let input = question.input.get("tool_input").cloned().unwrap_or_else(|| json!({}));
         // Qwen Code gives its hooks ids of their own; the host knows the call by that of the stream.
         let call = self.call_of(&tool, &input).unwrap_or_else(|| text("tool_use_id"));
+        // It says so again before each round; the host has given one prompt.
+        if event == "UserPromptSubmit" && std::mem::replace(&mut self.prompt_told, true) {
+            let _ = question.reply.send("{}".to_owned());
+            return;
+        }
         let mut lines = Vec::new();
         if event == LEAVE {
             lines.push(json!({ "subtype": "can_use_tool", "tool_name": tool, "tool_use_id": call, "input": input,
@@ -110,7 +115,10 @@ impl Cli {
                 }
             }
             Kind::ToolResult(result) => self.calls.retain(|(id, ..)| id != result.call.as_escaped()),
-            Kind::Outcome(_) => self.calls.clear(),
+            Kind::Outcome(_) => {
+                self.calls.clear();
+                self.prompt_told = false;
+            }
             _ => {}
         }
     }

@@ -20,7 +20,7 @@ use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
 use crate::adapters::ids;
 use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::{self, Launch, PermissionMode, PromptBy, Resume};
+use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, PromptBy, Resume};
 use crate::adapters::live::{Manner, Speaker};
 use crate::backend::hooks::{Callback, Hooks, Question, VARIABLE};
 use crate::backend::replay::Live;
@@ -67,6 +67,8 @@ pub struct Cli {
     early: Option<(Question, Instant)>,
     /// Calls without a result: id, name, arguments.
     calls: Vec<(String, String, String)>,
+    /// The hooks have heard of the turn's prompt.
+    prompt_told: bool,
     /// Requests that were made of hooks so far.
     asked: u64,
     /// Questions that the program asks in plain text.
@@ -122,6 +124,12 @@ impl Cli {
         // What is streamed can be put together again; what is not cannot be taken apart.
         launch.partial |= launch.format.mode == crate::adapters::codec::Mode::StreamChunkJson;
         launch.prompt = None;
+        if host != dialect && dialect == Dialect::Claude {
+            // It asks about everything, and the session answers: root may not start it in a mode where everything runs, and a session
+            // that began in another mode cannot change to that one.
+            launch.answerer = Answerer::Host;
+            launch.permission = Some(asking(launch.permission_or_default()));
+        }
         if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() {
             launch.session_id = Some(live.session.clone());
         }
@@ -162,6 +170,7 @@ impl Cli {
             waiting: Vec::new(),
             early: None,
             calls: Vec::new(),
+            prompt_told: false,
             asked: 0,
             typed: Typed::default(),
             between: true,
@@ -287,6 +296,23 @@ impl Cli {
         });
     }
 
+    /// What is asked of the program in another word than the host's: the member of the request, and the word.
+    fn reworded(&self, input: &Input<'_>) -> Option<(&'static str, String)> {
+        let InputKind::Request(request) = input.kind else { return None };
+        let word = |name: &str| {
+            let field = input.fields.iter().find(|field| field.key.is(name))?;
+            field.value.string().map(|text| text.unescape().into_owned())
+        };
+        match request.kind {
+            ControlKind::SetModel => Some(("model", self.models.get(&word("model")?)?.clone())),
+            ControlKind::SetMode if self.dialect == Dialect::Claude && self.host != self.dialect => {
+                let mode = PermissionMode::from_name(self.host, &word("mode")?)?;
+                Some(("mode", asking(mode).name(self.host)?.to_owned()))
+            }
+            _ => None,
+        }
+    }
+
     /// A change that a program which is started for each turn is told with the next start.
     fn change(&mut self, input: &Input<'_>, kind: ControlKind) {
         let text = |name: &str| {
@@ -322,6 +348,14 @@ impl Cli {
             let _ = child.write(unheard);
         }
         Said::Bytes
+    }
+
+    /// Closes the input of a program that lives as long as the session, once its last turn is here: until then it may ask, and Qwen
+    /// Code ends behind its last turn without waiting until its output is read (recording `long_line`).
+    fn hang_up(&self) {
+        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn() && self.owed == 0) {
+            child.close_stdin();
+        }
     }
 
     /// The program has ended: what there is to say about it.
@@ -398,24 +432,25 @@ impl Backend for Cli {
         if !self.awake() {
             return false;
         }
-        self.owed += usize::from(matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)));
-        self.greet(input);
-        let model = match input.kind {
-            InputKind::Request(request) if request.kind == ControlKind::SetModel => {
-                let field = input.fields.iter().find(|field| field.key.is("model"));
-                field.and_then(|field| field.value.string())
-            }
-            _ => None,
+        self.owed += match input.kind {
+            // Qwen Code says nothing at all to an empty prompt.
+            InputKind::Prompt(prompt) => usize::from(match prompt.content {
+                Content::Text(text) => !text.is_empty(),
+                Content::Blocks(blocks) => !blocks.is_empty(),
+            }),
+            InputKind::Chat(_) => 1,
+            _ => 0,
         };
-        let Some(name) = model.and_then(|model| self.models.get(&*model.unescape())) else {
+        self.greet(input);
+        let Some((member, word)) = self.reworded(input) else {
             return self.say(input);
         };
         let mut quoted = String::from("\"");
-        Str::escape(name, &mut quoted);
+        Str::escape(&word, &mut quoted);
         quoted.push('"');
         let value = Raw::trusted(&quoted);
         let mut fields = input.fields.to_vec();
-        for field in fields.iter_mut().filter(|field| field.key.is("model")) {
+        for field in fields.iter_mut().filter(|field| field.key.is(member)) {
             field.value = value;
         }
         self.say(&Input { fields: &fields, ..*input })
@@ -432,12 +467,9 @@ impl Backend for Cli {
         prompts + self.child.as_ref().map_or(0, Child::queued)
     }
 
-    /// A program that lives as long as the session still asks questions in the turn that runs, which are answered without the host.
     fn close(&mut self) {
         self.closed = true;
-        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn() && self.owed == 0) {
-            child.close_stdin();
-        }
+        self.hang_up();
     }
 
     fn heard(&mut self, event: &Event<'_>) {
@@ -447,8 +479,8 @@ impl Backend for Cli {
         if matches!(event.kind, Kind::Outcome(_)) {
             self.answered = true;
             self.owed = self.owed.saturating_sub(1);
-            if let Some(child) = self.child.as_ref().filter(|_| self.closed && !self.one_turn()) {
-                child.close_stdin();
+            if self.closed {
+                self.hang_up();
             }
         }
         if self.hooks.is_some() || self.dialect == Dialect::Tricode {
@@ -525,6 +557,11 @@ impl Backend for Cli {
             child.stop(Steps::default()).await;
         }
     }
+}
+
+/// The mode of a program that asks about what would run unasked.
+fn asking(mode: PermissionMode) -> PermissionMode {
+    if mode == PermissionMode::Bypass { PermissionMode::Ask } else { mode }
 }
 
 /// Whether a program says that it does not know the session that it is to go on with.

@@ -2,7 +2,7 @@
 
 use super::super::USAGE;
 use super::{Decoder, Envelope, Line, name};
-use crate::blocks::{Part, Said};
+use crate::blocks::{Part, Said, api_error};
 use crate::event::{At, Block, Content, Event, Input, InputKind, Kind, Prompt, PromptSource, Reply, ResultStatus, Side, ToolResult, Usage};
 use crate::json::{Error, Raw, Str, Why};
 
@@ -25,6 +25,12 @@ impl Decoder {
             self.unconfirmed = false;
             // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
             reply.last = reply.usage.is_some() && !self.in_message;
+        }
+        if let ([Block::Text { text, .. }], None) = (reply.blocks, reply.usage)
+            && api_error::is_sentence(text.as_escaped())
+        {
+            // The program says so itself, before a `result` with the same words; no model has spent a token on it.
+            reply.error = Some(Str::trusted(api_error::word(text.as_escaped())));
         }
         let reply = line.cx.keep(reply);
         line.event(envelope, Kind::Reply(reply));

@@ -88,7 +88,8 @@ impl Core {
                 out.lit(",\"permission_suggestions\":");
                 out.unchecked(suggestions);
             }
-            None if side == Side::Agent => out.lit(",\"permission_suggestions\":null"),
+            None if side == Side::Agent && self.own => out.lit(",\"permission_suggestions\":null"),
+            None if side == Side::Agent => suggestions(permission, out),
             None => {}
         }
         if side == Side::Agent && !self.writer.0.has(fields, At::Part(REQUEST), "blocked_path") {
@@ -165,6 +166,46 @@ impl Core {
             }
         }
     }
+}
+
+/// What the program lets its user choose between. Hosts look for `allow` among them (recorded: `sdk/can_use_tool_allow`,
+/// `ctl_perm_shell`; the words of each kind of tool are the program's own).
+fn suggestions(permission: &Permission<'_>, out: &mut Out) {
+    let text = |name: &str| permission.input.and_then(|input| input.get(name)).and_then(Raw::string);
+    let name = permission.name.as_escaped();
+    let (label, about, what, denied) = match name {
+        "run_shell_command" => (
+            "Allow Command",
+            "Execute: ",
+            text("command").map_or("", |command| command.as_escaped()),
+            "Block this command execution",
+        ),
+        "edit" | "write_file" => (
+            "Allow Edit",
+            "Edit file: ",
+            text("file_path").map_or("", |path| path.as_escaped().rsplit('/').next().unwrap_or_default()),
+            "Block this file edit",
+        ),
+        "exit_plan_mode" => ("Approve Plan", "Execute the proposed plan", "", "Do not execute this plan"),
+        _ => match name.strip_prefix("mcp__") {
+            Some(tool) => ("Allow MCP Call", "", tool, "Block this MCP server call"),
+            None => ("Allow", "", name, "Block this operation"),
+        },
+    };
+    out.lit(",\"permission_suggestions\":[{\"type\":\"allow\",\"label\":\"");
+    out.lit(label);
+    out.lit("\",\"description\":\"");
+    out.lit(about);
+    out.bytes(what.as_bytes());
+    out.lit("\"},{\"type\":\"deny\",\"label\":\"");
+    out.lit(if name == "exit_plan_mode" { "Reject Plan" } else { "Deny" });
+    out.lit("\",\"description\":\"");
+    out.lit(denied);
+    out.lit("\"}]");
+    out.invented(
+        "/request/permission_suggestions",
+        "the target's hosts choose between these; the source's are of another form",
+    );
 }
 
 /// Whether a member of a foreign question is one of this dialect's too.

@@ -1,0 +1,49 @@
+//! The sentence in which Claude Code and Qwen Code say that a call of the model failed: `API Error: 400 …`, Qwen Code's in
+//! brackets. Recordings: `claude/sdk_error_result_api`, `qwen-code/api_400`, `api_401`, `api_500`, `empty_reply`.
+
+/// Whether a text, as it stands between the quotes, is such a sentence of Qwen Code's: the whole text, brackets included.
+pub(crate) fn is_sentence(text: &str) -> bool {
+    text.starts_with("[API Error: ") && text.ends_with(']')
+}
+
+/// The HTTP status that the sentence names, if it names one.
+pub(crate) fn status(text: &str) -> Option<u16> {
+    let rest = text.strip_prefix('[').unwrap_or(text).strip_prefix("API Error: ")?;
+    let digits = rest.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let ends = rest.as_bytes().get(3).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    digits.parse().ok().filter(|status| ends && (400..600).contains(status))
+}
+
+/// Claude's word for what went wrong (`SDKAssistantMessageError`).
+pub(crate) fn word(text: &str) -> &'static str {
+    match status(text) {
+        Some(401 | 403) => "authentication_failed",
+        Some(429) => "rate_limit",
+        Some(500..) => "server_error",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_three_digits_behind_the_words() {
+        for (text, wanted, kind) in [
+            ("[API Error: 400 Bad thing in request]", Some(400), "unknown"),
+            ("[API Error: 401 Incorrect API key provided]", Some(401), "authentication_failed"),
+            ("API Error: 500 Internal server error", Some(500), "server_error"),
+            ("[API Error: 429]", Some(429), "rate_limit"),
+            ("[API Error: Model stream ended with empty response text.]", None, "unknown"),
+            ("[API Error: 4000 tokens too many]", None, "unknown"),
+            ("[API Error: 200 is fine]", None, "unknown"),
+            ("[API Error: 4é]", None, "unknown"),
+            ("It said [API Error: 400]", None, "unknown"),
+        ] {
+            assert_eq!((status(text), word(text)), (wanted, kind), "{text}");
+        }
+        assert!(is_sentence("[API Error: 400 x]"));
+        assert!(!is_sentence("[API Error: 400 x] is what it said"));
+    }
+}
