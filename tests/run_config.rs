@@ -146,6 +146,9 @@ fn without_a_back_end_the_choices_are_named() {
     for choice in ["--backend", "AGENTGLOT_BACKEND", "agentglot.toml", "demo", "replay:FILE", "cli:claude"] {
         assert!(told.contains(choice), "{told}");
     }
+    // Clients ask for the version before anything else, and not always with the settings of the session.
+    let version = world.agentglot(&["run", "--as", "claude", "--", "--version"], &[]);
+    assert_eq!((version.status.code(), &*stderr(&version)), (Some(0), ""));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::live;
 use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Session, Timers};
-use crate::status::Failure;
+use crate::status::{Failure, Status};
 
 /// Whom to be, and who answers.
 #[derive(Clone, Debug)]
@@ -79,9 +79,8 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         }
     };
     let Some(choice) = &run.backend else {
-        return Err(Failure::Usage(
-            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]".to_owned(),
-        ));
+        Console::plain().say("no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]");
+        return Ok(Status::Usage.code());
     };
     let prompt = if launch.has_stdin_protocol() {
         None
