@@ -134,6 +134,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
         Typed::Unclear("")
     }
 
+    /// Whether it gives signs of life that nobody asked for, at a pace of its own.
+    fn gives_signs_of_life(&self) -> bool {
+        false
+    }
+
     /// Whether its stream says that a turn failed. Where it does not, the reason goes to standard error.
     fn tells_failures(&self) -> bool {
         true

@@ -12,7 +12,7 @@ use agentglot_adapters::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;
-use crate::command::run::{Choice, Run};
+use crate::command::run::{Choice, FOR_EVER, Run};
 use crate::config::Config;
 use crate::io::{Console, Input, Source};
 use crate::session::{OnAsk, Timers};
@@ -105,6 +105,8 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
             permission: settings.permission_timeout,
             control: settings.control_timeout,
         },
+        prompt_timeout: settings.prompt_timeout,
+        heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
         on_ask: match settings.on_ask.as_str() {
             "deny" => OnAsk::Deny,
             "host" => OnAsk::Host,

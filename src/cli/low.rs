@@ -138,6 +138,12 @@ pub struct Settings {
     /// Seconds to wait for an agent's answer to a control request; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_CONTROL_TIMEOUT", default_value = "60", value_parser = seconds)]
     pub control_timeout: Duration,
+    /// Seconds that a prompt on standard input may go without a byte before it is given up; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PROMPT_TIMEOUT", default_value = "120", value_parser = seconds)]
+    pub prompt_timeout: Duration,
+    /// As the RFC's program: seconds between signs of life that the host did not ask for; 0 is none
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_HEARTBEAT", default_value = "0", value_parser = seconds)]
+    pub heartbeat: Duration,
     /// Variables that an agent's program gets from our environment besides its own ones; a * at the end stands for any ending
     #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
     pub pass_env: Vec<String>,

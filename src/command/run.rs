@@ -1,8 +1,9 @@
 //! `run`: be another program.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
@@ -35,6 +36,10 @@ pub struct Run {
     pub pace: Pace,
     /// How long to wait for what.
     pub timers: Timers,
+    /// How often a host of the RFC gets a sign of life that it did not ask for.
+    pub heartbeat: Option<Duration>,
+    /// How long a prompt on standard input may go without a byte.
+    pub prompt_timeout: Duration,
     /// What happens to questions that the host cannot be asked.
     pub on_ask: OnAsk,
     /// Variables that a program gets from our environment besides its own ones.
@@ -84,12 +89,19 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     };
     let prompt = if launch.has_stdin_protocol() {
         None
-    } else if let Some(prompt) = prompt(&launch) {
-        Some(prompt)
     } else {
-        let error = launch::ArgError::no_prompt(run.dialect);
-        Console::plain().lines(&error.text);
-        return Ok(error.exit_code);
+        let none = launch::ArgError::no_prompt(run.dialect);
+        match prompt(&launch, run.prompt_timeout) {
+            Ok(Some(prompt)) => Some(prompt),
+            Ok(None) => {
+                Console::plain().lines(&none.text);
+                return Ok(none.exit_code);
+            }
+            Err(why) => {
+                Console::plain().say(&why);
+                return Ok(none.exit_code);
+            }
+        }
     };
     let cwd = match &launch.cwd {
         Some(cwd) => std::path::absolute(cwd),
@@ -177,18 +189,46 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
 }
 
 /// The prompt of a host that does not talk: from the command line, else all of standard input.
-fn prompt(launch: &Launch) -> Option<String> {
+///
+/// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
+fn prompt(launch: &Launch, patience: Duration) -> Result<Option<String>, String> {
     if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
-        return Some(prompt.clone());
+        return Ok(Some(prompt.clone()));
     }
-    let stdin = std::io::stdin();
+    let mut stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return None;
+        return Ok(None);
     }
+    let (give, coming) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut room = vec![0; crate::io::READ];
+        loop {
+            let read = match stdin.read(&mut room) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.unwrap_or(0),
+            };
+            if read == 0 || give.send(room[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
     let mut bytes = Vec::new();
-    stdin.lock().read_to_end(&mut bytes).ok()?;
+    loop {
+        match coming.recv_timeout(patience) {
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!(
+                    "the prompt on standard input has not ended: {} bytes, and nothing more for {:.1} s; close standard input behind it, or \
+                     give the prompt as an argument",
+                    bytes.len(),
+                    patience.as_secs_f64()
+                ));
+            }
+        }
+    }
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    (!text.is_empty()).then_some(text)
+    Ok((!text.is_empty()).then_some(text))
 }
 
 fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
@@ -204,6 +244,7 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
             Dialect::Claude => launch.answerer == launch::Answerer::Host,
             _ => launch.has_stdin_protocol(),
         },
+        heartbeat: run.heartbeat,
         types_answers: run.on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
@@ -333,12 +374,15 @@ impl std::fmt::Display for Choice {
     }
 }
 
+/// As long as any program lives.
+pub const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// The waits of a session, from seconds; 0 is for ever.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "a number of seconds is wanted".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
-        Ok(Duration::ZERO) => Ok(Duration::from_secs(u64::from(u32::MAX))),
-        Ok(wait) => Ok(wait.min(Duration::from_secs(u64::from(u32::MAX)))),
+        Ok(Duration::ZERO) => Ok(FOR_EVER),
+        Ok(wait) => Ok(wait.min(FOR_EVER)),
         Err(error) => Err(error.to_string()),
     }
 }

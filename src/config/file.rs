@@ -52,7 +52,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 13] = [
+pub(super) const SETTINGS: [Key; 15] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
     key("on_ask", Takes::TextOrList, |_| Ok(()), true),
     key("pace", Takes::TextOrNumber, |text| low::pace(text).map(drop), false),
@@ -60,6 +60,8 @@ pub(super) const SETTINGS: [Key; 13] = [
     key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("control_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
+    key("prompt_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
+    key("heartbeat", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("pass_env", Takes::TextOrList, |_| Ok(()), true),
     key("strict_args", Takes::Switch, |_| Ok(()), false),
     key("record", Takes::Path, |_| Ok(()), true),

@@ -26,6 +26,8 @@ pub struct Host {
     pub echoes: bool,
     /// The most rounds of a turn, where the back end does not count them itself.
     pub max_rounds: Option<u64>,
+    /// How often it gets a sign of life that it did not ask for, where its dialect has one. It may ask for another pace.
+    pub heartbeat: Option<Duration>,
     /// What is known of the session.
     pub facts: Facts,
     /// What time it is.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{Session, Turn};
 use crate::adapters::conduct::{Damage, Misread};
-use crate::adapters::event::{CancelResult, Content, Event, Heartbeat, HintResult, Input, InputKind, Kind, OutcomeKind, Place, Prompt};
+use crate::adapters::event::{CancelResult, Content, Event, HintResult, Input, InputKind, Kind, OutcomeKind, Place, Prompt};
 use crate::adapters::json::{Raw, Str};
 use crate::backend::Backend;
 
@@ -77,13 +77,11 @@ impl Session {
                     backend.input(input);
                 }
             }
-            InputKind::Heartbeat { .. } => {
-                let seconds = self.clock.at(now).to_string();
-                let heartbeat = Heartbeat {
-                    status: Some(Str::trusted("ok")),
-                    ts: Some(Raw::trusted(&seconds)),
-                };
-                self.say(&Event::new(input.origin, Kind::Heartbeat(heartbeat)));
+            InputKind::Heartbeat { interval_ms } => {
+                self.give_sign_of_life(input.origin, now);
+                if let Some(pace) = interval_ms.and_then(|pace| pace.as_str().parse().ok()) {
+                    self.set_pace(pace, now);
+                }
             }
             InputKind::Hint(hint) => {
                 let result = HintResult {

@@ -3,6 +3,7 @@
 //! A session does no IO and knows no clock. What the host and the back end say goes in together with the time, what is to be said
 //! to the host comes out as bytes; the back end is told through [`Backend::input`].
 
+mod beat;
 mod control;
 mod host;
 mod input;
@@ -22,6 +23,7 @@ use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::live::{Heard, Manner, Speaker};
 use crate::backend::Backend;
+use beat::Beat;
 use control::{Asked, refuse, respond, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
@@ -72,6 +74,7 @@ pub struct Session {
     /// Prompts that make no sense, and why: each fails a turn when it would be its.
     doomed: VecDeque<&'static str>,
     clock: Clock,
+    beat: Beat,
     /// The host will say nothing more.
     gone: bool,
     out: Vec<u8>,
@@ -117,6 +120,10 @@ impl Session {
             oddities: Oddities::default(),
             doomed: VecDeque::new(),
             clock: host.clock,
+            beat: Beat::new(
+                host.heartbeat.filter(|_| host.format.dialect.conduct().gives_signs_of_life()),
+                host.clock.moment,
+            ),
             gone: !host.interactive && !host.types_answers,
             unasked: VecDeque::new(),
             ahead: VecDeque::new(),
@@ -254,7 +261,10 @@ impl Session {
             let limit = if turn.heard { self.timers.silence } else { self.timers.start };
             turn.sign + limit
         });
-        [self.asked.deadline(), self.requested.deadline(), silence].into_iter().flatten().min()
+        [self.asked.deadline(), self.requested.deadline(), silence, self.beat.due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The same without the back end's own deadlines: those of questions that the host was asked.
@@ -264,6 +274,14 @@ impl Session {
 
     /// Time has passed. Returns whether the back end is to be stopped because it fell silent.
     pub fn tick(&mut self, now: Instant, backend: &mut dyn Backend) -> bool {
+        if self.beat.beats(now) {
+            let session = self.host.facts.session.clone();
+            let origin = Origin {
+                session: Some(Str::trusted(&session)),
+                ..Origin::default()
+            };
+            self.give_sign_of_life(origin, now);
+        }
         for asked in self.asked.expired(now) {
             let waited = now.duration_since(asked.since).as_secs_f64();
             refuse(&asked.id, &format!("the host did not answer within {waited:.1} s"), backend);

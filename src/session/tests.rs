@@ -56,6 +56,7 @@ impl Scene {
             interactive: true,
             answers_permissions: true,
             types_answers: false,
+            heartbeat: None,
             allows_all: false,
             echoes: false,
             max_rounds: None,
@@ -177,6 +178,31 @@ fn a_heartbeat_says_what_time_it_is() {
     scene.host(r#"{"type":"heartbeat_request","session_id":"s"}"#);
     let said = scene.said();
     assert!(said.contains("\"ts\":1800000007"), "{said}");
+}
+
+#[test]
+fn signs_of_life_come_unasked_at_the_pace_that_the_host_wants() {
+    let mut scene = Scene::new(Dialect::Qwen);
+    assert_eq!(scene.session.deadline(), None, "none, unless somebody wants them");
+    scene.host(r#"{"type":"heartbeat_request","session_id":"s","interval_ms":2000}"#);
+    scene.said();
+    for n in 1..4 {
+        assert_eq!(scene.session.deadline(), Some(scene.now + Duration::from_secs(2)));
+        scene.after(2 * n);
+        let said = scene.said();
+        assert!(
+            said.contains("\"result/heartbeat\"") && said.contains(&format!("\"ts\":180000000{}", 2 * n)),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    scene.host(r#"{"type":"heartbeat_request","session_id":"s","interval_ms":0}"#);
+    assert_eq!((scene.said().lines().count(), scene.session.deadline()), (1, None));
+
+    // Claude's dialect has none.
+    let mut scene = Scene::new(Dialect::Claude);
+    scene.host(r#"{"type":"heartbeat_request","session_id":"s","interval_ms":2000}"#);
+    assert_eq!(scene.session.deadline(), None);
 }
 
 #[test]

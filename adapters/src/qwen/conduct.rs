@@ -28,4 +28,8 @@ impl Conduct for Rfc {
     fn can_ask(&self) -> bool {
         true
     }
+
+    fn gives_signs_of_life(&self) -> bool {
+        true
+    }
 }
