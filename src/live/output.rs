@@ -138,7 +138,10 @@ impl Output {
             return std::future::pending().await;
         };
         // The registration tells an end that came before it too, and tells it until it is cleared: nothing has to be asked first.
-        while !self.closed {
+        if self.closed {
+            return;
+        }
+        loop {
             match watched.ready(Interest::READABLE | Interest::ERROR).await {
                 // A socket of which the other side has closed the half that we do not use: it still reads. That half stays ready,
                 // and nothing tells of the other one.
