@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
 use crate::conduct::Conduct;
-use crate::event::{Event, Input, Sink};
+use crate::event::{Event, Input, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str};
 use crate::trace::Trace;
 use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
@@ -266,6 +266,10 @@ pub trait Decode {
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let _ = (cx, sink);
     }
+
+    /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the
+    /// session `to` look like those of the session `from`, but for its id.
+    fn next_session(&mut self, from: &str, to: &str);
 }
 
 /// Writes a dialect.
@@ -283,6 +287,21 @@ pub trait Encode {
 
     /// The host said something (logs of the host's side).
     fn input(&mut self, input: &Input<'_>, out: &mut Out);
+
+    /// One more piece of the block that the last event, a delta, was a piece of; the rest of its event is as it was in that one,
+    /// but for ids. False if nothing was done: then it comes as an event.
+    #[inline]
+    fn more(&mut self, piece: Piece<'_>, out: &mut Out) -> bool {
+        let _ = (piece, out);
+        false
+    }
+
+    /// Whether nothing would be done with a notice on this topic that says nothing about when.
+    #[inline]
+    fn passes_over(&self, topic: Topic) -> bool {
+        let _ = topic;
+        false
+    }
 
     /// The session is over: write what is still held. No event follows.
     fn finish(&mut self, out: &mut Out) {

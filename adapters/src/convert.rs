@@ -411,14 +411,14 @@ impl Core {
             objection: None,
             events: 0,
             before,
-            changed: false,
+            changed: None,
         };
         let cx = pipe.down.cx;
         let used = self.decoder.line(text, &cx, &mut pipe);
-        let (objection, events, before, changed) = (pipe.objection.take(), pipe.events, pipe.before, pipe.changed);
-        if changed {
+        let (objection, events, before, changed) = (pipe.objection.take(), pipe.events, pipe.before, pipe.changed.take());
+        if let Some(before_it) = changed {
             // What the decoder remembers is of the session before: a log that was cut here would read the same.
-            self.decoder = Decoder::new(self.options.from.dialect);
+            self.decoder.next_session(&before_it, &self.session);
             let _ = self.decoder.line(
                 text,
                 &Cx {
@@ -498,7 +498,7 @@ impl Core {
             objection: None,
             events: 0,
             before: 0,
-            changed: false,
+            changed: None,
         };
         let cx = pipe.down.cx;
         let before = pipe.down.out.len();

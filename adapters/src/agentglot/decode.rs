@@ -84,6 +84,15 @@ impl Decode for Decoder {
         }
         Ok(used)
     }
+
+    fn next_session(&mut self, from: &str, to: &str) {
+        let mut learned = std::mem::take(&mut self.learned);
+        learned.next_session(from, to);
+        *self = Self {
+            learned,
+            ..Self::default()
+        };
+    }
 }
 
 /// The event of that name: [`Kind::Unknown`] for a name that this version does not know, `None` when something is missing.
@@ -112,23 +121,23 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
             head: m.head(cx)?,
         }),
         "block_stop" => Kind::BlockStop(BlockStop { index: index(m)? }),
-        "round_start" => Kind::RoundStart(RoundStart {
+        "round_start" => Kind::RoundStart(cx.arena.alloc(RoundStart {
             id: m.str("round"),
             model: m.str("model"),
             usage: m.usage(cx),
             number: m.number("number"),
-        }),
-        "round_stop" => Kind::RoundStop(RoundStop {
+        })),
+        "round_stop" => Kind::RoundStop(cx.arena.alloc(RoundStop {
             stop: m.stop(),
             usage: m.usage(cx),
-        }),
+        })),
         "round_end" => {
             let abandoned_from = m.number("abandoned_from").and_then(|n| u32::try_from(n).ok());
-            Kind::RoundEnd(RoundEnd {
+            Kind::RoundEnd(cx.arena.alloc(RoundEnd {
                 stop: m.stop(),
                 usage: m.usage(cx),
                 abandoned_from,
-            })
+            }))
         }
         "reply" => Kind::Reply(cx.keep(Reply {
             id: m.str("round"),

@@ -11,7 +11,7 @@ mod thread;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
 use crate::event::{
-    Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request, ResultStatus, RoundEnd,
+    Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, Request, ResultStatus,
     Session, ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
@@ -42,6 +42,8 @@ pub struct Assembler {
     threads: Vec<Thread>,
     calls: Calls,
     turn: Turn,
+    /// The block of the main thread that the last event, notices aside, was a piece of.
+    growing: Option<usize>,
     /// The number of prompts that have been used up; goes on over sessions.
     prompts_used: usize,
 }
@@ -101,6 +103,7 @@ impl Assembler {
             threads: vec![Thread::default()],
             calls: Calls::default(),
             turn: Turn::default(),
+            growing: None,
             prompts_used: 0,
         }
     }
@@ -116,11 +119,13 @@ impl Assembler {
             }
             return;
         }
+        let growing = self.growing.take();
         match event.kind {
             Kind::Delta(delta) => {
                 self.content(event, down);
                 let (thread, desk) = self.at(event.origin.parent, down);
-                thread.delta(event, delta, desk);
+                let block = thread.delta(event, delta, desk);
+                self.growing = block.filter(|_| event.origin.parent.is_none());
             }
             Kind::BlockStart(start) => {
                 self.content(event, down);
@@ -194,8 +199,11 @@ impl Assembler {
                 self.settle(event.origin, down);
                 self.pass(event, down);
             }
-            Kind::Notice(_)
-            | Kind::ToolProgress(_)
+            Kind::Notice(_) => {
+                self.growing = growing;
+                self.pass(event, down);
+            }
+            Kind::ToolProgress(_)
             | Kind::Terminal(_)
             | Kind::Response(_)
             | Kind::Withdraw(_)
@@ -208,8 +216,25 @@ impl Assembler {
         }
     }
 
+    /// Takes one more piece of the block that the last event, notices aside, was a piece of; the rest of its event is as in that
+    /// one, but for ids. False if nothing was done: then it has to come as an event.
+    #[inline]
+    pub fn more(&mut self, piece: Piece<'_>, down: &mut Down<'_, '_>) -> bool {
+        let Some(block) = self.growing.and_then(|at| self.threads[0].blocks.get_mut(at)) else {
+            return false;
+        };
+        // The pieces of a call's arguments are held.
+        let goes_on = self.want.deltas && !matches!(piece, Piece::Input(_));
+        if matches!(piece, Piece::Other(_)) || goes_on && !down.encoder.more(piece, down.out) {
+            return false;
+        }
+        block.grow(piece);
+        true
+    }
+
     /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.
     pub fn input<'a>(&mut self, input: &crate::event::Input<'a>, down: &mut Down<'_, 'a>) {
+        self.growing = None;
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
@@ -220,6 +245,7 @@ impl Assembler {
 
     /// The session is over: ends what is open. A turn without an outcome gets one that is marked as made up.
     pub fn finish(&mut self, down: &mut Down<'_, '_>) {
+        self.growing = None;
         let session = std::mem::take(&mut self.turn.session);
         let origin = Origin {
             session: (!session.is_empty()).then(|| Str::trusted(&session)),
@@ -558,13 +584,6 @@ const EMPTY_REPLY: Reply<'static> = Reply {
     usage: None,
     error: None,
     last: false,
-};
-
-/// A round's end that says nothing but that it is over.
-const PLAIN_END: RoundEnd<'static> = RoundEnd {
-    stop: None,
-    usage: None,
-    abandoned_from: None,
 };
 
 #[cfg(test)]

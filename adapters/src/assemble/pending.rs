@@ -1,6 +1,6 @@
 //! One block that is on its way.
 
-use crate::event::{Block, Origin, Thinking, Usage};
+use crate::event::{Block, Origin, Piece, Thinking, Usage};
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
@@ -72,6 +72,21 @@ impl Pending {
             ends,
             ..Self::default()
         };
+    }
+
+    /// One more piece has come.
+    #[inline]
+    pub(super) fn grow(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Text(text) | Piece::Thinking(text) => self.body.push_str(text.as_escaped()),
+            Piece::Signature(text) => self.signature.get_or_insert_default().push_str(text.as_escaped()),
+            Piece::Subject(text) => self.subject.get_or_insert_default().push_str(text.as_escaped()),
+            Piece::Input(text) => {
+                self.body.push_str(text.as_escaped());
+                self.ends.push(self.body.len());
+            }
+            Piece::Other(_) => {}
+        }
     }
 
     /// Makes an empty one into a block that a snapshot said.
@@ -149,7 +164,7 @@ pub(super) fn merge(into: &mut Option<Usage<'static>>, new: &Usage<'_>) {
 /// Whether pieces of a call's arguments, put together, say the same as the arguments.
 pub(super) fn says_json(escaped: &str, input: Raw<'_>) -> bool {
     // As a rule they agree byte by byte, and the arguments were checked when they were read.
-    if Str::trusted(escaped).spells(input.as_str()) {
+    if Str::trusted(escaped).spells_json(input.as_str()) {
         return true;
     }
     let text = Str::trusted(escaped).unescape();

@@ -1,7 +1,7 @@
 //! One thread of a turn: the main one or a subagent's.
 
 use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
-use super::{Desk, EMPTY_REPLY, PLAIN_END};
+use super::{Desk, EMPTY_REPLY};
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, Usage,
 };
@@ -62,7 +62,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn round_start(&mut self, event: &Event<'_>, start: RoundStart<'_>, mut desk: Desk<'_, '_, '_>) {
+    pub(super) fn round_start(&mut self, event: &Event<'_>, start: &RoundStart<'_>, mut desk: Desk<'_, '_, '_>) {
         if desk.want.as_is {
             return desk.emit(event);
         }
@@ -83,10 +83,12 @@ impl Thread {
         }
     }
 
+    /// Returns the place of the block that it was a piece of, if that is known.
     #[inline]
-    pub(super) fn delta(&mut self, event: &Event<'_>, delta: Delta<'_>, mut desk: Desk<'_, '_, '_>) {
+    pub(super) fn delta(&mut self, event: &Event<'_>, delta: Delta<'_>, mut desk: Desk<'_, '_, '_>) -> Option<usize> {
         if desk.want.as_is {
-            return desk.emit(event);
+            desk.emit(event);
+            return None;
         }
         let at = match self.blocks.iter().rposition(|b| b.source == delta.index && !b.complete) {
             Some(at) => at,
@@ -103,19 +105,12 @@ impl Thread {
             }
         };
         let block = &mut self.blocks[at];
-        match delta.piece {
-            Piece::Text(text) | Piece::Thinking(text) => block.body.push_str(text.as_escaped()),
-            Piece::Signature(text) => block.signature.get_or_insert_default().push_str(text.as_escaped()),
-            Piece::Subject(text) => block.subject.get_or_insert_default().push_str(text.as_escaped()),
-            Piece::Input(text) => {
-                // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
-                block.body.push_str(text.as_escaped());
-                block.ends.push(block.body.len());
-                desk.down.out.hold(&mut block.kept, text.as_escaped());
-                desk.down.out.carried();
-                return;
-            }
-            Piece::Other(_) => {}
+        block.grow(delta.piece);
+        if let Piece::Input(text) = delta.piece {
+            // Held until the call is whole: what the source finally calls its arguments may differ from these pieces.
+            desk.down.out.hold(&mut block.kept, text.as_escaped());
+            desk.down.out.carried();
+            return Some(at);
         }
         if desk.want.deltas {
             let index = block.index;
@@ -130,6 +125,7 @@ impl Thread {
         } else {
             desk.down.out.merged("deltas of a block that goes over whole");
         }
+        Some(at)
     }
 
     pub(super) fn block_stop(&mut self, event: &Event<'_>, stop: BlockStop, mut desk: Desk<'_, '_, '_>) {
@@ -154,7 +150,7 @@ impl Thread {
         desk.down.out.merged("the end of a block that goes over whole");
     }
 
-    pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: RoundStop<'_>, mut desk: Desk<'_, '_, '_>) {
+    pub(super) fn round_stop(&mut self, event: &Event<'_>, stop: &RoundStop<'_>, mut desk: Desk<'_, '_, '_>) {
         if desk.want.as_is {
             return desk.emit(event);
         }
@@ -169,7 +165,7 @@ impl Thread {
         desk.down.out.carried();
     }
 
-    pub(super) fn round_end(&mut self, event: &Event<'_>, end: RoundEnd<'_>, mut desk: Desk<'_, '_, '_>) {
+    pub(super) fn round_end(&mut self, event: &Event<'_>, end: &RoundEnd<'_>, mut desk: Desk<'_, '_, '_>) {
         if desk.want.as_is {
             return desk.emit(event);
         }
@@ -251,7 +247,7 @@ impl Thread {
         self.known = known;
         if reply.last && self.round.open {
             self.settle(event.origin, &mut desk);
-            self.close_round(&Event::new(event.origin, Kind::RoundEnd(PLAIN_END)), None, &mut desk);
+            self.close_round(&Event::new(event.origin, Kind::RoundEnd(&RoundEnd::PLAIN)), None, &mut desk);
         }
     }
 
@@ -324,7 +320,7 @@ impl Thread {
         if self.round.open {
             let parent = std::mem::take(&mut self.parent);
             let origin = in_thread(origin, &parent);
-            self.close_round(&Event::new(origin, Kind::RoundEnd(PLAIN_END)), None, desk);
+            self.close_round(&Event::new(origin, Kind::RoundEnd(&RoundEnd::PLAIN)), None, desk);
             self.parent = parent;
         }
     }
@@ -378,7 +374,7 @@ impl Thread {
             abandoned_from,
         };
         desk.emit(&Event {
-            kind: Kind::RoundEnd(end),
+            kind: Kind::RoundEnd(&end),
             ..*event
         });
     }
@@ -408,7 +404,7 @@ impl Thread {
             number: None,
         };
         desk.emit(&Event {
-            kind: Kind::RoundStart(start),
+            kind: Kind::RoundStart(&start),
             fields: &[],
             ..*event
         });
@@ -447,7 +443,7 @@ impl Thread {
             self.end_round(event.origin, desk);
             self.open_round(None, None, None);
             desk.emit(&Event {
-                kind: Kind::RoundStart(RoundStart::default()),
+                kind: Kind::RoundStart(&RoundStart::default()),
                 fields: &[],
                 ..*event
             });

@@ -101,6 +101,15 @@ impl Decode for Decoder {
         }
         self.any(text, cx, sink)
     }
+
+    fn next_session(&mut self, from: &str, to: &str) {
+        let mut learned = std::mem::take(&mut self.learned);
+        learned.next_session(from, to);
+        *self = Self {
+            learned,
+            ..Self::default()
+        };
+    }
 }
 
 /// What follows from the values of a line.
@@ -239,18 +248,18 @@ impl Decoder {
         let origin = head.origin();
         let mut piece = None;
         let kind = match found {
-            StreamEvent::MessageStart(start) => Kind::RoundStart(start),
+            StreamEvent::MessageStart(start) => Kind::RoundStart(reader.cx.keep(start)),
             StreamEvent::BlockStart(start, opening) => {
                 piece = opening.map(|piece| Delta { index: start.index, piece });
                 Kind::BlockStart(start)
             }
             StreamEvent::Delta(delta) => Kind::Delta(delta),
             StreamEvent::BlockStop(stop) => Kind::BlockStop(stop),
-            StreamEvent::MessageDelta(stop) => Kind::RoundStop(stop),
-            StreamEvent::MessageStop => Kind::RoundEnd(RoundEnd {
+            StreamEvent::MessageDelta(stop) => Kind::RoundStop(reader.cx.keep(stop)),
+            StreamEvent::MessageStop => Kind::RoundEnd(reader.cx.keep(RoundEnd {
                 abandoned_from: abandoned,
-                ..RoundEnd::default()
-            }),
+                ..RoundEnd::PLAIN
+            })),
             StreamEvent::Other { .. } => return self.unknown(text, reader, sink),
         };
         let event = Event {

@@ -3,7 +3,7 @@
 use super::{Options, assembler, style};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
-use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Sink};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
 use crate::ledger::Ledger;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
@@ -22,8 +22,8 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) events: u32,
     /// How much output there was before this line's own.
     pub(super) before: usize,
-    /// A session has ended with this line.
-    pub(super) changed: bool,
+    /// The session that has ended with this line.
+    pub(super) changed: Option<String>,
 }
 
 /// Listens to nothing.
@@ -69,7 +69,8 @@ impl Pipe<'_, '_> {
             if let Some(trace) = self.down.cx.trace {
                 trace.nothing_carried();
             }
-            (self.before, self.changed) = (self.down.out.len(), true);
+            self.before = self.down.out.len();
+            self.changed = Some(std::mem::take(self.session));
             let used = self.assembler.prompts_used();
             self.begin_session(used);
         }
@@ -110,6 +111,20 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             });
         }
         self.assembler.event(event, &mut self.down);
+    }
+
+    #[inline]
+    fn more(&mut self, piece: Piece<'a>) -> bool {
+        let taken = !self.options.strict && self.assembler.more(piece, &mut self.down);
+        self.events += u32::from(taken);
+        taken
+    }
+
+    #[inline]
+    fn passes_over(&mut self, topic: Topic) -> bool {
+        let unheard = !self.options.strict && !self.identity && self.down.cx.trace.is_none() && self.down.encoder.passes_over(topic);
+        self.events += u32::from(unheard);
+        unheard
     }
 
     fn input(&mut self, input: &Input<'a>) {

@@ -84,6 +84,10 @@ impl Decode for Decoder {
         }
         self.walk(text, cx, sink)
     }
+
+    fn next_session(&mut self, _from: &str, _to: &str) {
+        *self = Self::default();
+    }
 }
 
 impl<'a> Hit<'a> {

@@ -2,7 +2,7 @@
 
 use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{Event, Input, Kind, Notice, Origin, Time, Usage};
+use crate::event::{Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
 use crate::ids;
 use crate::json::{Out, Str};
 use crate::trace::Kept;
@@ -154,6 +154,19 @@ impl Encode for Encoder {
         } else {
             Want::SNAPSHOTS
         }
+    }
+
+    #[inline]
+    fn more(&mut self, piece: Piece<'_>, out: &mut Out) -> bool {
+        let foreign = self.style.source != Dialect::Cursor;
+        if foreign {
+            self.piece(piece, None, out);
+        }
+        foreign
+    }
+
+    fn passes_over(&self, topic: Topic) -> bool {
+        self.style.source != Dialect::Cursor && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
     #[inline]

@@ -243,7 +243,7 @@ impl Encoder {
         out.invented("/is_resume", "the source does not say it");
     }
 
-    fn round(&mut self, start: RoundStart<'_>, out: &mut Out) {
+    fn round(&mut self, start: &RoundStart<'_>, out: &mut Out) {
         self.begin(out);
         self.flush(false, out);
         self.end_round(out);
@@ -295,7 +295,7 @@ impl Encoder {
     }
 
     #[inline]
-    fn piece(&mut self, piece: Piece<'_>, time: Option<Time<'_>>, out: &mut Out) {
+    pub(super) fn piece(&mut self, piece: Piece<'_>, time: Option<Time<'_>>, out: &mut Out) {
         let (head, text, close) = match piece {
             Piece::Text(text) => (ASSISTANT, text, "}]}"),
             Piece::Thinking(text) => (THINKING, text, ""),

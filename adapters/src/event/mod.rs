@@ -66,7 +66,7 @@ pub enum Kind<'a> {
     /// messages, a subagent's prompt.
     Prompt(&'a Prompt<'a>),
     /// A model call begins: Anthropic `message_start`, the role chunk of a round, Tricode's `round`.
-    RoundStart(RoundStart<'a>),
+    RoundStart(&'a RoundStart<'a>),
     /// A block begins (deltas).
     BlockStart(BlockStart<'a>),
     /// A piece of a block.
@@ -74,9 +74,9 @@ pub enum Kind<'a> {
     /// A block is complete (deltas).
     BlockStop(BlockStop),
     /// Why the reply stopped and what it cost: Anthropic `message_delta`.
-    RoundStop(RoundStop<'a>),
+    RoundStop(&'a RoundStop<'a>),
     /// A model call is over: Anthropic `message_stop`, a chunk with a `finish_reason`.
-    RoundEnd(RoundEnd<'a>),
+    RoundEnd(&'a RoundEnd<'a>),
     /// Whole blocks of a reply (a snapshot).
     Reply(&'a Reply<'a>),
     /// The result of a tool call.
@@ -115,6 +115,20 @@ pub trait Sink<'a> {
     fn event(&mut self, event: &Event<'a>);
     /// The host said something (logs of the host's side).
     fn input(&mut self, input: &Input<'a>);
+    /// One more piece of the block that the last delta was a piece of, on a line whose other members are as in its line. False if
+    /// it was not taken; then it comes as an event.
+    #[inline]
+    fn more(&mut self, piece: Piece<'a>) -> bool {
+        let _ = piece;
+        false
+    }
+    /// Whether a notice on this topic, which says nothing about when, may be left out, for nobody would do anything with it. It
+    /// counts as told then.
+    #[inline]
+    fn passes_over(&mut self, topic: Topic) -> bool {
+        let _ = topic;
+        false
+    }
     /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
     fn source(&mut self, dialect: crate::codec::Dialect) {
         let _ = dialect;

@@ -105,6 +105,15 @@ pub struct RoundEnd<'a> {
     pub abandoned_from: Option<u32>,
 }
 
+impl RoundEnd<'_> {
+    /// The end of a round of which nothing more is known.
+    pub const PLAIN: Self = Self {
+        stop: None,
+        usage: None,
+        abandoned_from: None,
+    };
+}
+
 /// Why a reply stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop<'a> {

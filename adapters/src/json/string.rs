@@ -70,33 +70,57 @@ impl<'a> Str<'a> {
         alike(self.0, other.0) || ((self.has_escapes() || other.has_escapes()) && self.units().eq(other.units()))
     }
 
-    /// Whether it is `plain` with its quotes, backslashes and control characters escaped in the shortest way. False does not
-    /// mean that it says something else.
-    pub(crate) fn spells(self, plain: &str) -> bool {
-        let (body, mut plain) = (self.0.as_bytes(), plain.as_bytes());
-        let mut from = 0;
+    /// Whether it is a JSON text that says what `json`, which is one, says in the same words: the same but for white space between
+    /// tokens. False does not mean that it says something else.
+    pub(crate) fn spells_json(self, json: &str) -> bool {
+        let (body, json) = (self.0.as_bytes(), json.as_bytes());
+        let (mut at, mut to) = (0, 0);
+        let mut inside = false;
         loop {
-            let at = next_escape(self.0, from).unwrap_or(body.len());
-            let Some((said, rest)) = plain.split_at_checked(at - from) else {
+            // Quotes and backslashes are escaped: what stands between two escapes is in one string or in none.
+            let end = next_escape(self.0, at).unwrap_or(body.len());
+            let Some(rest) = json.get(to..) else { return false };
+            if rest.starts_with(&body[at..end]) {
+                to += end - at;
+            } else if inside {
                 return false;
+            } else {
+                match same_tokens(&body[at..end], json, to) {
+                    Some(end) => to = end,
+                    None => return false,
+                }
+            }
+            let byte = match body.get(end..end + 2) {
+                None => return end == body.len() && json[to..].trim_ascii_start().is_empty(),
+                Some(&[_, escaped @ (b'"' | b'\\')]) => escaped,
+                // White space between tokens.
+                Some(b"\\n" | b"\\t" | b"\\r") if !inside && parts(json, to) => {
+                    at = end + 2;
+                    continue;
+                }
+                Some(_) => return false,
             };
-            if *said != body[from..at] {
+            if !inside {
+                to += blanks(json, to);
+            }
+            if json.get(to) != Some(&byte) {
                 return false;
             }
-            let Some(&[_, escaped]) = body.get(at..at + 2) else {
-                return at == body.len() && rest.is_empty();
-            };
-            let byte = match escaped {
-                b'n' => b'\n',
-                b't' => b'\t',
-                b'r' => b'\r',
-                b'"' | b'\\' => escaped,
+            (at, to) = (end + 2, to + 1);
+            if byte == b'"' {
+                inside = !inside;
+                continue;
+            }
+            // What the text escapes goes with its backslash.
+            let (escaped, used) = match body.get(at..) {
+                Some([b'\\', escaped @ (b'"' | b'\\'), ..]) => (*escaped, 2),
+                Some([plain, ..]) if *plain != b'\\' => (*plain, 1),
                 _ => return false,
             };
-            if rest.first() != Some(&byte) {
+            if !inside || json.get(to) != Some(&escaped) {
                 return false;
             }
-            (from, plain) = (at + 2, &rest[1..]);
+            (at, to) = (at + used, to + 1);
         }
     }
 
@@ -340,6 +364,33 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }
 
+/// Compares a part of a JSON text that has no strings with `json` from `to` on; returns where that part ends there.
+fn same_tokens(part: &[u8], json: &[u8], mut to: usize) -> Option<usize> {
+    for &byte in part {
+        if json.get(to) == Some(&byte) {
+            to += 1;
+        } else if byte == b' ' {
+            parts(json, to).then_some(())?;
+        } else {
+            to += blanks(json, to);
+            (json.get(to) == Some(&byte)).then_some(())?;
+            to += 1;
+        }
+    }
+    Some(to)
+}
+
+/// Whether white space before the byte at `at` of a JSON text would change nothing: one of the tokens beside it is no word.
+fn parts(json: &[u8], at: usize) -> bool {
+    let free = |byte: Option<&u8>| byte.is_none_or(|byte| b"{}[]:, \t\n\r".contains(byte));
+    free(at.checked_sub(1).and_then(|before| json.get(before))) || free(json.get(at))
+}
+
+/// How many bytes of white space begin at `at`.
+fn blanks(json: &[u8], at: usize) -> usize {
+    json.get(at..).map_or(0, |rest| rest.len() - rest.trim_ascii_start().len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,10 +448,42 @@ mod tests {
         }
 
         #[test]
-        fn what_spells_a_text_unescapes_to_it(body in "(\\\\n|\\\\\\\\|\\\\\"|\\\\u00e9|é|a){0,6}", other in "(\n|\\\\|\"|é|a){0,6}") {
-            let text = Str::trusted(&body).unescape();
-            prop_assert_eq!(Str::trusted(&body).spells(&text), !body.contains("\\u"));
-            prop_assert!(!Str::trusted(&body).spells(&other) || text == other);
+        fn a_json_text_is_recognised_with_white_space_between_its_tokens(
+            tokens in prop::collection::vec((0..8usize, 0..5usize), 0..8),
+            other in "[\\[\\]{}:,\" \n12tn\\\\a]{0,8}",
+        ) {
+            const SPACES: [&str; 5] = ["", " ", "\n", " \t ", "\r\n"];
+            const VALUES: [&str; 8] = ["1", "-20.5e3", "true", "null", "\"\"", "\" \\\" 1\\\\\"", "\"\\u00e9\\n é\"", "{\"k\":[{},[]]}"];
+            let (mut json, mut spaced) = (String::from("["), String::from("["));
+            for (n, &(value, space)) in tokens.iter().enumerate() {
+                json.push_str(if n > 0 { "," } else { "" });
+                json.push_str(VALUES[value]);
+                let space = SPACES[space];
+                spaced.push_str(&format!("{}{space}{}{space}", if n > 0 { "," } else { "" }, VALUES[value].replace(',', &format!(",{space}"))));
+            }
+            json.push(']');
+            spaced.push(']');
+            let body = |text: &str| {
+                let mut body = String::new();
+                Str::escape(text, &mut body);
+                body
+            };
+            prop_assert!(Str::trusted(&body(&json)).spells_json(&json));
+            prop_assert!(Str::trusted(&body(&spaced)).spells_json(&json), "{} {}", spaced, json);
+            prop_assert!(Str::trusted(&body(&json)).spells_json(&spaced));
+            // Whatever it takes for the same is the same.
+            if Str::trusted(&body(&other)).spells_json(&json) {
+                prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&other).ok(), serde_json::from_str(&json).ok());
+            }
+            for cut in (0..=spaced.len()).filter(|&cut| spaced.is_char_boundary(cut)) {
+                let (before, behind) = spaced.split_at(cut);
+                for more in [" ", "1", "\"", "\\", "\n"] {
+                    let changed = format!("{before}{more}{behind}");
+                    if Str::trusted(&body(&changed)).spells_json(&json) {
+                        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&changed).ok(), serde_json::from_str(&json).ok(), "{}", changed);
+                    }
+                }
+            }
         }
 
         #[test]

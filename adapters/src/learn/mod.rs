@@ -16,7 +16,7 @@ use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
 
-use mold::{Mold, Pick};
+use mold::{Growing, Mold, Pick};
 use shape::{Drawing, Match, NO_STARTS, Shape, Spot, Starts};
 
 /// What follows from the values of a dialect's lines.
@@ -63,6 +63,8 @@ pub(crate) struct Learned {
     trust: u32,
     /// Where the pieces of the line begin that is being read.
     starts: Starts,
+    /// What the last line was a piece of, those aside that went unheard.
+    growing: Option<Growing>,
 }
 
 impl Default for Learned {
@@ -75,6 +77,7 @@ impl Default for Learned {
             misses: [0; Mold::CLASSES],
             trust: Self::TRUST,
             starts: NO_STARTS,
+            growing: None,
         }
     }
 }
@@ -119,14 +122,17 @@ impl Learned {
     pub(crate) fn read<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         self.clock += 1;
         if self.is_weary() {
+            self.growing = None;
             return None;
         }
         let Some((at, len)) = self.find(text) else {
+            self.growing = None;
             self.trust = self.trust.saturating_sub(Self::COST);
             return None;
         };
         let known = &mut self.known[at];
-        known.mold.tell(Match::new(text, &self.starts), rules, cx, sink)?;
+        let before = self.growing.take();
+        self.growing = known.mold.tell(Match::new(text, &self.starts), at, before, rules, cx, sink)?;
         known.seen = self.clock;
         self.misses[known.mold.class()] = 0;
         self.trust = (self.trust + 1).min(Self::TRUST);
@@ -208,6 +214,25 @@ impl Learned {
         self.last = at;
     }
 
+    /// The lines of the session `to` look like those of the session `from`, but for the id. Forgets those of which that is not
+    /// sure.
+    pub(crate) fn next_session(&mut self, from: &str, to: &str) {
+        self.growing = None;
+        let all = self.known.len();
+        self.known.retain_mut(|known| {
+            let sure = known.shape.rename(known.mold.session(), from, to);
+            known.head = head(&known.shape).unwrap_or_default();
+            sure && known.head.0 > 0
+        });
+        if self.known.len() < all {
+            // The others have other numbers now.
+            self.last = 0;
+            self.known.iter_mut().for_each(|known| known.next = [0; 3]);
+            self.shared.clear();
+            (0..self.known.len()).for_each(|at| self.compare(at));
+        }
+    }
+
     /// Remembers how a line is spelled that was read in the general way and told as one event. Its parts are found by where they
     /// stand in memory.
     pub(crate) fn learn(&mut self, line: &str, rules: &Rules, event: &Event<'_>, aside: Aside<'_>) {
@@ -235,10 +260,9 @@ impl Learned {
             part: &mut |part, _| drawing.spot(part),
         };
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
-        let beginning = shape.beginning();
-        let Some(tail) = beginning.last_chunk() else { return };
+        let Some(head) = head(&shape) else { return };
         let fresh = Known {
-            head: (beginning.len(), *tail),
+            head,
             next: [0; 3],
             seen: self.clock,
             shape,
@@ -258,4 +282,10 @@ impl Learned {
         self.compare(at);
         self.follow(at);
     }
+}
+
+/// How long the text before the first value that changes is, and the last eight bytes of it.
+fn head(shape: &Shape) -> Option<(usize, [u8; 8])> {
+    let beginning = shape.beginning();
+    beginning.last_chunk().map(|tail| (beginning.len(), *tail))
 }

@@ -116,6 +116,13 @@ enum ContentMold {
     Blocks(BlocksMold),
 }
 
+/// A block whose pieces come on lines of one shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Growing {
+    shape: usize,
+    index: u32,
+}
+
 /// Takes the parts of a line. It is asked twice for the same ones: to know which may change, then where they are.
 pub(super) struct Pick<'p> {
     pub(super) rules: &'p Rules,
@@ -196,27 +203,48 @@ impl Mold {
         }
     }
 
-    /// Tells what a line says. `None` if a part of it does not fit, and then nothing was told.
+    /// Where the session's id stands.
+    pub(super) const fn session(&self) -> Option<Spot> {
+        self.origin.session
+    }
+
+    /// Tells what a line says that has the shape number `shape`. `None` if a part of it does not fit, and then nothing was told.
+    /// Takes and returns what the lines before and up to it were a piece of.
     #[inline]
-    pub(super) fn tell<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<()> {
+    pub(super) fn tell<'a>(
+        &self,
+        found: Match<'_, 'a>,
+        shape: usize,
+        growing: Option<Growing>,
+        rules: &Rules,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+    ) -> Option<Option<Growing>> {
         let text = |spot: Spot| Str::trusted(found.part(spot));
         let number = |spot: Spot| found.part(spot).parse::<u32>().ok();
+        let mut grows = None;
+        match &self.kind {
+            KindMold::Delta { index, piece, text: at } if self.origin.is_plain() => {
+                let this = Growing {
+                    shape,
+                    index: number(*index)?,
+                };
+                if growing == Some(this) && sink.more(piece.of(text(*at))) {
+                    return Some(growing);
+                }
+                grows = Some(this);
+            }
+            KindMold::Notice { topic, .. } if self.origin.is_plain() && sink.passes_over(*topic) => return Some(growing),
+            _ => {}
+        }
         sink.event(&Event {
             origin: self.origin.at(found, cx),
             fields: fields_at(&self.fields, found, cx),
             kind: match &self.kind {
                 KindMold::Delta { index, piece, text: at } => {
-                    let text = text(*at);
-                    let piece = match piece {
-                        PieceMold::Text => Piece::Text(text),
-                        PieceMold::Thinking => Piece::Thinking(text),
-                        PieceMold::Signature => Piece::Signature(text),
-                        PieceMold::Subject => Piece::Subject(text),
-                        PieceMold::Input => Piece::Input(text),
-                    };
                     Kind::Delta(Delta {
                         index: number(*index)?,
-                        piece,
+                        piece: piece.of(text(*at)),
                     })
                 }
                 KindMold::BlockStart { index, head } => {
@@ -234,17 +262,17 @@ impl Mold {
                     })
                 }
                 KindMold::BlockStop { index } => Kind::BlockStop(BlockStop { index: number(*index)? }),
-                KindMold::RoundStart(round) => Kind::RoundStart(RoundStart {
+                KindMold::RoundStart(round) => Kind::RoundStart(cx.arena.alloc(RoundStart {
                     id: str_at(found, round.word),
                     model: str_at(found, round.model),
                     usage: UsageMold::at(round.usage.as_ref(), found)?,
                     number: None,
-                }),
-                KindMold::RoundStop(round) => Kind::RoundStop(RoundStop {
+                })),
+                KindMold::RoundStop(round) => Kind::RoundStop(cx.arena.alloc(RoundStop {
                     stop: str_at(found, round.word).map(Stop::read),
                     usage: UsageMold::at(round.usage.as_ref(), found)?,
-                }),
-                KindMold::RoundEnd => Kind::RoundEnd(RoundEnd::default()),
+                })),
+                KindMold::RoundEnd => Kind::RoundEnd(&RoundEnd::PLAIN),
                 KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, cx)?),
                 KindMold::Result(result) => Kind::ToolResult(result.at(found, rules, cx)),
                 KindMold::Notice { name, topic, message, data } => Kind::Notice(cx.arena.alloc(Notice {
@@ -255,11 +283,30 @@ impl Mold {
                 })),
             },
         });
-        Some(())
+        Some(grows)
+    }
+}
+
+impl PieceMold {
+    #[inline]
+    const fn of(self, text: Str<'_>) -> Piece<'_> {
+        match self {
+            Self::Text => Piece::Text(text),
+            Self::Thinking => Piece::Thinking(text),
+            Self::Signature => Piece::Signature(text),
+            Self::Subject => Piece::Subject(text),
+            Self::Input => Piece::Input(text),
+        }
     }
 }
 
 impl OriginMold {
+    /// Whether lines of this mold say nothing about where they belong, but for their session and their own id.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.parent.is_none() && self.agent.is_none() && self.turn.is_none() && self.time.is_none()
+    }
+
     fn of(origin: &Origin<'_>, pick: &mut Pick<'_>) -> Option<Self> {
         let time = match origin.time {
             None => None,
@@ -341,7 +388,7 @@ impl KindMold {
                 Self::BlockStart { index: index(pick)?, head }
             }
             Kind::BlockStop(_) => Self::BlockStop { index: index(pick)? },
-            Kind::RoundStart(RoundStart {
+            Kind::RoundStart(&RoundStart {
                 id,
                 model,
                 usage,
@@ -356,7 +403,7 @@ impl KindMold {
                 model: None,
                 usage: UsageMold::of(stop.usage, pick)?,
             })),
-            Kind::RoundEnd(RoundEnd {
+            Kind::RoundEnd(&RoundEnd {
                 stop: None,
                 usage: None,
                 abandoned_from: None,

@@ -42,10 +42,10 @@ impl Round {
         self.open = true;
         self.said = false;
         self.next = 0;
-        teller.tell(Kind::RoundStart(RoundStart {
+        teller.tell(Kind::RoundStart(teller.cx.keep(RoundStart {
             model,
             ..RoundStart::default()
-        }));
+        })));
     }
 
     /// Opens the text or thought that a piece belongs to, unless it is open.
@@ -117,7 +117,7 @@ impl Round {
             teller.tell(Kind::BlockStop(BlockStop { index: call.index }));
         }
         self.open = false;
-        teller.tell(Kind::RoundEnd(end));
+        teller.tell(Kind::RoundEnd(teller.cx.keep(end)));
     }
 }
 
@@ -191,10 +191,10 @@ impl Decoder {
         }
         if finish.is_none() && line.envelope.usage.is_some() || teller.told == told {
             // Tokens in mid-turn, or a line that says nothing (new).
-            teller.tell(Kind::RoundStop(RoundStop {
+            teller.tell(Kind::RoundStop(teller.cx.keep(RoundStop {
                 stop: None,
                 usage: line.envelope.usage,
-            }));
+            })));
         }
         if let Some((kind, index)) = hot.filter(|_| plain) {
             let mut holes = match kind {

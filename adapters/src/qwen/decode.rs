@@ -109,6 +109,10 @@ impl Decode for Decoder {
         self.hot.forget();
         self.end_turn(cx, sink);
     }
+
+    fn next_session(&mut self, _from: &str, _to: &str) {
+        *self = Self::default();
+    }
 }
 
 /// Text that is no object: noise, or a value that no line should be.

@@ -6,7 +6,7 @@ use super::tasks::Tasks;
 use super::{facts, own};
 use crate::chat::{Frame, Object};
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Reply, Session, Usage};
+use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
 use crate::json::{Out, Str};
 
 /// Writes `stream-json`, `stream-chunk-json` or `text`.
@@ -297,6 +297,15 @@ impl Encode for Encoder {
         } else {
             self.lines(event, out);
         }
+    }
+
+    #[inline]
+    fn more(&mut self, piece: Piece<'_>, out: &mut Out) -> bool {
+        self.grows(piece, out)
+    }
+
+    fn passes_over(&self, topic: Topic) -> bool {
+        !self.own && self.waiting.is_empty() && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {

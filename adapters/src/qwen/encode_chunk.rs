@@ -60,6 +60,19 @@ const REASONING: &str = "[{\"index\":0,\"delta\":{\"reasoning_content\":\"";
 const THOUGHT: &str = "\",\"annotations\":[{\"type\":\"x-qwen-thought\",\"subject\":\"\",\"description\":\"";
 const GOES_ON: &str = "},\"finish_reason\":null}]}\n";
 
+impl Hot {
+    #[inline]
+    fn write(&self, kind: HotKind, text: Str<'_>, out: &mut Out) {
+        out.bytes(&self.before);
+        out.body(text);
+        if kind == HotKind::Thought {
+            out.lit(THOUGHT);
+            out.body(text);
+        }
+        out.bytes(&self.after);
+    }
+}
+
 impl Encoder {
     /// Writes a piece that looks like the one before. Returns false when it takes the general way.
     #[inline]
@@ -86,15 +99,24 @@ impl Encoder {
             return true;
         }
         self.frame.admit(out);
-        let hot = &self.chunks.hot;
-        out.bytes(&hot.before);
-        out.body(text);
-        if kind == HotKind::Thought {
-            out.lit(THOUGHT);
-            out.body(text);
-        }
-        out.bytes(&hot.after);
+        self.chunks.hot.write(kind, text, out);
         true
+    }
+
+    /// Writes one more piece of the block whose line was the last.
+    #[inline]
+    pub(super) fn grows(&self, piece: Piece<'_>, out: &mut Out) -> bool {
+        let (kind, text) = match piece {
+            Piece::Text(text) => (HotKind::Text, text),
+            Piece::Thinking(text) => (HotKind::Thought, text),
+            _ => return false,
+        };
+        let hot = &self.chunks.hot;
+        let alike = hot.kind == Some(kind) && !text.is_empty() && !self.own;
+        if alike {
+            hot.write(kind, text, out);
+        }
+        alike
     }
 
     /// Remembers the line of a piece around its text.
@@ -249,7 +271,7 @@ impl Encoder {
         own::end_line(fields, out);
     }
 
-    pub(super) fn start_round(&mut self, start: RoundStart<'_>, fields: Fields<'_>, out: &mut Out) {
+    pub(super) fn start_round(&mut self, start: &RoundStart<'_>, fields: Fields<'_>, out: &mut Out) {
         self.look_model(start.model, out);
         self.flush_head(out);
         self.end_held(None, out);
@@ -355,7 +377,7 @@ impl Encoder {
     }
 
     /// A chunk that says nothing new, or tokens in mid-turn.
-    pub(super) fn empty_chunk(&mut self, stop: RoundStop<'_>, fields: Fields<'_>, out: &mut Out) {
+    pub(super) fn empty_chunk(&mut self, stop: &RoundStop<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin(out);
         self.frame.begin(out);
         match stop.usage {
@@ -372,7 +394,7 @@ impl Encoder {
         }
     }
 
-    pub(super) fn end_round(&mut self, end: RoundEnd<'_>, fields: Fields<'_>, out: &mut Out) {
+    pub(super) fn end_round(&mut self, end: &RoundEnd<'_>, fields: Fields<'_>, out: &mut Out) {
         self.flush_head(out);
         out.carried();
         let word = end.stop.map(|stop| stop.word).filter(|_| self.own);

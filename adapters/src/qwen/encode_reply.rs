@@ -149,7 +149,7 @@ impl Encoder {
     }
 
     /// The round is over, and its usage is final.
-    pub(super) fn end_reply(&mut self, end: RoundEnd<'_>, out: &mut Out) {
+    pub(super) fn end_reply(&mut self, end: &RoundEnd<'_>, out: &mut Out) {
         out.carried();
         if let Some(usage) = end.usage.filter(|usage| !usage.is_blank() && !self.held.usage_told) {
             usage.sources().for_each(|part| out.used(part));

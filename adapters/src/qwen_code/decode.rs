@@ -38,6 +38,10 @@ impl Decode for Decoder {
         }
         self.general(text, cx, sink)
     }
+
+    fn next_session(&mut self, _from: &str, _to: &str) {
+        *self = Self::default();
+    }
 }
 
 impl Decoder {

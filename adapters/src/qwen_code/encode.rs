@@ -11,7 +11,7 @@ mod thread;
 use super::WORDS;
 use crate::blocks::{MESSAGE, Writer};
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult};
+use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
 use init::Facts;
 use outcome::{Spent, Turn};
@@ -243,6 +243,10 @@ impl Encode for Encoder {
     }
 
     #[inline]
+    fn passes_over(&self, topic: Topic) -> bool {
+        !self.core.own && matches!(topic, Topic::Thinking | Topic::Status)
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         self.core.pen.session(event.origin.session);
         if self.mode == Mode::Text {

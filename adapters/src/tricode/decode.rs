@@ -72,6 +72,10 @@ impl Decode for Decoder {
         sink.event(&self.event(Kind::Noise(&text[..end]), &[], cx));
         Ok(end)
     }
+
+    fn next_session(&mut self, _from: &str, _to: &str) {
+        *self = Self::default();
+    }
 }
 
 impl Decoder {
@@ -95,10 +99,10 @@ impl Decoder {
             "round" => {
                 let number = members.get(Key::Number).and_then(count);
                 let typed: &[Key] = if number.is_some() { &[Key::Type, Key::Number] } else { &[Key::Type] };
-                let start = RoundStart {
+                let start = cx.keep(RoundStart {
                     number,
                     ..RoundStart::default()
-                };
+                });
                 if let Some(number) = members.get(Key::Number).filter(|_| number.is_some()) {
                     cx.took(number.as_str());
                 }

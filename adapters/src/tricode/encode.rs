@@ -91,6 +91,10 @@ impl Encode for Encoder {
         Want::SNAPSHOTS
     }
 
+    fn passes_over(&self, topic: Topic) -> bool {
+        self.style.source != Dialect::Tricode && matches!(topic, Topic::Thinking | Topic::Status)
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if self.style.source == Dialect::Tricode {
             return self.own.event(event, out);
@@ -110,7 +114,7 @@ impl Encode for Encoder {
                 lines::round(Some(self.turn.rounds), &[], out);
             }
             Kind::Reply(reply) => self.reply(origin, reply, out),
-            Kind::RoundEnd(end) => self.round_end(&end, out),
+            Kind::RoundEnd(end) => self.round_end(end, out),
             Kind::ToolResult(result) => self.result(origin, result, out),
             Kind::Notice(notice) if notice.topic == Topic::Reminder => {
                 self.begin(origin, false, out);

@@ -96,14 +96,14 @@ impl Decoder {
                 if main {
                     (self.in_message, self.unconfirmed) = (true, false);
                 }
-                Kind::RoundStart(start)
+                Kind::RoundStart(line.cx.keep(start))
             }
-            StreamEvent::MessageDelta(stop) => Kind::RoundStop(stop),
+            StreamEvent::MessageDelta(stop) => Kind::RoundStop(line.cx.keep(stop)),
             StreamEvent::MessageStop => {
                 if main {
                     (self.in_message, self.unconfirmed) = (false, false);
                 }
-                Kind::RoundEnd(RoundEnd::default())
+                Kind::RoundEnd(&RoundEnd::PLAIN)
             }
             StreamEvent::Other { kind, raw } if kind.is("goal_state") || kind.is("tool_progress") => {
                 raw.check()?;

@@ -88,10 +88,10 @@ impl Decoder {
                 session: envelope.origin.session,
                 ..Origin::default()
             };
-            let end = RoundEnd {
+            let end = line.cx.keep(RoundEnd {
                 abandoned_from: Some(0),
-                ..RoundEnd::default()
-            };
+                ..RoundEnd::PLAIN
+            });
             line.sink.event(&Event::new(origin, Kind::RoundEnd(end)));
         }
         let message = data.and_then(|data| data.get("message")).and_then(Raw::string);

@@ -49,7 +49,7 @@ fn init() -> Kind<'static> {
 }
 
 const fn round() -> Kind<'static> {
-    Kind::RoundStart(RoundStart {
+    Kind::RoundStart(&RoundStart {
         id: None,
         model: None,
         usage: None,
@@ -139,7 +139,7 @@ fn calls_stand_before_their_results_and_only_the_last_text_goes_over() {
             Block::Call(x),
             Block::Call(y),
         ]),
-        Kind::RoundEnd(RoundEnd::default()),
+        Kind::RoundEnd(&RoundEnd::PLAIN),
         result(y, ResultStatus::Error, Content::Text(S("no"))),
         result(x, ResultStatus::Success, several),
         round(),
@@ -229,15 +229,15 @@ fn a_call_without_a_result_stands_at_the_end() {
 
 #[test]
 fn a_reply_that_was_given_up_is_not_said_twice() {
-    let given_up = Kind::RoundEnd(RoundEnd {
+    let given_up = Kind::RoundEnd(&RoundEnd {
         abandoned_from: Some(0),
-        ..RoundEnd::default()
+        ..RoundEnd::PLAIN
     });
     let log = [
         init(),
         round(),
         reply(vec![text("a")]),
-        Kind::RoundEnd(RoundEnd::default()),
+        Kind::RoundEnd(&RoundEnd::PLAIN),
         round(),
         reply(vec![text("b")]),
         given_up,
