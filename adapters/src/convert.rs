@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bumpalo::Bump;
 
 pub use options::{Options, ToolNames};
-use pipe::{Nobody, Pipe};
+use pipe::{Nobody, Pipe, Told};
 
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
@@ -252,6 +252,8 @@ impl Core {
     /// Handles a read, of which `framing` has kept what no line feed has ended so far; returns whether to go on.
     fn lines(&mut self, mut input: &[u8], framing: &mut Lines) -> bool {
         let mut go_on = true;
+        // Nothing is asked about the lines but what they say.
+        let by_heart = self.trace.is_none() && !self.identity && !self.options.strict && !self.options.validate;
         while !input.is_empty() && go_on {
             let window = &input[..input.len().min(WINDOW)];
             let whole = memchr::memrchr(b'\n', window)
@@ -264,7 +266,13 @@ impl Core {
             };
             match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
                 Some(mut text) => {
-                    while let (Some(at), true) = (memchr::memchr(b'\n', text.as_bytes()), go_on) {
+                    while go_on {
+                        if by_heart && let Some(used) = self.again(text) {
+                            self.line += 1;
+                            text = &text[used..];
+                            continue;
+                        }
+                        let Some(at) = memchr::memchr(b'\n', text.as_bytes()) else { break };
                         let (line, rest) = text.split_at(at + 1);
                         text = rest;
                         self.line += 1;
@@ -390,8 +398,63 @@ impl Core {
         if let Some(trace) = &self.trace {
             trace.begin(text);
         }
+        let (decoder, mut pipe) = self.pipe();
+        let cx = pipe.down.cx;
+        let used = decoder.line(text, &cx, &mut pipe);
+        let told = pipe.told();
+        self.settle(&told, text);
+        let used = match used {
+            Ok(used) => used,
+            Err(error) => {
+                self.arena.reset();
+                return Err(error);
+            }
+        };
+        // What begins otherwise is text, or was checked in full.
+        if self.options.validate
+            && text.starts_with('{')
+            && let Err(error) = Cursor::new(text).raw()
+        {
+            self.damage(from + error.at, format!("{} (in a part that does not go over)", error.why));
+        }
+        let wrote = self.count(&told);
+        if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
+            let value = &text[..used.min(text.len())];
+            ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
+            trace.settle_held(value, self.line);
+            ledger.add_late(trace.take_late());
+        }
+        if let Some(reason) = told.objection {
+            self.damage.push(Damage {
+                line: self.line,
+                byte: 1,
+                reason,
+            });
+            self.damaged += 1;
+        }
+        self.arena.reset();
+        Ok(used)
+    }
+
+    /// Reads the first of some lines if it is spelled like one before it, and passes it all the way on; returns how many bytes it
+    /// takes.
+    #[inline]
+    fn again(&mut self, text: &str) -> Option<usize> {
+        let (decoder, mut pipe) = self.pipe();
+        let cx = pipe.down.cx;
+        let used = decoder.again(text, &cx, &mut pipe)?;
+        let told = pipe.told();
+        self.settle(&told, &text[..used]);
+        self.count(&told);
+        self.arena.reset();
+        Some(used)
+    }
+
+    /// The decoder, and what it talks to.
+    #[inline]
+    fn pipe(&mut self) -> (&mut Decoder, Pipe<'_, '_>) {
         let before = self.out.len();
-        let mut pipe = Pipe {
+        let pipe = Pipe {
             options: &self.options,
             identity: self.identity,
             assembler: &mut self.assembler,
@@ -408,60 +471,36 @@ impl Core {
             },
             ledger: self.ledger.as_mut(),
             line: self.line,
-            objection: None,
-            events: 0,
-            before,
-            changed: None,
+            told: Told {
+                objection: None,
+                events: 0,
+                before,
+                changed: None,
+            },
         };
-        let cx = pipe.down.cx;
-        let used = self.decoder.line(text, &cx, &mut pipe);
-        let (objection, events, before, changed) = (pipe.objection.take(), pipe.events, pipe.before, pipe.changed.take());
-        if let Some(before_it) = changed {
-            // What the decoder remembers is of the session before: a log that was cut here would read the same.
-            self.decoder.next_session(&before_it, &self.session);
-            let _ = self.decoder.line(
-                text,
-                &Cx {
-                    arena: &self.arena,
-                    trace: None,
-                },
-                &mut Nobody,
-            );
+        (&mut self.decoder, pipe)
+    }
+
+    /// What the decoder remembers is of the session before, if that has ended with this line: a log that was cut here would read
+    /// the same.
+    #[inline]
+    fn settle(&mut self, told: &Told, text: &str) {
+        if let Some(before_it) = &told.changed {
+            self.decoder.next_session(before_it, &self.session);
+            let cx = Cx {
+                arena: &self.arena,
+                trace: None,
+            };
+            let _ = self.decoder.line(text, &cx, &mut Nobody);
         }
-        let used = match used {
-            Ok(used) => used,
-            Err(error) => {
-                self.arena.reset();
-                return Err(error);
-            }
-        };
-        // What begins otherwise is text, or was checked in full.
-        if self.options.validate
-            && text.starts_with('{')
-            && let Err(error) = Cursor::new(text).raw()
-        {
-            self.damage(from + error.at, format!("{} (in a part that does not go over)", error.why));
-        }
-        let wrote = self.out.len() > before;
-        if !wrote && events > 0 && !self.identity {
-            self.dropped += 1;
-        }
-        if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
-            let value = &text[..used.min(text.len())];
-            ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
-            trace.settle_held(value, self.line);
-            ledger.add_late(trace.take_late());
-        }
-        if let Some(reason) = objection {
-            self.damage.push(Damage {
-                line: self.line,
-                byte: 1,
-                reason,
-            });
-            self.damaged += 1;
-        }
-        self.arena.reset();
-        Ok(used)
+    }
+
+    /// Counts the line if nothing came of it; returns whether something did.
+    #[inline]
+    fn count(&mut self, told: &Told) -> bool {
+        let wrote = self.out.len() > told.before;
+        self.dropped += u64::from(!wrote && told.events > 0 && !self.identity);
+        wrote
     }
 
     fn damage(&mut self, at: usize, reason: String) -> bool {
@@ -478,31 +517,10 @@ impl Core {
     }
 
     fn finish(&mut self) {
-        let mut pipe = Pipe {
-            options: &self.options,
-            identity: self.identity,
-            assembler: &mut self.assembler,
-            source: &mut self.source,
-            fresh: &mut self.fresh,
-            session: &mut self.session,
-            down: Down {
-                encoder: &mut self.encoder,
-                out: &mut self.out,
-                cx: Cx {
-                    arena: &self.arena,
-                    trace: self.trace.as_deref(),
-                },
-            },
-            ledger: self.ledger.as_mut(),
-            line: self.line,
-            objection: None,
-            events: 0,
-            before: 0,
-            changed: None,
-        };
+        let (decoder, mut pipe) = self.pipe();
         let cx = pipe.down.cx;
         let before = pipe.down.out.len();
-        self.decoder.finish(&cx, &mut pipe);
+        decoder.finish(&cx, &mut pipe);
         pipe.end_session();
         // A copied last line that lacks its line feed must not run into what was added behind it.
         if self.identity && self.unended && self.out.len() > before {

@@ -1,11 +1,13 @@
 //! Reading and writing: files, pipes and compressed logs in, files, folders and stdout out, messages to stderr.
 
+mod ahead;
 mod console;
 mod interrupt;
 mod range;
 mod source;
 mod target;
 
+pub use ahead::Pieces;
 pub use console::{Console, visible};
 pub use range::{Range, read_at};
 pub use source::{Input, Source, other_side};

@@ -1,20 +1,20 @@
-use std::io::{ErrorKind, Read};
 use std::sync::atomic::Ordering;
 
 use agentglot_adapters::convert::Converter;
 
 use super::order::{End, Ticket};
-use super::plan::{Piece, Task};
-use crate::io::Console;
+use super::plan::{Piece, Task, WORTH_CUTTING};
+use crate::io::{Console, Pieces};
 use crate::status::Failure;
 
 /// Converts what a task reads. Whatever one read brings is offered for writing before the next read: a pipe may live.
 pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], console: &Console) {
     let Task { log, piece, last, .. } = task;
     let mut end = End { last, ..End::default() };
-    let (mut reader, counted): (Box<dyn Read>, bool) = match piece {
-        Piece::Whole(source) => (Box::new(source.into_reader()), true),
-        Piece::Part(range) => (Box::new(range), false),
+    let (mut pieces, counted) = match piece {
+        Piece::Whole(source) if source.file().is_some_and(|(_, len)| *len >= WORTH_CUTTING) => (Pieces::ahead(source.into_reader()), true),
+        Piece::Whole(source) => (Pieces::on_demand(source.into_reader()), true),
+        Piece::Part(range) => (Pieces::on_demand(range), false),
         Piece::Nothing(failure) => {
             end.failure = Some(failure);
             return ticket.finish(end);
@@ -22,10 +22,9 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     };
     let mut converter = Converter::new(log.options.clone());
     while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {
-        let read = match reader.read(buffer) {
-            Ok(0) => break,
+        let read = match pieces.next(buffer) {
+            Ok([]) => break,
             Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => {
                 end.failure = Some(Failure::Read {
                     name: log.name.clone(),
@@ -35,9 +34,9 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
             }
         };
         if !counted {
-            console.advance(read as u64);
+            console.advance(read.len() as u64);
         }
-        converter.feed(&buffer[..read], &mut ticket.made.out);
+        converter.feed(read, &mut ticket.made.out);
         collect(&mut converter, &mut ticket);
         if !ticket.offer() {
             break;

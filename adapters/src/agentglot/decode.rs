@@ -85,13 +85,16 @@ impl Decode for Decoder {
         Ok(used)
     }
 
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let used = self.learned.read_line(text, &RULES, cx, sink)?;
+        Some(used)
+    }
+
     fn next_session(&mut self, from: &str, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
         learned.next_session(from, to);
-        *self = Self {
-            learned,
-            ..Self::default()
-        };
+        *self = Self { learned, ..Self::default() };
     }
 }
 

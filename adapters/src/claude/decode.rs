@@ -102,13 +102,18 @@ impl Decode for Decoder {
         self.any(text, cx, sink)
     }
 
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let used = self.learned.read_line(text, &RULES, cx, sink)?;
+        // The host's lines are not learnt.
+        self.side = Side::Agent;
+        Some(used)
+    }
+
     fn next_session(&mut self, from: &str, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
         learned.next_session(from, to);
-        *self = Self {
-            learned,
-            ..Self::default()
-        };
+        *self = Self { learned, ..Self::default() };
     }
 }
 
@@ -116,7 +121,7 @@ impl Decode for Decoder {
 static RULES: Rules = Rules {
     // Structure with one value, a field with another. What begins a block is a piece of it unless it is empty.
     stays: |field| {
-        const WORDS: [&str; 10] = [
+        const WORDS: [&str; 12] = [
             "type",
             "role",
             "content",
@@ -127,6 +132,8 @@ static RULES: Rules = Rules {
             "stop_reason",
             "stop_sequence",
             "abandoned_blocks",
+            "terminal_reason",
+            "errors",
         ];
         WORDS.iter().any(|word| field.key.is(word))
     },

@@ -6,6 +6,7 @@ use crate::json::{Error, Raw, Shape, Str, Why};
 
 use super::decode::Decoder;
 use super::line::Head;
+use crate::learn::Aside;
 
 impl Decoder {
     pub(super) fn result<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
@@ -101,11 +102,13 @@ impl Decoder {
             false => first_error,
         };
         self.side = Side::Agent;
-        sink.event(&Event {
+        let event = Event {
             origin: head.origin(),
             kind: Kind::Outcome(reader.cx.keep(outcome)),
             fields: head.fields.into_bump_slice(),
-        });
+        };
+        self.learn(&text[..used], &event, Aside::default(), reader.cx);
+        sink.event(&event);
         Ok(used)
     }
 }

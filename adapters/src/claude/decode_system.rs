@@ -90,7 +90,7 @@ impl Decoder {
             }
         };
         let used = if subtype == "init" {
-            init(text, reader, sink)?
+            self.init(text, reader, sink)?
         } else {
             match SYSTEM.iter().find(|w| w.name == subtype) {
                 Some(word) => self.word(text, reader, word, true, sink)?,
@@ -104,6 +104,69 @@ impl Decoder {
     pub(super) fn notice<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, which: usize, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         let used = self.word(text, reader, &TOP[which], false, sink)?;
         self.side = Side::Agent;
+        Ok(used)
+    }
+
+    fn init<'a>(&mut self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        let mut head = Head::new(reader, false);
+        let mut session = Session {
+            opens_turn: true,
+            ..Session::default()
+        };
+        let mut subtyped = false;
+        let used = head.walk(text, |head, name, key, at| {
+            let list = match name {
+                "subtype" if !subtyped => {
+                    subtyped = true;
+                    reader.cx.took(at.string()?.as_escaped());
+                    return Ok(true);
+                }
+                "cwd" if session.cwd.is_none() => {
+                    session.cwd = head.text(key, at)?;
+                    return Ok(true);
+                }
+                "model" if session.model.is_none() => {
+                    session.model = head.text(key, at)?;
+                    return Ok(true);
+                }
+                "permissionMode" if session.permission_mode.is_none() => {
+                    session.permission_mode = head.text(key, at)?;
+                    return Ok(true);
+                }
+                "claude_code_version" if session.version.is_none() => {
+                    session.version = head.text(key, at)?;
+                    return Ok(true);
+                }
+                "apiKeySource" if session.api_key_source.is_none() => {
+                    session.api_key_source = head.text(key, at)?;
+                    return Ok(true);
+                }
+                "tools" if session.tools.is_none() => &mut session.tools,
+                "mcp_servers" if session.mcp_servers.is_none() => &mut session.mcp_servers,
+                "slash_commands" if session.slash_commands.is_none() => &mut session.slash_commands,
+                "agents" if session.agents.is_none() => &mut session.agents,
+                _ => return Ok(false),
+            };
+            let value: Raw<'a> = at.raw()?;
+            if value.shape() == Some(Shape::Array) {
+                *list = Some(value);
+            } else {
+                head.fields.push(crate::event::Field {
+                    at: crate::event::At::Line,
+                    key,
+                    value,
+                    known: false,
+                });
+            }
+            Ok(true)
+        })?;
+        let event = Event {
+            origin: head.origin(),
+            kind: Kind::Session(reader.cx.keep(session)),
+            fields: head.fields.into_bump_slice(),
+        };
+        self.learn(&text[..used], &event, Aside::default(), reader.cx);
+        sink.event(&event);
         Ok(used)
     }
 
@@ -146,65 +209,4 @@ impl Decoder {
         sink.event(&event);
         Ok(used)
     }
-}
-
-fn init<'a>(text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-    let mut head = Head::new(reader, false);
-    let mut session = Session {
-        opens_turn: true,
-        ..Session::default()
-    };
-    let mut subtyped = false;
-    let used = head.walk(text, |head, name, key, at| {
-        let list = match name {
-            "subtype" if !subtyped => {
-                subtyped = true;
-                reader.cx.took(at.string()?.as_escaped());
-                return Ok(true);
-            }
-            "cwd" if session.cwd.is_none() => {
-                session.cwd = head.text(key, at)?;
-                return Ok(true);
-            }
-            "model" if session.model.is_none() => {
-                session.model = head.text(key, at)?;
-                return Ok(true);
-            }
-            "permissionMode" if session.permission_mode.is_none() => {
-                session.permission_mode = head.text(key, at)?;
-                return Ok(true);
-            }
-            "claude_code_version" if session.version.is_none() => {
-                session.version = head.text(key, at)?;
-                return Ok(true);
-            }
-            "apiKeySource" if session.api_key_source.is_none() => {
-                session.api_key_source = head.text(key, at)?;
-                return Ok(true);
-            }
-            "tools" if session.tools.is_none() => &mut session.tools,
-            "mcp_servers" if session.mcp_servers.is_none() => &mut session.mcp_servers,
-            "slash_commands" if session.slash_commands.is_none() => &mut session.slash_commands,
-            "agents" if session.agents.is_none() => &mut session.agents,
-            _ => return Ok(false),
-        };
-        let value: Raw<'a> = at.raw()?;
-        if value.shape() == Some(Shape::Array) {
-            *list = Some(value);
-        } else {
-            head.fields.push(crate::event::Field {
-                at: crate::event::At::Line,
-                key,
-                value,
-                known: false,
-            });
-        }
-        Ok(true)
-    })?;
-    sink.event(&Event {
-        origin: head.origin(),
-        kind: Kind::Session(reader.cx.keep(session)),
-        fields: head.fields.into_bump_slice(),
-    });
-    Ok(used)
 }

@@ -17,6 +17,11 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) down: Down<'d, 'a>,
     pub(super) ledger: Option<&'d mut Ledger>,
     pub(super) line: u64,
+    pub(super) told: Told,
+}
+
+/// What came of a line.
+pub(super) struct Told {
     /// The first thing that `strict` objects to.
     pub(super) objection: Option<String>,
     pub(super) events: u32,
@@ -35,6 +40,12 @@ impl<'a> Sink<'a> for Nobody {
 }
 
 impl Pipe<'_, '_> {
+    /// What came of the line.
+    #[inline]
+    pub(super) fn told(self) -> Told {
+        self.told
+    }
+
     /// Ends the session: everything that is held goes out, and nothing is left of it.
     pub(super) fn end_session(&mut self) {
         self.assembler.finish(&mut self.down);
@@ -69,8 +80,8 @@ impl Pipe<'_, '_> {
             if let Some(trace) = self.down.cx.trace {
                 trace.nothing_carried();
             }
-            self.before = self.down.out.len();
-            self.changed = Some(std::mem::take(self.session));
+            self.told.before = self.down.out.len();
+            self.told.changed = Some(std::mem::take(self.session));
             let used = self.assembler.prompts_used();
             self.begin_session(used);
         }
@@ -78,8 +89,8 @@ impl Pipe<'_, '_> {
     }
 
     fn object(&mut self, fields: crate::event::Fields<'_>, what: impl FnOnce() -> Option<String>) {
-        if self.objection.is_none() {
-            self.objection = what().or_else(|| fields.iter().find(|f| !f.known).map(|f| format!("unknown field {:?}", f.key.unescape())));
+        if self.told.objection.is_none() {
+            self.told.objection = what().or_else(|| fields.iter().find(|f| !f.known).map(|f| format!("unknown field {:?}", f.key.unescape())));
         }
     }
 }
@@ -96,7 +107,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     #[inline]
     fn event(&mut self, event: &Event<'a>) {
-        self.events += 1;
+        self.told.events += 1;
         *self.fresh = false;
         if let Some(id) = event.origin.session {
             if id.as_escaped() != self.session.as_str() && !id.is_empty() {
@@ -116,19 +127,19 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     #[inline]
     fn more(&mut self, piece: Piece<'a>) -> bool {
         let taken = !self.options.strict && self.assembler.more(piece, &mut self.down);
-        self.events += u32::from(taken);
+        self.told.events += u32::from(taken);
         taken
     }
 
     #[inline]
     fn passes_over(&mut self, topic: Topic) -> bool {
         let unheard = !self.options.strict && !self.identity && self.down.cx.trace.is_none() && self.down.encoder.passes_over(topic);
-        self.events += u32::from(unheard);
+        self.told.events += u32::from(unheard);
         unheard
     }
 
     fn input(&mut self, input: &Input<'a>) {
-        self.events += 1;
+        self.told.events += 1;
         *self.fresh = false;
         if self.options.strict {
             self.object(input.fields, || {

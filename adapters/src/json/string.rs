@@ -124,6 +124,20 @@ impl<'a> Str<'a> {
         }
     }
 
+    /// Whether it is escaped as [`Self::escape`] would do it, which then has one spelling for each text: a part of the text is a
+    /// part of the body. False does not mean that it is not.
+    pub(crate) fn is_plainly_escaped(self) -> bool {
+        let body = self.0.as_bytes();
+        let mut from = 0;
+        while let Some(at) = next_escape(self.0, from) {
+            if !matches!(body.get(at + 1), Some(b'n' | b't' | b'r' | b'"' | b'\\')) {
+                return false;
+            }
+            from = at + 2;
+        }
+        true
+    }
+
     /// The text itself. A lone surrogate becomes U+FFFD, for there is no other way to hold it in a `str`.
     #[inline]
     pub fn unescape(self) -> Cow<'a, str> {

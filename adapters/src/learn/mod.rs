@@ -11,6 +11,7 @@
 mod mold;
 mod parts;
 mod shape;
+mod turn;
 
 use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
@@ -63,6 +64,8 @@ pub(crate) struct Learned {
     trust: u32,
     /// Where the pieces of the line begin that is being read.
     starts: Starts,
+    /// Where the text stood that [`Self::read_line`] did not know, to spare another try.
+    missed: usize,
     /// What the last line was a piece of, those aside that went unheard.
     growing: Option<Growing>,
 }
@@ -77,6 +80,7 @@ impl Default for Learned {
             misses: [0; Mold::CLASSES],
             trust: Self::TRUST,
             starts: NO_STARTS,
+            missed: 0,
             growing: None,
         }
     }
@@ -120,12 +124,37 @@ impl Learned {
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
     #[inline]
     pub(crate) fn read<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        if std::mem::take(&mut self.missed) == text.as_ptr() as usize {
+            return None;
+        }
+        self.tell(text, None, rules, cx, sink)
+    }
+
+    /// The same for the first of some lines, which all have their line feeds; returns how long it is with its end.
+    #[inline]
+    pub(crate) fn read_line<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let mut end = 0;
+        let Some(used) = self.tell(text, Some(&mut end), rules, cx, sink) else {
+            self.missed = text.as_ptr() as usize;
+            return None;
+        };
+        Some(used + end)
+    }
+
+    #[inline(always)]
+    fn tell<'a>(&mut self, text: &'a str, end: Option<&mut usize>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         self.clock += 1;
         if self.is_weary() {
             self.growing = None;
             return None;
         }
-        let Some((at, len)) = self.find(text) else {
+        let found = self.find(text).and_then(|(at, len)| {
+            if let Some(end) = end {
+                *end = self.known[at].shape.line_end(text, len)?;
+            }
+            Some((at, len))
+        });
+        let Some((at, len)) = found else {
             self.growing = None;
             self.trust = self.trust.saturating_sub(Self::COST);
             return None;

@@ -2,6 +2,7 @@
 
 use super::parts::{BlocksMold, FieldMold, UsageMold, fields_at, fields_of, holds, str_at};
 use super::shape::{Hole, Match, Spot};
+use super::turn::{OutcomeMold, SessionMold};
 use super::{Aside, Rules};
 use crate::codec::Cx;
 use crate::event::{
@@ -54,6 +55,8 @@ enum KindMold {
     RoundEnd,
     Reply(Box<ReplyMold>),
     Result(Box<ResultMold>),
+    Session(Box<SessionMold>),
+    Outcome(Box<OutcomeMold>),
     Notice {
         name: Spot,
         topic: Topic,
@@ -169,7 +172,7 @@ impl Pick<'_> {
 
 impl Mold {
     /// How many classes of lines there are, each with shapes of its own.
-    pub(super) const CLASSES: usize = 16;
+    pub(super) const CLASSES: usize = 18;
 
     /// The class of replies.
     pub(super) const REPLY: usize = 12;
@@ -200,6 +203,8 @@ impl Mold {
             KindMold::Result(_) => 13,
             KindMold::Notice { topic: Topic::Thinking, .. } => 14,
             KindMold::Notice { .. } => 15,
+            KindMold::Session(_) => 16,
+            KindMold::Outcome(_) => 17,
         }
     }
 
@@ -241,12 +246,10 @@ impl Mold {
             origin: self.origin.at(found, cx),
             fields: fields_at(&self.fields, found, cx),
             kind: match &self.kind {
-                KindMold::Delta { index, piece, text: at } => {
-                    Kind::Delta(Delta {
-                        index: number(*index)?,
-                        piece: piece.of(text(*at)),
-                    })
-                }
+                KindMold::Delta { index, piece, text: at } => Kind::Delta(Delta {
+                    index: number(*index)?,
+                    piece: piece.of(text(*at)),
+                }),
                 KindMold::BlockStart { index, head } => {
                     let head = match head {
                         HeadMold::Text => BlockHead::Text,
@@ -275,6 +278,8 @@ impl Mold {
                 KindMold::RoundEnd => Kind::RoundEnd(&RoundEnd::PLAIN),
                 KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, cx)?),
                 KindMold::Result(result) => Kind::ToolResult(result.at(found, rules, cx)),
+                KindMold::Session(session) => Kind::Session(session.at(found, cx)),
+                KindMold::Outcome(outcome) => Kind::Outcome(outcome.at(found, cx)?),
                 KindMold::Notice { name, topic, message, data } => Kind::Notice(cx.arena.alloc(Notice {
                     name: text(*name),
                     topic: *topic,
@@ -410,6 +415,8 @@ impl KindMold {
             }) => Self::RoundEnd,
             Kind::Reply(reply) => Self::Reply(Box::new(ReplyMold::of(reply, pick)?)),
             Kind::ToolResult(result) => Self::Result(Box::new(ResultMold::of(result, aside.meta, pick)?)),
+            Kind::Session(session) => Self::Session(Box::new(SessionMold::of(session, pick)?)),
+            Kind::Outcome(outcome) => Self::Outcome(Box::new(OutcomeMold::of(outcome, pick)?)),
             Kind::Notice(notice) => Self::Notice {
                 name: pick.part(notice.name.as_escaped(), None)?,
                 topic: notice.topic,

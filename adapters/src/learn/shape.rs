@@ -48,6 +48,8 @@ pub(super) struct Shape {
     fixed: Box<[u8]>,
     /// Where the piece before each hole ends in `fixed`.
     holes: Box<[(u32, Hole)]>,
+    /// Whether a hole may hold white space.
+    wraps: bool,
 }
 
 /// A part of every line of a shape, wherever the holes before it have moved it.
@@ -144,6 +146,20 @@ impl Shape {
         bytes.get(at..).filter(|rest| rest.starts_with(piece)).map(|_| at + piece.len()).ok_or(n)
     }
 
+    /// How long the line's end is behind a value of this shape, which is `len` bytes long. `None` if it does not end there, or has
+    /// ended before.
+    #[inline]
+    pub(super) fn line_end(&self, text: &str, len: usize) -> Option<usize> {
+        let (value, behind) = text.as_bytes().split_at_checked(len)?;
+        let end = match behind {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => return None,
+        };
+        // Between the tokens of an object or an array a line feed would be white space.
+        (!self.wraps || memchr::memchr(b'\n', value).is_none()).then_some(end)
+    }
+
     /// How many holes both shapes begin with that are alike, as are the pieces before them.
     pub(super) fn shared(&self, other: &Self) -> usize {
         let alike = self.holes.iter().zip(&other.holes).take_while(|(one, two)| one == two).count();
@@ -164,6 +180,10 @@ impl Shape {
             Some(hole) => self.holes.get(hole as usize).map(|&(end, _)| end as usize),
         };
         let at = begin.map(|begin| begin + spot.from.offset as usize);
+        // It was learnt from the first line of the session.
+        if at.and_then(|at| self.fixed.get(at..at + to.len())) == Some(to.as_bytes()) {
+            return first.is_none();
+        }
         if from.is_empty() || from.len() != to.len() || spot.from.piece != spot.to.piece || first != at || second.is_some() {
             return false;
         }
@@ -234,6 +254,7 @@ impl<'l> Drawing<'l> {
         }
         fixed.extend_from_slice(&bytes[at..]);
         let shape = Shape {
+            wraps: holes.iter().any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::Value)),
             fixed: fixed.into(),
             holes: holes.into(),
         };

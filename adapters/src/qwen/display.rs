@@ -47,7 +47,8 @@ fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &
     if !has_a_kind {
         return false;
     }
-    let arena = Bump::new();
+    // The texts before and after, and the diff.
+    let arena = Bump::with_capacity(result.detail.map_or(0, |detail| 2 * detail.raw.as_str().len()));
     match shown(result.of.as_ref(), result, &arena) {
         Shown::Wrote(change) | Shown::Edited(change) if succeeded && typed => write_change(&change, result, &arena, out),
         Shown::Todos(todos) if succeeded && (typed || named("todos")) => write_todos(todos, result, out),

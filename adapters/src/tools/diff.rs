@@ -3,8 +3,11 @@
 
 use similar::{Algorithm, ChangeTag, DiffOp};
 
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+
 use super::json::{Json, members, whole};
-use crate::json::{Raw, Str};
+use crate::json::{Digits, Raw, Str};
 
 /// The changes of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +44,45 @@ impl Lines {
         let mut from = 0;
         self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
     }
+}
+
+/// Claude's `structuredPatch`, which was checked in full, as the text of a unified diff for [`Reader::Everyone`], and how many lines
+/// it adds and removes: what [`Patch::unified`] and [`Patch::stat`] give, but no text is looked at. `None` where it is empty, is
+/// none, or has texts that are not [plainly escaped](Str::is_plainly_escaped), as `path` has to be.
+pub(super) fn as_spelled<'a>(patch: Raw<'_>, path: Str<'_>, created: bool, arena: &'a Bump) -> Option<(Str<'a>, (u64, u64))> {
+    let mut text = BumpString::with_capacity_in(patch.as_str().len() + 2 * path.as_escaped().len() + 64, arena);
+    let (from, path) = (if created { "/dev/null" } else { "a/" }, path.as_escaped());
+    let old = if created { "" } else { path };
+    [r"--- ", from, old, r"\n+++ b/", path, r"\n"].iter().for_each(|part| text.push_str(part));
+    let number = |text: &mut BumpString<'_>, start: u64, lines: u64| {
+        let start = if lines == 0 { start.saturating_sub(1) } else { start };
+        text.push_str(Digits::of(start.into()).as_str());
+        if lines != 1 {
+            text.push(',');
+            text.push_str(Digits::of(lines.into()).as_str());
+        }
+    };
+    let (mut added, mut removed, mut hunks) = (0, 0, 0);
+    for hunk in patch.elements() {
+        let [old_start, old_lines, new_start, new_lines, lines] = members(hunk, ["oldStart", "oldLines", "newStart", "newLines", "lines"])?;
+        text.push_str("@@ -");
+        number(&mut text, whole(old_start?)?, whole(old_lines?)?);
+        text.push_str(" +");
+        number(&mut text, whole(new_start?)?, whole(new_lines?)?);
+        text.push_str(r" @@\n");
+        for line in lines?.elements() {
+            let line = line.string().filter(|line| line.is_plainly_escaped())?.as_escaped();
+            match line.as_bytes().first() {
+                Some(b'+') => added += 1,
+                Some(b'-') => removed += 1,
+                _ => {}
+            }
+            text.push_str(line);
+            text.push_str(r"\n");
+        }
+        hunks += 1;
+    }
+    (hunks > 0).then(|| (Str::trusted(text.into_bump_str()), (added, removed)))
 }
 
 /// Who reads the text of a diff.
@@ -284,7 +326,7 @@ mod tests {
     #[test]
     fn recorded_patches_are_made_again() {
         let patch = Patch::between("hello\nworld\n", "goodbye\nworld\n");
-        let arena = bumpalo::Bump::new();
+        let arena = Bump::new();
         let mut json = Json::new(&arena);
         patch.write(&mut json);
         let json = json.done();
@@ -359,6 +401,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_patch_is_written_as_it_is_spelled(
+            before in "([a\"\\\\\té]{0,2}\n){0,12}[a-c]{0,1}",
+            after in "([a\"\\\\\té\u{1}]{0,2}\n){0,12}[a-c]{0,1}",
+            created in any::<bool>(),
+        ) {
+            let arena = Bump::new();
+            let patch = Patch::between(&before, &after);
+            let mut json = Json::new(&arena);
+            patch.write(&mut json);
+            let from = if created { "/dev/null" } else { "a/p\\\"q" };
+            let text = patch.unified(from, "b/p\\\"q", Reader::Everyone);
+            let mut body = String::new();
+            Str::escape(&text, &mut body);
+            let spelled = as_spelled(json.done(), Str::trusted(r#"p\\\"q"#), created, &arena);
+            if patch.is_empty() || body.contains(r"\u0001") {
+                prop_assert_eq!(spelled, None);
+            } else {
+                prop_assert_eq!(spelled, Some((Str::trusted(&body), patch.stat())));
+            }
+        }
+
         #[test]
         fn hunks_say_how_to_get_from_one_text_to_the_other(before in "([a-c]{0,2}\n){0,12}[a-c]{0,1}", after in "([a-c]{0,2}\n){0,12}[a-c]{0,1}") {
             let patch = Patch::between(&before, &after);

@@ -1,7 +1,7 @@
 //! Claude's `tool_use_result`: an object by tool (docs/claude.md, "tool_use_result shapes recorded").
 
 use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
+use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 
 use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
 use crate::event::{ResultStatus, ToolKind};
@@ -85,6 +85,9 @@ fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
 
 /// A text with a part of it replaced; `None` when the part is not in it.
 fn replaced<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &'a Bump) -> Option<Str<'a>> {
+    if let Some(after) = replaced_as_spelled(before, old, new, all, arena) {
+        return Some(after);
+    }
     let (before, old, new) = (plain(before)?, plain(old)?, plain(new)?);
     let at = memchr::memmem::find(before.as_bytes(), old.as_bytes())?;
     let after = if all {
@@ -93,6 +96,25 @@ fn replaced<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &
         [&before[..at], &new, &before[at + old.len()..]].concat()
     };
     Some(escaped(&after, arena))
+}
+
+/// The same without a look at the texts, where each of them has one spelling; `None` where that is not sure, or nothing is found.
+fn replaced_as_spelled<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: bool, arena: &'a Bump) -> Option<Str<'a>> {
+    if all || old.is_empty() || ![before, old, new].iter().all(|text| text.is_plainly_escaped()) {
+        return None;
+    }
+    let (before, old, new) = (before.as_escaped(), old.as_escaped(), new.as_escaped());
+    let at = before.find(old)?;
+    // In the middle of an escape nothing begins.
+    let backslashes = before[..at].bytes().rev().take_while(|&byte| byte == b'\\').count();
+    if backslashes % 2 == 1 {
+        return None;
+    }
+    let mut after = BumpString::with_capacity_in(before.len() - old.len() + new.len(), arena);
+    [&before[..at], new, &before[at + old.len()..]]
+        .iter()
+        .for_each(|part| after.push_str(part));
+    Some(Str::trusted(after.into_bump_str()))
 }
 
 /// The object has no exit code: it is 0 unless the result is an error, whose text then begins with it.

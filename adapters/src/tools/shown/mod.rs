@@ -130,11 +130,17 @@ impl<'a> FileChange<'a> {
     /// The change as the text of a unified diff with `a/` and `b/` before the path (the source's own text where it has one), and
     /// how many lines it adds and removes; `None` when the place of the change is not known.
     pub fn diff(&self, arena: &'a Bump) -> Option<(Str<'a>, Option<(u64, u64)>)> {
+        if let Hunks::Unified(text, _) = self.hunks {
+            return Some((text, self.stat_of(self.patch().as_ref())));
+        }
+        if let Hunks::Structured(patch) = self.hunks
+            && self.path.is_plainly_escaped()
+            && let Some((diff, stat)) = diff::as_spelled(patch, self.path, self.created == Some(true), arena)
+        {
+            return Some((diff, Some(stat)));
+        }
         let patch = self.patch();
         let stat = self.stat_of(patch.as_ref());
-        if let Hunks::Unified(text, _) = self.hunks {
-            return Some((text, stat));
-        }
         let path = self.path.unescape();
         let from = if self.created == Some(true) {
             "/dev/null".to_owned()
@@ -182,6 +188,11 @@ pub fn shown<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &'
         Some(kind) if kind != ToolKind::Other => kind,
         _ => name.map_or(ToolKind::Other, |name| any_kind(&name.unescape())),
     };
+    // Claude's own form says all but what ran and what was planned.
+    let alone = !matches!(kind, ToolKind::Shell | ToolKind::ExitPlan) && result.detail.is_some_and(|detail| detail.shape == DetailShape::Claude);
+    if alone && let Some(typed) = typed(kind, None, joined(result.content, arena), result, arena) {
+        return typed;
+    }
     let args = call.and_then(|call| {
         Family::ALL
             .into_iter()
@@ -194,18 +205,23 @@ pub fn shown<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &'
 /// What a result shows, with what is known of its call. `from` is whose result it is.
 pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, from: Option<Family>, result: &ToolResult<'a>, arena: &'a Bump) -> Shown<'a> {
     let text = joined(result.content, arena);
-    let typed = result.detail.and_then(|detail| match detail.shape {
-        DetailShape::Claude => claude::read(kind, args, detail.raw, text, result.status, arena),
-        DetailShape::Cursor => cursor::read(kind, args, detail.raw, text, arena),
-        DetailShape::Qwen => qwen::read(detail.raw, text, arena),
-    });
-    if let Some(typed) = typed {
+    if let Some(typed) = typed(kind, args, text, result, arena) {
         return typed;
     }
     if result.content.has_other_than_text() || matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled) {
         return Shown::Text(text);
     }
     plain::read(kind, args, from, text, result.status == ResultStatus::Success, arena).unwrap_or(Shown::Text(text))
+}
+
+/// What the structured form of a result shows.
+fn typed<'a>(kind: ToolKind, args: Option<&Args<'a>>, text: Str<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+    let detail = result.detail?;
+    match detail.shape {
+        DetailShape::Claude => claude::read(kind, args, detail.raw, text, result.status, arena),
+        DetailShape::Cursor => cursor::read(kind, args, detail.raw, text, arena),
+        DetailShape::Qwen => qwen::read(detail.raw, text, arena),
+    }
 }
 
 #[cfg(test)]

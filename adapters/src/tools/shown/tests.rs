@@ -25,6 +25,27 @@ fn show<'a>(name: &'a str, input: &'a str, text: &'a str, detail: Option<(Detail
     shown(Some(&call), &result, arena)
 }
 
+proptest::proptest! {
+    #[test]
+    fn a_text_is_replaced_as_it_is_spelled(before in "[ab\n\\\\\"né\u{1}]{0,8}", old in "[ab\n\\\\\"n]{0,2}", new in "[ab\n\\\\/]{0,2}") {
+        let body = |text: &str| {
+            let mut body = String::new();
+            Str::escape(text, &mut body);
+            body
+        };
+        let detail = format!(
+            r#"{{"filePath":"p","oldString":"{}","newString":"{}","originalFile":"{}"}}"#,
+            body(&old), body(&new), body(&before)
+        );
+        let arena = Bump::new();
+        let Shown::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, &detail)), &arena) else {
+            panic!("an edit is an edit");
+        };
+        let after = before.contains(&old).then(|| body(&before.replacen(&old, &new, 1)));
+        proptest::prop_assert_eq!(change.after.map(Str::as_escaped), after.as_deref());
+    }
+}
+
 #[test]
 fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
     let arena = Bump::new();
