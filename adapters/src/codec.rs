@@ -312,6 +312,12 @@ pub trait Encode {
         false
     }
 
+    /// Whether the [`Event::fields`] of rounds, blocks and their pieces are looked at.
+    #[inline]
+    fn takes_fields(&self) -> bool {
+        true
+    }
+
     /// The session is over: write what is still held. No event follows.
     fn finish(&mut self, out: &mut Out) {
         let _ = out;

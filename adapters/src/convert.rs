@@ -267,10 +267,8 @@ impl Core {
             match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
                 Some(mut text) => {
                     while go_on {
-                        if by_heart && let Some(used) = self.again(text) {
-                            self.line += 1;
-                            text = &text[used..];
-                            continue;
+                        if by_heart {
+                            text = self.by_heart(text);
                         }
                         let Some(at) = memchr::memchr(b'\n', text.as_bytes()) else { break };
                         let (line, rest) = text.split_at(at + 1);
@@ -436,24 +434,36 @@ impl Core {
         Ok(used)
     }
 
-    /// Reads the first of some lines if it is spelled like one before it, and passes it all the way on; returns how many bytes it
-    /// takes.
-    #[inline]
-    fn again(&mut self, text: &str) -> Option<usize> {
+    /// Reads lines, as long as they are spelled like ones before them, and passes them all the way on; returns the rest.
+    fn by_heart<'t>(&mut self, mut lines: &'t str) -> &'t str {
+        let (mut read, mut silent) = (0, 0);
         let (decoder, mut pipe) = self.pipe();
         let cx = pipe.down.cx;
-        let used = decoder.again(text, &cx, &mut pipe)?;
-        let told = pipe.told();
-        self.settle(&told, &text[..used]);
-        self.count(&told);
+        let mut changed = None;
+        while let Some(used) = decoder.again(lines, &cx, &mut pipe) {
+            let (line, rest) = lines.split_at(used);
+            lines = rest;
+            read += 1;
+            silent += u64::from(pipe.is_silent());
+            if pipe.told.changed.is_some() {
+                changed = Some((pipe.told(), line));
+                break;
+            }
+            pipe.next_line();
+        }
+        self.line += read;
+        self.dropped += silent;
+        if let Some((told, line)) = changed {
+            self.settle(&told, line);
+        }
         self.arena.reset();
-        Some(used)
+        lines
     }
 
     /// The decoder, and what it talks to.
     #[inline]
     fn pipe(&mut self) -> (&mut Decoder, Pipe<'_, '_>) {
-        let before = self.out.len();
+        let told = Told::new(&self.out);
         let pipe = Pipe {
             options: &self.options,
             identity: self.identity,
@@ -471,12 +481,7 @@ impl Core {
             },
             ledger: self.ledger.as_mut(),
             line: self.line,
-            told: Told {
-                objection: None,
-                events: 0,
-                before,
-                changed: None,
-            },
+            told,
         };
         (&mut self.decoder, pipe)
     }

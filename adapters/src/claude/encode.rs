@@ -210,6 +210,10 @@ impl Encode for Encoder {
         }
     }
 
+    fn takes_fields(&self) -> bool {
+        self.own()
+    }
+
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         self.meet(&event.origin);

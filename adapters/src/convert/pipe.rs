@@ -4,6 +4,7 @@ use super::{Options, assembler, style};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
+use crate::json::Out;
 use crate::ledger::Ledger;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
@@ -39,11 +40,36 @@ impl<'a> Sink<'a> for Nobody {
     fn input(&mut self, _input: &Input<'a>) {}
 }
 
+impl Told {
+    /// Nothing has come of it yet.
+    #[inline]
+    pub(super) fn new(out: &Out) -> Self {
+        Self {
+            objection: None,
+            events: 0,
+            before: out.len(),
+            changed: None,
+        }
+    }
+}
+
 impl Pipe<'_, '_> {
     /// What came of the line.
-    #[inline]
     pub(super) fn told(self) -> Told {
         self.told
+    }
+
+    /// Whether the line said something of which nothing came.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.told.events > 0 && self.down.out.len() == self.told.before
+    }
+
+    /// Nothing has come yet of the line that begins.
+    #[inline]
+    pub(super) fn next_line(&mut self) {
+        self.told.events = 0;
+        self.told.before = self.down.out.len();
     }
 
     /// Ends the session: everything that is held goes out, and nothing is left of it.
@@ -136,6 +162,11 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         let unheard = !self.options.strict && !self.identity && self.down.cx.trace.is_none() && self.down.encoder.passes_over(topic);
         self.told.events += u32::from(unheard);
         unheard
+    }
+
+    #[inline]
+    fn takes_fields(&self) -> bool {
+        self.options.strict || self.down.cx.trace.is_some() || self.down.encoder.takes_fields()
     }
 
     fn input(&mut self, input: &Input<'a>) {

@@ -165,6 +165,10 @@ impl Encode for Encoder {
         foreign
     }
 
+    fn takes_fields(&self) -> bool {
+        self.style.source == Dialect::Cursor
+    }
+
     fn passes_over(&self, topic: Topic) -> bool {
         self.style.source != Dialect::Cursor && matches!(topic, Topic::Thinking | Topic::Status)
     }

@@ -129,6 +129,11 @@ pub trait Sink<'a> {
         let _ = topic;
         false
     }
+    /// Whether anybody looks at the [`Event::fields`] of rounds, blocks and their pieces.
+    #[inline]
+    fn takes_fields(&self) -> bool {
+        true
+    }
     /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
     fn source(&mut self, dialect: crate::codec::Dialect) {
         let _ = dialect;

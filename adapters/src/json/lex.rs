@@ -21,8 +21,9 @@ impl Cursor<'_> {
     pub(super) fn string_end(&mut self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
-        // Most strings are keys and words.
-        if let Some(stops) = scan::short_block(bytes, at) {
+        // Most strings are keys, words and ids.
+        for _ in 0..3 {
+            let Some(stops) = scan::short_block(bytes, at) else { break };
             if stops != 0 {
                 let stop = at + stops.trailing_zeros() as usize;
                 if bytes.get(stop) == Some(&b'"') {

@@ -17,6 +17,10 @@ pub(super) struct Mold {
     origin: OriginMold,
     fields: Box<[FieldMold]>,
     kind: KindMold,
+    /// Whether it is of a round, of a block or a piece of one.
+    in_rounds: bool,
+    /// Whether such lines say nothing about where they belong, but for their session and their own id.
+    plain: bool,
 }
 
 #[derive(Debug)]
@@ -179,10 +183,16 @@ impl Mold {
 
     /// The mold of an event, if it is one of those that come again and again.
     pub(super) fn of(event: &Event<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+        let origin = OriginMold::of(&event.origin, pick)?;
         Some(Self {
-            origin: OriginMold::of(&event.origin, pick)?,
+            plain: origin.is_plain(),
+            origin,
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
+            in_rounds: matches!(
+                event.kind,
+                Kind::Delta(_) | Kind::BlockStart(_) | Kind::BlockStop(_) | Kind::RoundStart(_) | Kind::RoundStop(_) | Kind::RoundEnd(_)
+            ),
         })
     }
 
@@ -226,10 +236,13 @@ impl Mold {
         sink: &mut dyn Sink<'a>,
     ) -> Option<Option<Growing>> {
         let text = |spot: Spot| Str::trusted(found.part(spot));
-        let number = |spot: Spot| found.part(spot).parse::<u32>().ok();
+        let number = |spot: Spot| match found.part(spot).as_bytes() {
+            &[digit @ b'0'..=b'9'] => Some(u32::from(digit - b'0')),
+            _ => found.part(spot).parse().ok(),
+        };
         let mut grows = None;
         match &self.kind {
-            KindMold::Delta { index, piece, text: at } if self.origin.is_plain() => {
+            KindMold::Delta { index, piece, text: at } if self.plain => {
                 let this = Growing {
                     shape,
                     index: number(*index)?,
@@ -239,12 +252,13 @@ impl Mold {
                 }
                 grows = Some(this);
             }
-            KindMold::Notice { topic, .. } if self.origin.is_plain() && sink.passes_over(*topic) => return Some(growing),
+            KindMold::Notice { topic, .. } if self.plain && sink.passes_over(*topic) => return Some(growing),
             _ => {}
         }
+        let fields: &[FieldMold] = if self.in_rounds && !sink.takes_fields() { &[] } else { &self.fields };
         sink.event(&Event {
             origin: self.origin.at(found, cx),
-            fields: fields_at(&self.fields, found, cx),
+            fields: fields_at(fields, found, cx),
             kind: match &self.kind {
                 KindMold::Delta { index, piece, text: at } => Kind::Delta(Delta {
                     index: number(*index)?,

@@ -304,6 +304,10 @@ impl Encode for Encoder {
         self.grows(piece, out)
     }
 
+    fn takes_fields(&self) -> bool {
+        self.own
+    }
+
     fn passes_over(&self, topic: Topic) -> bool {
         !self.own && self.waiting.is_empty() && matches!(topic, Topic::Thinking | Topic::Status)
     }

@@ -243,6 +243,10 @@ impl Encode for Encoder {
     }
 
     #[inline]
+    fn takes_fields(&self) -> bool {
+        self.core.own
+    }
+
     fn passes_over(&self, topic: Topic) -> bool {
         !self.core.own && matches!(topic, Topic::Thinking | Topic::Status)
     }

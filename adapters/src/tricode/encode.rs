@@ -91,6 +91,10 @@ impl Encode for Encoder {
         Want::SNAPSHOTS
     }
 
+    fn takes_fields(&self) -> bool {
+        self.style.source == Dialect::Tricode
+    }
+
     fn passes_over(&self, topic: Topic) -> bool {
         self.style.source != Dialect::Tricode && matches!(topic, Topic::Thinking | Topic::Status)
     }
