@@ -94,7 +94,7 @@ impl Decode for Decoder {
     fn next_session(&mut self, from: &str, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
         learned.next_session(from, to);
-        *self = Self { learned, ..Self::default() };
+        *self = Self { learned };
     }
 }
 

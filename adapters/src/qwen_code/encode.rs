@@ -273,15 +273,15 @@ impl Encode for Encoder {
             Kind::RoundStart(start) => {
                 let (thread, core) = self.at(event);
                 core.begin_turn(event, out);
-                thread.round_start(core, event, &start, out);
+                thread.round_start(core, event, start, out);
             }
             Kind::RoundStop(stop) => {
                 let (thread, core) = self.at(event);
-                thread.round_stop(core, event, &stop, out);
+                thread.round_stop(core, event, stop, out);
             }
             Kind::RoundEnd(end) => {
                 let (thread, core) = self.at(event);
-                thread.round_end(core, event, &end, out);
+                thread.round_end(core, event, end, out);
             }
             Kind::Reply(reply) => {
                 let (thread, core) = self.at(event);
