@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -602,6 +602,89 @@ fn a_chat_that_was_created_empty_begins_with_its_first_prompt() {
                     assert!(end.stderr.contains("not found"), "{end:#?}");
                 }
             }
+        }
+    });
+}
+
+/// `agentglot run --as DIALECT --backend replay:GOLDEN`.
+fn replay(dialect: &str, log: &str, settings: &[&str], args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
+    let log = format!("replay:{}/golden/{log}", env!("CARGO_MANIFEST_DIR"));
+    command
+        .args(["run", "--as", dialect, "--backend", &log])
+        .args(settings)
+        .arg("--")
+        .args(args);
+    for name in ["AGENTGLOT_ON_ASK", "AGENTGLOT_LOG", "AGENTGLOT_PACE"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a recorded run of Tricode's asked, and how it ended, which was without an outcome.
+#[test]
+fn what_a_log_of_tricodes_asked_is_asked_again() {
+    within(60, async {
+        for (log, tool) in [
+            ("tricode/perm_deny.jsonl", "Write"),
+            ("tricode/perm_terminate.jsonl", "edit_file"),
+            ("tricode/perm_eof.jsonl", "Write"),
+        ] {
+            let mut host = Host::new(replay("claude", log, &[], CLAUDE));
+            host.say(&user("do the task"));
+            let asked = host.until("control_request");
+            assert_eq!(
+                (&asked["request"]["subtype"], &asked["request"]["tool_name"]),
+                (&"can_use_tool".into(), &tool.into()),
+                "{asked}"
+            );
+            assert!(host.next(Duration::from_millis(300)).is_err(), "{log}: the answer is waited for");
+            host.say(&answer(&asked["request_id"], "{\"behavior\":\"deny\",\"message\":\"no\"}"));
+            let ended = host.until("result");
+            assert_eq!(ended["is_error"], true, "{log}: {ended}");
+            host.say(&user("and now?"));
+            assert!(host.until("result").to_string().contains("the log is over"), "{log}");
+            host.close();
+            host.end();
+        }
+        // As Tricode itself: nothing but its lines, and no word about the end; or a person is asked.
+        let mut host = Host::new(replay("tricode", "tricode/perm_deny.jsonl", &[], &["--stdio", "do the task"]));
+        host.close();
+        let end = host.end();
+        assert!(
+            end.code() == 0 && end.lines.iter().all(Value::is_object) && !printed(&end).contains("Error"),
+            "{end:#?}"
+        );
+        let mut host = Host::new(replay(
+            "tricode",
+            "tricode/perm_deny.jsonl",
+            &["--on-ask", "host"],
+            &["--stdio", "do the task"],
+        ));
+        host.say("3");
+        let end = host.end();
+        assert!(
+            printed(&end).contains("Tool: create_file") && printed(&end).contains("Your choice [1/2/3/4]: {\"type\": \"tool_result\""),
+            "{end:#?}"
+        );
+    });
+}
+
+/// A log that breaks off in its last turn.
+#[test]
+fn a_log_that_breaks_off_ends_its_turn() {
+    within(60, async {
+        for log in ["cursor/killed_in_tool.jsonl", "tricode/bad_arguments.jsonl"] {
+            let mut host = Host::new(replay("claude", log, &[], CLAUDE));
+            host.say(&user("go"));
+            let ended = host.until("result");
+            assert!(
+                ended["is_error"] == true && ended.to_string().contains("the log ends before the turn does"),
+                "{log}: {ended}"
+            );
+            host.close();
+            host.end();
         }
     });
 }

@@ -140,6 +140,11 @@ impl Replay {
         }
     }
 
+    /// Whether the next step is a question in plain text.
+    fn asks_in_text(&self) -> bool {
+        self.script.steps.get(self.at).is_some_and(|step| step.question.is_some())
+    }
+
     /// Waits until the log's own times allow the next step.
     async fn keep_pace(&mut self) {
         let Pace::Factor(factor) = self.pace else { return };
@@ -226,9 +231,13 @@ impl Backend for Replay {
             match self.ready() {
                 Some(true) => {
                     self.keep_pace().await;
+                    let question = self.script.steps[self.at].question.clone();
                     self.tell(into);
+                    if let Some(question) = question {
+                        return Said::Asks(question);
+                    }
                     // The rest of what may be told goes along, so that a fast log is told in large pieces.
-                    while self.pace == Pace::Full && into.len() < crate::io::READ && self.ready() == Some(true) {
+                    while self.pace == Pace::Full && into.len() < crate::io::READ && self.ready() == Some(true) && !self.asks_in_text() {
                         self.tell(into);
                     }
                     if !into.is_empty() {
@@ -236,6 +245,12 @@ impl Backend for Replay {
                     }
                 }
                 Some(false) if self.closed && self.script.steps[self.at].turn > self.prompts => return Said::Over(None),
+                None if self.begun && self.prompts >= self.script.turns && self.script.unended.is_some() => {
+                    return match self.script.unended.take() {
+                        Some(script::Unended::Denied(tool)) => Said::Denied(format!("{tool} was not allowed, and the log ends there")),
+                        _ => Said::Failed("the log ends before the turn does".to_owned()),
+                    };
+                }
                 None if self.prompts > self.script.turns + self.turned_away => {
                     self.turned_away += 1;
                     return Said::Failed("the log is over".to_owned());

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use crate::adapters::codec::Dialect;
 use crate::adapters::convert::Options;
-use crate::adapters::event::{ControlKind, Event, InputKind, Kind, Topic};
+use crate::adapters::event::{Block, ControlKind, Event, InputKind, Kind, ResultStatus, Topic};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Heard, Listener};
+use crate::adapters::tricode::ask::{Question, Questions};
+use crate::backend::TypedQuestion;
 
 /// What the host's side of a recorded run asked: the subtype of each of its control requests, by id.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +62,8 @@ pub(super) struct Step {
     pub(super) opens: bool,
     /// Milliseconds since 1970, where the line says it.
     pub(super) time: Option<i64>,
+    /// It is no line but a question in plain text.
+    pub(super) question: Option<Box<TypedQuestion>>,
 }
 
 /// What a line does.
@@ -84,8 +88,19 @@ pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     /// How many turns it has that answer a prompt.
     pub(super) turns: usize,
+    /// The last turn has no end: how it ends then.
+    pub(super) unended: Option<Unended>,
     /// Answers to requests of the host: the subtype, the request's id, the line.
     answers: Vec<Recorded>,
+}
+
+/// A turn without an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unended {
+    /// The log breaks off.
+    Broken,
+    /// A call of this tool was not allowed, after which some programs end without a word.
+    Denied(String),
 }
 
 #[derive(Debug)]
@@ -104,21 +119,31 @@ impl Script {
                 dialect,
                 steps: Vec::new(),
                 turns: 0,
+                unended: None,
                 answers: Vec::new(),
             },
             recorded: Live::default(),
             open: false,
             unasked: false,
+            call: None,
+            denied: None,
         };
         let mut listener = Listener::to_agent(dialect, Options::MAX_LINE);
-        for line in log.split_inclusive(|&byte| byte == b'\n') {
-            let mut seen = Seen::default();
-            listener.feed(line, &mut |heard| reader.see(&heard, &mut seen));
-            if !line.ends_with(b"\n") {
-                listener.finish(&mut |heard| reader.see(&heard, &mut seen));
+        if dialect == Dialect::Tricode {
+            let (mut questions, mut lines) = (Questions::default(), Vec::new());
+            let mut found = questions.feed(log, &mut lines);
+            while let Some(question) = found {
+                reader.lines(&std::mem::take(&mut lines), &mut listener);
+                reader.ask(question);
+                found = questions.feed(&[], &mut lines);
             }
-            reader.keep(line, seen);
+            questions.finish(&mut lines);
+            reader.lines(&lines, &mut listener);
+        } else {
+            reader.lines(log, &mut listener);
         }
+        let unended = reader.denied.take().map_or(Unended::Broken, Unended::Denied);
+        reader.script.unended = reader.open.then_some(unended);
         let Reader { mut script, recorded, .. } = reader;
         if script.steps.is_empty() {
             return Err(ScriptError::Empty);
@@ -182,9 +207,44 @@ struct Reader<'s> {
     open: bool,
     /// The next turn comes of its own: a task in the background has ended.
     unasked: bool,
+    /// The last call: its id, its tool and its arguments.
+    call: Option<(String, String, String)>,
+    /// The tool of the last call, if that was not allowed.
+    denied: Option<String>,
 }
 
 impl Reader<'_> {
+    fn lines(&mut self, log: &[u8], listener: &mut Listener) {
+        for line in log.split_inclusive(|&byte| byte == b'\n') {
+            let mut seen = Seen::default();
+            listener.feed(line, &mut |heard| self.see(&heard, &mut seen));
+            if !line.ends_with(b"\n") {
+                listener.finish(&mut |heard| self.see(&heard, &mut seen));
+            }
+            self.keep(line, seen);
+        }
+    }
+
+    /// A question in plain text, about the call before it.
+    fn ask(&mut self, question: Question) {
+        let (call, _, input) = self.call.clone().unwrap_or_else(|| (String::new(), String::new(), "{}".to_owned()));
+        let id = format!("agentglot-typed-{}", self.script.steps.len());
+        self.script.steps.push(Step {
+            line: Vec::new(),
+            act: Act::Ask(id.clone()),
+            turn: self.script.turns,
+            opens: false,
+            time: None,
+            question: Some(Box::new(TypedQuestion {
+                id,
+                call,
+                tool: question.tool,
+                input,
+                text: question.text,
+            })),
+        });
+    }
+
     fn see(&mut self, heard: &Heard<'_, '_>, seen: &mut Seen) {
         let Heard::Event(event) = heard else { return };
         if let Some(time) = event.origin.time.and_then(|time| time.millis()) {
@@ -218,6 +278,10 @@ impl Reader<'_> {
                     Act::Answer
                 });
             }
+            Kind::ToolResult(result) => {
+                let tool = self.call.as_ref().map(|(_, tool, _)| tool.clone());
+                self.denied = tool.filter(|_| result.status == ResultStatus::Denied);
+            }
             // A run that was refused has an outcome and nothing before it.
             Kind::Outcome(_) | Kind::Fatal(_) => (seen.opens, seen.ends) = (true, true),
             Kind::Notice(notice) => {
@@ -225,7 +289,14 @@ impl Reader<'_> {
                 seen.opens |= self.begins(event);
             }
             Kind::Session(session) => seen.opens |= session.opens_turn,
-            Kind::RoundStart(_) | Kind::BlockStart(_) | Kind::Delta(_) | Kind::Reply(_) | Kind::Prompt(_) => seen.opens = true,
+            Kind::Reply(reply) => {
+                seen.opens = true;
+                if let Some(Block::Call(call)) = reply.blocks.last() {
+                    let input = call.input.as_str().to_owned();
+                    self.call = Some((call.id.as_escaped().to_owned(), call.name.as_escaped().to_owned(), input));
+                }
+            }
+            Kind::RoundStart(_) | Kind::BlockStart(_) | Kind::Delta(_) | Kind::Prompt(_) => seen.opens = true,
             _ => {}
         }
     }
@@ -266,6 +337,7 @@ impl Reader<'_> {
             turn: self.script.turns,
             opens,
             time: seen.time,
+            question: None,
         });
         if seen.ends {
             self.open = false;
