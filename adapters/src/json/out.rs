@@ -237,10 +237,14 @@ pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
     to.reserve(bytes.len() + bytes.len() / 8);
     // What stands between `from` and `at` needs no escapes.
     let (mut from, mut at) = (0, 0);
+    let mut desk = Desk {
+        source: [0; BLOCK + PART],
+        escaped: [0; 2 * BLOCK + PART],
+    };
     while let Some(scan::Block { stops, width }) = scan::block(bytes, at) {
         if stops != 0 {
             to.extend_from_slice(&bytes[from..at]);
-            escape_block(&bytes[at..at + width], stops, to);
+            escape_block(&bytes[at..at + width], stops, &mut desk, to);
             from = at + width;
         }
         at += width;
@@ -254,25 +258,30 @@ pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
     }
 }
 
+/// Where a block is escaped. What is left of the block before does no harm.
+struct Desk {
+    source: [u8; BLOCK + PART],
+    escaped: [u8; 2 * BLOCK + PART],
+}
+
 /// Appends a block whose bytes at `stops` are to be escaped. It is put together before it is appended, from parts of one length:
 /// what one of them has too much is written over by the next.
 #[inline]
-fn escape_block(block: &[u8], mut stops: u64, to: &mut Vec<u8>) {
-    let mut source = [0; BLOCK + PART];
+fn escape_block(block: &[u8], mut stops: u64, desk: &mut Desk, to: &mut Vec<u8>) {
+    let Desk { source, escaped } = desk;
     match block.first_chunk::<BLOCK>() {
         Some(whole) => source[..BLOCK].copy_from_slice(whole),
         None => source[..block.len()].copy_from_slice(block),
     }
-    let mut escaped = [0; 2 * BLOCK + PART];
     let (mut from, mut len) = (0, 0);
     while stops != 0 {
         let stop = stops.trailing_zeros() as usize;
-        len = copy(&source, from..stop, &mut escaped, len);
+        len = copy(source, from..stop, escaped, len);
         stops &= stops - 1;
         escaped[len..len + 2].copy_from_slice(&[b'\\', letter(source[stop])]);
         (from, len) = (stop + 1, len + 2);
     }
-    len = copy(&source, from..block.len(), &mut escaped, len);
+    len = copy(source, from..block.len(), escaped, len);
     to.extend_from_slice(&escaped[..len]);
 }
 

@@ -237,7 +237,9 @@ impl Encode for Encoder {
     fn want(&self) -> Want {
         match self.mode {
             Mode::Text => Want::SNAPSHOTS,
-            _ if self.core.partial => Want::BOTH.with_subagents(),
+            _ if self.core.partial && self.core.own => Want::BOTH.with_subagents(),
+            // A foreign call's arguments go over in one piece, which is made of the whole call.
+            _ if self.core.partial => Want::BOTH.with_subagents().without_inputs(),
             _ => Want::SNAPSHOTS.with_subagents(),
         }
     }

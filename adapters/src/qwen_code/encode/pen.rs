@@ -15,6 +15,8 @@ pub(super) struct Pen {
     own: bool,
     /// The session's id, as the body of a JSON string.
     session: String,
+    /// The place of the main thread's lines in the session.
+    main: Vec<u8>,
     ids: Uuids,
     /// How many ids were made up.
     made: u64,
@@ -29,6 +31,7 @@ impl Pen {
             begun: false,
             own,
             session: String::new(),
+            main: Vec::new(),
             ids: Uuids::new("", 0),
             made: 0,
             last: String::new(),
@@ -53,6 +56,10 @@ impl Pen {
     #[cold]
     fn begin_session(&mut self, id: &str) {
         id.clone_into(&mut self.session);
+        self.main.clear();
+        for part in [",\"session_id\":\"", id, "\",\"parent_tool_use_id\":null"] {
+            self.main.extend_from_slice(part.as_bytes());
+        }
         self.ids = Uuids::new(id, self.made);
     }
 
@@ -74,7 +81,7 @@ impl Pen {
     }
 
     /// Begins a line of this type.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&mut self, kind: &str, out: &mut Out) {
         self.separate(out);
         out.lit("{\"type\":\"");
@@ -114,13 +121,20 @@ impl Pen {
 
     /// `session_id` and `parent_tool_use_id`, behind a comma.
     pub(super) fn place(&mut self, parent: Option<Str<'_>>, out: &mut Out) {
-        out.lit(",\"session_id\":");
         // The session's id is told by whoever hands the events over.
         let session = self.session_id(out);
-        out.lit("\"");
+        if parent.is_none() && !session.is_empty() {
+            return out.bytes(&self.main);
+        }
+        out.lit(",\"session_id\":\"");
         out.lit(session.as_escaped());
         out.lit("\",\"parent_tool_use_id\":");
         out.str_or_null(parent);
+    }
+
+    /// The session, for those who remember what they wrote of it.
+    pub(super) fn session_now(&self) -> &str {
+        &self.session
     }
 
     /// Writes the id of the source's line; a made-up one if it has none, or if a foreign one was that of the line before.

@@ -21,11 +21,20 @@ pub(super) struct Thread {
     round: Round,
     /// The block whose pieces are coming.
     open: Option<Run>,
-    /// What a delta line has between its id and its piece.
-    middle: Vec<u8>,
+    middle: Middle,
     /// The source's id of the last round that had one, and of the last line that gave a message its id.
     last_round: String,
     last_line: String,
+}
+
+/// What a delta line has between its id and its piece.
+#[derive(Debug, Default)]
+struct Middle {
+    text: Vec<u8>,
+    /// The block, and the session that it was rendered for.
+    run: Option<Run>,
+    index: u32,
+    session: String,
 }
 
 /// The message that is being put together.
@@ -266,7 +275,7 @@ impl Thread {
                 out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
                 let id = self.line_id(core, event);
                 core.pen.id(id, out);
-                out.bytes(&self.middle);
+                out.bytes(&self.middle.text);
                 out.json_in_string(call.input.as_str());
                 out.lit("\"}}}\n");
             }
@@ -328,7 +337,8 @@ impl Thread {
         }
         out.invented("/message/id", "each message has an id of its own");
         let made = core.pen.made_up();
-        self.message.id.extend(made.iter().map(|&byte| char::from(byte)));
+        // Hexadecimal digits and hyphens.
+        self.message.id.push_str(std::str::from_utf8(&made).unwrap_or_default());
     }
 
     /// Writes what is held, unless its pieces are still coming. Something else follows, so that it may be the round's last.

@@ -59,14 +59,22 @@ impl Thread {
         core.writer.0.block_start(out, self.message.index, &start.head, event.fields);
         core.writer.0.fields(out, event.fields, At::Line);
         core.pen.close(out);
+        let middle = &self.middle;
+        if middle.run != Some(run) || middle.index != self.message.index || middle.session != core.pen.session_now() {
+            self.render_middle(run, core);
+        }
+    }
+
+    /// Renders what the lines of this block's pieces have in common.
+    fn render_middle(&mut self, run: Run, core: &mut Core) {
         let piece = match run {
             Run::Thinking => Piece::Thinking(Str::EMPTY),
             Run::Calls => Piece::Input(Str::EMPTY),
             Run::Text | Run::Other => Piece::Text(Str::EMPTY),
         };
-        let mut line = Out::default();
-        self.middle.clear();
-        line.swap(&mut self.middle);
+        let (middle, mut line) = (&mut self.middle, Out::default());
+        middle.text.clear();
+        line.swap(&mut middle.text);
         line.lit("\"");
         core.pen.place((!self.parent.is_empty()).then(|| Str::trusted(&self.parent)), &mut line);
         line.lit(",\"event\":{\"type\":\"content_block_delta\",\"index\":");
@@ -74,7 +82,9 @@ impl Thread {
         line.lit(",\"delta\":");
         line.lit(Writer::piece_head(&piece));
         line.lit("\"");
-        line.swap(&mut self.middle);
+        line.swap(&mut middle.text);
+        (middle.run, middle.index) = (Some(run), self.message.index);
+        core.pen.session_now().clone_into(&mut middle.session);
     }
 
     #[inline]
@@ -93,7 +103,7 @@ impl Thread {
         out.lit("{\"type\":\"stream_event\",\"uuid\":\"");
         let id = self.line_id(core, event);
         core.pen.id(id, out);
-        out.bytes(&self.middle);
+        out.bytes(&self.middle.text);
         out.used(event.origin.parent.map_or("", Str::as_escaped));
         out.body(text);
         out.lit("\"}}}\n");
