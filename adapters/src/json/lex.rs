@@ -270,7 +270,7 @@ impl Cursor<'_> {
 /// Of a block's backslashes and whether its first byte is escaped: which bytes are escaped, and which backslashes escape the
 /// byte behind them. A run of backslashes escapes each other in pairs, and what follows it if there is one left.
 #[inline(always)]
-const fn escaped(backslashes: u64, first: u64) -> (u64, u64) {
+pub(super) const fn escaped(backslashes: u64, first: u64) -> (u64, u64) {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
     let starts = backslashes & !first;
     // Subtracting makes each run borrow up to its end; whether it arrives on an odd or an even bit tells its length.

@@ -9,6 +9,7 @@
 //!
 //! Nothing is parsed into a tree: what needs no change is copied in runs, whatever the depth.
 
+use super::lex::escaped;
 use super::number::python_float;
 use super::out::Out;
 use super::raw::Raw;
@@ -38,8 +39,52 @@ impl Put for Out {
 /// The body of a string in Python's spelling.
 pub(crate) fn text(body: Str<'_>, to: &mut impl Put) {
     let mut speller = Speller::new(body.as_escaped(), to);
-    speller.body(0);
+    while let Some(at) = next_odd(speller.bytes, speller.from) {
+        match speller.bytes.get(at + 1) {
+            Some(b'u') => {
+                let (piece, end) = escape(speller.bytes, at);
+                match piece {
+                    Piece::Char(c) => {
+                        speller.flush(at, end);
+                        put_char(c, speller.to);
+                    }
+                    // It stays, and is looked at no more.
+                    _ => {
+                        speller.flush(end, end);
+                    }
+                }
+            }
+            _ => speller.flush(at, at + 1),
+        }
+    }
     speller.finish();
+}
+
+/// Where the next escape begins that Python may spell otherwise, at or behind `from`, which is no part of an escape: `\/` or `\u`.
+fn next_odd(bytes: &[u8], from: usize) -> Option<usize> {
+    let is_odd = |at: usize| {
+        // Backslashes in pairs stand for themselves.
+        let before = || bytes[from..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
+        matches!(bytes.get(at + 1), Some(b'/' | b'u')) && before() % 2 == 0
+    };
+    let mut at = from;
+    while let Some(width) = scan::block(bytes, at).map(|block| block.width) {
+        let escapes = scan::equal(bytes, at, b'\\');
+        if escapes != 0 {
+            let behind = scan::equal(bytes, at, b'u') | scan::equal(bytes, at, b'/');
+            // What stands behind the last one is not in this block.
+            let mut hits = escapes & (behind >> 1 | 1 << (width - 1));
+            while hits != 0 {
+                let hit = at + hits.trailing_zeros() as usize;
+                if is_odd(hit) {
+                    return Some(hit);
+                }
+                hits &= hits - 1;
+            }
+        }
+        at += width;
+    }
+    (at..bytes.len()).find(|&at| bytes[at] == b'\\' && is_odd(at))
 }
 
 /// Any value in Python's spelling. Returns whether all its numbers could be spelled as Python does.
@@ -91,6 +136,24 @@ pub(crate) fn pieces<'a>(body: Str<'a>) -> impl Iterator<Item = Piece<'a>> + Clo
 pub(crate) fn newlines(body: Str<'_>) -> (usize, bool) {
     let bytes = body.as_escaped().as_bytes();
     let (mut count, mut at, mut last) = (0, 0, usize::MAX);
+    let mut carry = 0;
+    while let Some(width) = scan::block(bytes, at).map(|block| block.width) {
+        let (escaped, escaping) = escaped(scan::equal(bytes, at, b'\\'), carry);
+        if escaped != 0 {
+            if escaped & scan::equal(bytes, at, b'u') != 0 {
+                break;
+            }
+            let found = escaped & scan::equal(bytes, at, b'n');
+            count += found.count_ones() as usize;
+            if found != 0 {
+                last = at + found.ilog2() as usize + 1;
+            }
+        }
+        carry = escaping >> (width - 1);
+        at += width;
+    }
+    // Little is left, or there are escapes with digits.
+    at -= carry as usize;
     loop {
         at = scan::string_stop(bytes, at);
         match (bytes.get(at), bytes.get(at + 1)) {

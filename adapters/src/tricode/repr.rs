@@ -1,7 +1,7 @@
 //! How Python prints values: `str()` and `repr()`, as parts of the body of a JSON string.
 
 use crate::json::python::{self, Piece, Put, put_char};
-use crate::json::{Cursor, Raw, Str, python_float};
+use crate::json::{Cursor, Raw, Str, next_escape, python_float};
 
 /// What `f"{value}"` prints: a text as it is, everything else as [`repr`].
 pub(super) fn paste(value: Raw<'_>, to: &mut impl Put) {
@@ -61,13 +61,19 @@ fn number(text: &str, to: &mut impl Put) -> usize {
 /// Single quotes, or double ones when that saves escapes.
 fn string(body: Str<'_>, to: &mut impl Put) {
     let bytes = body.as_escaped().as_bytes();
-    let hidden = memchr::memmem::find(bytes, b"\\u002").is_some();
+    let hidden = body.has_escapes() && memchr::memmem::find(bytes, b"\\u002").is_some();
     let has = |quote: char| memchr::memchr(quote as u8, bytes).is_some() || (hidden && python::pieces(body).any(|piece| piece == Piece::Char(quote)));
     let single = has('\'');
     let double = single && !has('"');
     let quote: &[u8] = if double { b"\\\"" } else { b"'" };
     to.put(quote);
-    for piece in python::pieces(body) {
+    let odd = if bytes.iter().fold(0, |most: u8, &byte| most.max(byte)) < 0x7f && (!single || double) {
+        simple(body.as_escaped(), to)
+    } else {
+        Some(0)
+    };
+    let rest = odd.and_then(|from| body.as_escaped().get(from..)).unwrap_or("");
+    for piece in python::pieces(Str::trusted(rest)) {
         match piece {
             Piece::Plain(run) => plain(run, single && !double, to),
             Piece::Char('\'') if !double => to.put(b"\\\\'"),
@@ -76,6 +82,46 @@ fn string(body: Str<'_>, to: &mut impl Put) {
         }
     }
     to.put(quote);
+}
+
+/// Prints text whose characters all stand for themselves, and its common escapes: the backslash of `\n`, `\t`, `\r` and `\\` is
+/// escaped for JSON. Returns where another escape begins, before which it stops.
+fn simple(text: &str, to: &mut impl Put) -> Option<usize> {
+    /// How many bytes are put together before they are written; longer runs are written as they are.
+    const DESK: usize = 256;
+    let bytes = text.as_bytes();
+    let (mut desk, mut len, mut from) = ([0; DESK], 0, 0);
+    let odd = loop {
+        let stop = next_escape(text, from).unwrap_or(bytes.len());
+        let run = &bytes[from..stop];
+        if len + run.len() + 4 > DESK {
+            to.put(&desk[..len]);
+            len = 0;
+        }
+        if run.len() + 4 > DESK {
+            to.put(run);
+        } else {
+            match (bytes.get(from..from + 16), desk.get_mut(len..len + 16)) {
+                (Some(source), Some(desk)) if run.len() <= 16 => desk.copy_from_slice(source),
+                _ => desk[len..len + run.len()].copy_from_slice(run),
+            }
+            len += run.len();
+        }
+        let printed: &[u8] = match (bytes.get(stop), bytes.get(stop + 1)) {
+            (None, _) => break None,
+            (Some(b'\\'), Some(b'n')) => b"\\\\n",
+            (Some(b'\\'), Some(b't')) => b"\\\\t",
+            (Some(b'\\'), Some(b'r')) => b"\\\\r",
+            (Some(b'\\'), Some(b'"')) => b"\\\"",
+            (Some(b'\\'), Some(b'\\')) => b"\\\\\\\\",
+            _ => break Some(stop),
+        };
+        desk[len..len + printed.len()].copy_from_slice(printed);
+        len += printed.len();
+        from = stop + 2;
+    };
+    to.put(&desk[..len]);
+    odd
 }
 
 /// Characters that are no escapes in JSON; some of them are in Python.
