@@ -4,7 +4,7 @@ use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
 use crate::ids;
-use crate::json::{Out, Str};
+use crate::json::{Out, Raw, Str, alike};
 use crate::trace::Kept;
 
 /// Writes `stream-json`, `json` and `text` of today's generation.
@@ -22,10 +22,21 @@ pub struct Encoder {
     pub(super) tail: Vec<u8>,
     /// The last time that the source said.
     time: Option<i64>,
+    clock: Clock,
     /// How many turns were written.
     pub(super) turns: u64,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
+}
+
+/// The time of the event that is being written: all events of a line have the same.
+#[derive(Debug, Default)]
+struct Clock {
+    kind: Option<std::mem::Discriminant<Time<'static>>>,
+    source: String,
+    /// In milliseconds since 1970, and how that is written.
+    millis: Option<i64>,
+    digits: String,
 }
 
 /// What an init line says, as bodies of JSON strings.
@@ -49,6 +60,7 @@ impl Encoder {
             session: String::new(),
             tail: Vec::new(),
             time: None,
+            clock: Clock::default(),
             turns: 0,
             total: Usage::default(),
         }
@@ -89,7 +101,7 @@ impl Encoder {
 
     /// The time of an event, or the last one that is known.
     pub(super) fn known_time(&self, time: Option<Time<'_>>) -> Option<i64> {
-        time.and_then(Time::millis).or(self.time)
+        time.and_then(|time| self.millis_of(time)).or(self.time)
     }
 
     /// [`Self::known_time`] of something that may be left out: 0 stands for a time that is not known.
@@ -100,6 +112,10 @@ impl Encoder {
     fn millis(&self, time: Option<Time<'_>>, out: &mut Out) {
         match time {
             Some(Time::Millis(raw)) if raw.as_str().bytes().all(|byte| byte.is_ascii_digit()) => out.raw(raw),
+            Some(time) if self.clock.shows(time) && self.clock.millis.is_some() => {
+                out.bytes(self.clock.digits.as_bytes());
+                out.used(time.source());
+            }
             Some(time) if time.millis().is_some() => {
                 out.number(time.millis().unwrap_or(0));
                 out.used(time.source());
@@ -123,8 +139,15 @@ impl Encoder {
             self.set_session(session.as_escaped());
         }
         if let Some(time) = origin.time {
-            self.time = time.millis().or(self.time);
+            if !self.clock.shows(time) {
+                self.clock.set(time);
+            }
+            self.time = self.clock.millis.or(self.time);
         }
+    }
+
+    fn millis_of(&self, time: Time<'_>) -> Option<i64> {
+        if self.clock.shows(time) { self.clock.millis } else { time.millis() }
     }
 
     #[cold]
@@ -144,6 +167,32 @@ impl Encoder {
             Dialect::Agentglot => self.is_stream() && matches!(event.kind, Kind::Notice(notice) if is_own_name(notice)),
             _ => false,
         }
+    }
+}
+
+impl Clock {
+    #[inline]
+    fn shows(&self, time: Time<'_>) -> bool {
+        self.kind == Some(std::mem::discriminant(&kind_of(time))) && alike(&self.source, time.source())
+    }
+
+    fn set(&mut self, time: Time<'_>) {
+        self.kind = Some(std::mem::discriminant(&kind_of(time)));
+        time.source().clone_into(&mut self.source);
+        self.millis = time.millis();
+        self.digits.clear();
+        if let Some(millis) = self.millis {
+            self.digits.push_str(&millis.to_string());
+        }
+    }
+}
+
+/// The same kind of time, without its text: discriminants know a lifetime.
+const fn kind_of(time: Time<'_>) -> Time<'static> {
+    match time {
+        Time::Iso(_) => Time::Iso(Str::EMPTY),
+        Time::Millis(_) => Time::Millis(Raw::NULL),
+        Time::Seconds(_) => Time::Seconds(Raw::NULL),
     }
 }
 

@@ -92,7 +92,14 @@ impl<'a> Raw<'a> {
     /// As [`Self::u64`], signed.
     #[inline]
     pub fn i64(self) -> Option<i64> {
-        self.number().parse().ok()
+        let text = self.number();
+        match text.as_bytes() {
+            // A time, as a rule.
+            digits @ [b'0'..=b'9', ..] if digits.len() <= 18 => digits
+                .iter()
+                .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i64::from(digit - b'0'))),
+            _ => text.parse().ok(),
+        }
     }
 
     /// The text that may be a number: a string's without its quotes.

@@ -67,7 +67,7 @@ fn string(body: Str<'_>, to: &mut impl Put) {
     let double = single && !has('"');
     let quote: &[u8] = if double { b"\\\"" } else { b"'" };
     to.put(quote);
-    let odd = if bytes.iter().fold(0, |most: u8, &byte| most.max(byte)) < 0x7f && (!single || double) {
+    let odd = if (!single || double) && all_printable(body.as_escaped()) {
         simple(body.as_escaped(), to)
     } else {
         Some(0)
@@ -82,6 +82,29 @@ fn string(body: Str<'_>, to: &mut impl Put) {
         }
     }
     to.put(quote);
+}
+
+/// Whether all characters of a string's body are printable: escapes are, as they stand there.
+fn all_printable(body: &str) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let bytes = body.as_bytes();
+    let mut at = 0;
+    loop {
+        // Nothing but ASCII, and no DEL.
+        while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word))
+            && (word | word.wrapping_add(ONES)) & (ONES << 7) == 0
+        {
+            at += 8;
+        }
+        match bytes.get(at) {
+            None => return true,
+            Some(..0x7f) => at += 1,
+            Some(_) => match body.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if is_printable(c) => at += c.len_utf8(),
+                _ => return false,
+            },
+        }
+    }
 }
 
 /// Prints text whose characters all stand for themselves, and its common escapes: the backslash of `\n`, `\t`, `\r` and `\\` is
