@@ -1,0 +1,164 @@
+// claude_sdk.mjs demo|agent: the Claude Agent SDK for TypeScript, as it is, in front of us as `claude`.
+import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
+import fs from 'node:fs';
+import { z } from 'zod';
+import { askedOfModel, assert, backend, blocks, cli, collect, deltas, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
+
+const ask = (prompt, options = {}) =>
+  query({ prompt, options: { pathToClaudeCodeExecutable: cli, cwd: workspace, env: { ...process.env, AGENTGLOT_BACKEND: backend }, settingSources: [], ...options } });
+
+function result(messages, text) {
+  const [only, ...more] = outcomes(messages);
+  assert.equal(more.length, 0, 'more than one result');
+  if (text !== undefined) {
+    assert.equal(only.is_error, false, JSON.stringify(only));
+    assert.equal(only.result, text);
+  }
+  return only;
+}
+
+/** The messages of each turn. */
+async function turns(texts, options = {}, between = async () => {}) {
+  const host = prompts(...texts), session = ask(host, options), all = [[]];
+  for await (const message of session) {
+    all.at(-1).push(message);
+    if (message.type !== 'result') continue;
+    if (all.length < texts.length) await between(session, all.length);
+    host.next();
+    if (all.length === texts.length) break;
+    all.push([]);
+  }
+  return all;
+}
+
+scenario('demo', 'the_demo_asks_for_leave_and_goes_on', async () => {
+  const asked = [];
+  const canUseTool = async (name, input, { toolUseID }) => { asked.push([name, input.content, toolUseID]); return { behavior: 'allow', updatedInput: input }; };
+  const [first, second, third] = await turns(['Show me.', 'A subagent?', 'An error?'], { canUseTool, includePartialMessages: true });
+  assert.deepEqual(asked, [['Write', 'Hello.\n', uses(first)[0].id]]);
+  assert.ok(!results(first)[0].is_error);
+  assert.equal(deltas(first).map((d) => d.text ?? '').join(''), said(first));
+  assert.ok(second.some((m) => m.type === 'assistant' && m.parent_tool_use_id), 'the subagent does not show');
+  assert.equal(result(third).is_error, true);
+  assert.equal(new Set([first, second, third].map((messages) => result(messages).session_id)).size, 1);
+});
+
+scenario('demo', 'the_demo_takes_no', async () => {
+  const canUseTool = async () => ({ behavior: 'deny', message: 'never ever' });
+  const [messages] = await turns(['Show me.'], { canUseTool });
+  assert.equal(results(messages)[0].is_error, true);
+  result(messages, 'Nothing was written.');
+});
+
+scenario('demo agent', 'what_there_is_is_told', async () => {
+  const host = prompts('{{say Here.}}'), session = ask(host);
+  assert.ok(Array.isArray(await session.supportedCommands()));
+  assert.ok((await session.supportedModels()).length > 0);
+  assert.equal(typeof (await session.accountInfo()), 'object');
+  assert.ok(Array.isArray(await session.mcpServerStatus()));
+  session.close();
+});
+
+scenario('agent', 'a_text', async () => {
+  const messages = await collect(ask('{{think Four, I think. | say It is 4. ✓}}'));
+  result(messages, 'It is 4. ✓');
+  assert.equal(said(messages), 'It is 4. ✓');
+  assert.equal(blocks(messages, 'assistant', 'thinking').map((b) => b.thinking).join(''), 'Four, I think.');
+});
+
+scenario('agent', 'partial_messages', async () => {
+  const messages = await collect(ask('{{think Four, I think. | say It is 4, of course.}}', { includePartialMessages: true }));
+  assert.equal(deltas(messages).map((d) => d.text ?? '').join(''), 'It is 4, of course.');
+  assert.equal(deltas(messages).map((d) => d.thinking ?? '').join(''), 'Four, I think.');
+});
+
+const write = (name) => `{{write ${inWorkspace(name)} original}} {{say Done.}}`;
+
+scenario('agent', 'leave_is_asked_and_given_for_other_arguments', async () => {
+  const asked = [];
+  const canUseTool = async (name, input) => { asked.push([name, input.content]); return { behavior: 'allow', updatedInput: { ...input, content: 'changed' } }; };
+  const [messages] = await turns([write('ts-changed')], { canUseTool });
+  assert.deepEqual(asked, [['Write', 'original']]);
+  assert.equal(fs.readFileSync(inWorkspace('ts-changed'), 'utf8').trim(), 'changed');
+  result(messages, 'Done.');
+});
+
+scenario('agent', 'leave_is_asked_and_refused', async () => {
+  const [messages] = await turns([write('ts-refused')], { canUseTool: async () => ({ behavior: 'deny', message: 'never ever' }) });
+  assert.ok(!fs.existsSync(inWorkspace('ts-refused')), 'it was written all the same');
+  assert.equal(results(messages)[0].is_error, true);
+  assert.match(textOf(results(messages)[0].content), /never ever/);
+  result(messages, 'Done.');
+});
+
+scenario('agent', 'hooks_are_called', async () => {
+  const heard = [];
+  const hook = async (told) => { heard.push([told.hook_event_name, told.tool_name]); return {}; };
+  const hooks = Object.fromEntries(['PreToolUse', 'PostToolUse', 'Stop'].map((event) => [event, [{ hooks: [hook] }]]));
+  const [messages] = await turns(['{{shell echo hooked}} {{say Done.}}'], { hooks, allowedTools: ['Bash'] });
+  assert.deepEqual(heard, [['PreToolUse', 'Bash'], ['PostToolUse', 'Bash'], ['Stop', undefined]]);
+  result(messages, 'Done.');
+});
+
+scenario('agent', 'a_tool_of_the_hosts_own', async () => {
+  const heard = [];
+  const twice = tool('twice', 'Doubles a number', { n: z.number() }, async ({ n }) => { heard.push(n); return { content: [{ type: 'text', text: `twice is ${n * 2}` }] }; });
+  const mcpServers = { maths: createSdkMcpServer({ name: 'maths', version: '1.0.0', tools: [twice] }) };
+  const [messages] = await turns(['{{call mcp__maths__twice {"n": 21}}} {{say Forty-two.}}'], { mcpServers, allowedTools: ['mcp__maths__twice'] });
+  assert.deepEqual(heard, [21]);
+  assert.match(textOf(results(messages)[0].content), /42/);
+  result(messages, 'Forty-two.');
+});
+
+scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {
+  const host = prompts('{{slow 30}}', '{{say Still here.}}'), session = ask(host, { includePartialMessages: true }), messages = [];
+  let since;
+  for await (const message of session) {
+    messages.push(message);
+    if (since === undefined && message.type === 'stream_event' && message.event.type === 'content_block_delta') {
+      since = Date.now();
+      await session.interrupt();
+    }
+    if (message.type !== 'result') continue;
+    if (outcomes(messages).length === 2) break;
+    assert.ok(Date.now() - since < 10_000, 'it took too long');
+    host.next();
+  }
+  const [stopped, after] = outcomes(messages);
+  assert.equal(stopped.subtype, 'error_during_execution');
+  assert.equal(after.result, 'Still here.');
+  session.close();
+});
+
+scenario('agent', 'model_and_permission_mode_change', async () => {
+  let asked = 0;
+  const canUseTool = async () => { asked += 1; return { behavior: 'deny', message: 'no' }; };
+  const [first, second] = await turns([write('ts-mode'), write('ts-mode')], { canUseTool, model: 'claude-sonnet-4-5' }, async (session) => {
+    await session.setModel('claude-haiku-4-5');
+    await session.setPermissionMode('acceptEdits');
+  });
+  assert.equal(asked, 1);
+  assert.deepEqual([...inits(first), ...inits(second)].map((m) => m.permissionMode), ['default', 'acceptEdits']);
+  assert.equal(fs.readFileSync(inWorkspace('ts-mode'), 'utf8').trim(), 'original');
+  const models = (await askedOfModel()).filter((entry) => entry.said.includes('ts-mode')).map((entry) => entry.model);
+  assert.deepEqual([...new Set(models)].filter((model) => /sonnet|haiku/.test(model)).sort(), ['claude-haiku-4-5', 'claude-sonnet-4-5']);
+});
+
+scenario('agent', 'an_error_of_the_model_is_one', async () => {
+  const [failed, after] = await turns(['{{fail 400 the scripted failure}}', '{{say All is well.}}']);
+  assert.equal(result(failed).is_error, true);
+  assert.match(result(failed).result, /the scripted failure/);
+  assert.equal(result(failed).api_error_status, 400);
+  result(after, 'All is well.');
+});
+
+scenario('agent', 'it_can_be_aborted', async () => {
+  const abortController = new AbortController();
+  let error;
+  try {
+    for await (const message of ask('{{slow 30}}', { abortController, includePartialMessages: true })) if (message.type === 'stream_event') abortController.abort();
+  } catch (thrown) { error = thrown; }
+  assert.ok(error, 'it ended as if nothing had happened');
+});
+
+await main();

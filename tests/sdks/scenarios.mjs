@@ -1,0 +1,49 @@
+// What the scripts in JavaScript share: they name scenarios, and each gets a deadline and a line of the output.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+
+export { assert };
+export const { TEST_CLI: cli, TEST_BACKEND: backend, TEST_GOLDEN: golden, WORKSPACE: workspace, MODEL_URL: model } = process.env;
+export const inWorkspace = (name) => path.join(workspace, name);
+export const askedOfModel = async () => (await fetch(model + '/asked')).json();
+
+const all = [];
+/** `groups`: the groups of scenarios that it belongs to, with blanks between them. */
+export const scenario = (groups, name, run) => all.push({ groups: groups.split(' '), name, run });
+
+/** Runs the scenarios of the group that the command line names. */
+export async function main() {
+  let failed = 0;
+  for (const { name, run } of all.filter(({ groups }) => groups.includes(process.argv[2]))) {
+    const since = Date.now();
+    let why, timer;
+    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('it takes longer than 90 s')), 90_000); });
+    try { await Promise.race([run(), late]); } catch (error) { failed += 1; why = String(error?.stack ?? error).split('\n').slice(0, 30).join(' / ').slice(0, 900); }
+    clearTimeout(timer);
+    console.log(`${why ? 'FAILED' : 'ok'} ${name} (${((Date.now() - since) / 1000).toFixed(1)} s)${why ? ' ' + why : ''}`);
+  }
+  process.exit(failed ? 1 : 0);
+}
+
+export const deferred = () => { let release; const promise = new Promise((resolve) => { release = resolve; }); return { promise, release }; };
+export const prompt = (text) => ({ type: 'user', session_id: '', message: { role: 'user', content: text }, parent_tool_use_id: null });
+
+/** A host's prompts, one after the other; the next one goes out when `next` is called. */
+export function prompts(...texts) {
+  const gates = texts.map(deferred);
+  let at = 0;
+  return {
+    next: () => gates[at++].release(),
+    async *[Symbol.asyncIterator]() { for (const [n, text] of texts.entries()) { yield prompt(text); await gates[n].promise; } },
+  };
+}
+
+export const blocks = (messages, type, kind) => messages.filter((m) => m.type === type && Array.isArray(m.message.content)).flatMap((m) => m.message.content).filter((b) => b.type === kind);
+export const said = (messages) => blocks(messages, 'assistant', 'text').map((b) => b.text).join('');
+export const uses = (messages) => blocks(messages, 'assistant', 'tool_use');
+export const results = (messages) => blocks(messages, 'user', 'tool_result');
+export const textOf = (content) => (typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''));
+export const deltas = (messages) => messages.filter((m) => m.type === 'stream_event' && m.event.type === 'content_block_delta').map((m) => m.event.delta);
+export const inits = (messages) => messages.filter((m) => m.type === 'system' && m.subtype === 'init');
+export const outcomes = (messages) => messages.filter((m) => m.type === 'result');
+export const collect = async (query) => { const messages = []; for await (const message of query) messages.push(message); return messages; };
