@@ -10,6 +10,7 @@ use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
 use agentglot::adapters::launch::Shape;
 use agentglot::adapters::tools::{self, COLUMNS};
+use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;
 
 const DIALECTS: [Dialect; 5] = [Dialect::Claude, Dialect::Qwen, Dialect::QwenCode, Dialect::Tricode, Dialect::Cursor];
@@ -88,6 +89,30 @@ fn the_page_on_tools_has_the_table_that_is_used() {
     }
     table.push_str("\nThe first name of a cell is the one that is written. The `qwen` RFC has the tools of `qwen-code`.\n");
     compare(&root().join("docs/tools.md"), |old| between(old, "tools", &table));
+}
+
+/// Behind a host of another dialect: the table that the back ends act by.
+#[test]
+fn the_page_on_runs_says_what_becomes_of_control_traffic() {
+    let mut table = String::from("| |");
+    for behind in Behind::ALL {
+        let _ = write!(table, " {} |", behind.name());
+    }
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(Behind::ALL.len()));
+    for control in Control::ALL {
+        let _ = write!(table, "| {} |", control.name());
+        for behind in Behind::ALL {
+            let host = if behind == Behind::Program(Dialect::Claude) {
+                Dialect::QwenCode
+            } else {
+                Dialect::Claude
+            };
+            let (what, how) = reach(control, host, behind);
+            let _ = write!(table, " **{}**: {how} |", what.name());
+        }
+        table.push('\n');
+    }
+    compare(&root().join("docs/run.md"), |old| between(old, "reach", &table));
 }
 
 /// The page with what stands between two of its markers replaced.

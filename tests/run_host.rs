@@ -413,3 +413,98 @@ fn bad_lines_of_an_rfc_host_harm_nobody() {
         assert!(beat["ts"].as_u64().is_some_and(|seconds| seconds > 1_700_000_000), "{beat}");
     });
 }
+
+/// What the agent was answered to its questions.
+fn answers(stage: &Stage) -> Vec<(String, String)> {
+    let kept = std::fs::read_to_string(stage.path("kept")).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    lines
+        .filter(|line| line["type"] == "control_response")
+        .map(|line| (word(&line["response"]["request_id"]), word(&line["response"]["response"]["behavior"])))
+        .filter(|(_, behavior)| !behavior.is_empty())
+        .collect()
+}
+
+#[test]
+fn what_the_command_line_says_of_tools_holds_for_an_agent_that_is_not_told() {
+    within(60, async {
+        let ask = |id: &str, tool: &str, input: &str| {
+            format!(r#"ask {id} 5000 {{"subtype":"can_use_tool","tool_name":"{tool}","tool_use_id":"c-{id}","input":{input}}}"#)
+        };
+        for (mode, rest) in [("dontAsk", "deny"), ("default", "allow")] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("keep {}", stage.path("kept").display()),
+                "read".to_owned(),
+                say(INIT),
+                ask("listed", "run_shell_command", r#"{"command":"ls -l"}"#),
+                ask("two", "run_shell_command", r#"{"command":"ls; touch x"}"#),
+                ask("ruled-out", "write_file", r#"{"file_path":"/x","content":"y"}"#),
+                ask("other", "edit", r#"{"file_path":"/x","old_string":"a","new_string":"b"}"#),
+                say(&result("done")),
+                "read all".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let rules = ["--allowedTools", "Bash(ls:*)", "--disallowedTools", "Write", "--permission-mode", mode];
+            let mut host = stage.host("claude", "qwen", &[], &[CLAUDE, &rules].concat());
+            host.say(&user("hi"));
+            let mut asked = Vec::new();
+            let end = loop {
+                let line = host.next(Duration::from_secs(20)).unwrap();
+                if line["type"] == "control_request" {
+                    asked.push(line["request"]["tool_name"].as_str().unwrap().to_owned());
+                    let id = line["request_id"].as_str().unwrap();
+                    host.say(&format!(
+                        r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{{"behavior":"allow","updatedInput":{}}}}}}}"#,
+                        line["request"]["input"]
+                    ));
+                }
+                if line["type"] == "result" {
+                    break line;
+                }
+            };
+            host.close();
+            assert_eq!(host.end().code(), 0);
+            let expected = [("listed", "allow"), ("two", rest), ("ruled-out", "deny"), ("other", rest)];
+            assert_eq!(answers(&stage), expected.map(|(id, word)| (id.to_owned(), word.to_owned())), "{mode}");
+            assert_eq!(asked, if rest == "allow" { vec!["Bash", "Edit"] } else { vec![] }, "{mode}");
+            let denied = end["permission_denials"].as_array().unwrap();
+            assert_eq!(denied.len(), if rest == "allow" { 1 } else { 3 }, "{mode}: {end:#}");
+            assert!(denied.iter().any(|denied| denied["tool_name"] == "Write"), "{mode}: {end:#}");
+        }
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn daemons_live_on_only_where_that_was_asked_for() {
+    within(60, async {
+        for (settings, lives) in [(&["--keep-daemons"][..], true), (&[], false)] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("pid {}", stage.path("pids").display()),
+                "spawn detached".to_owned(),
+                "sleep 700".to_owned(),
+                "read".to_owned(),
+                say(INIT),
+                say(&result("done")),
+                "read all".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let mut host = stage.host("claude", "claude", settings, CLAUDE);
+            host.say(&user("hi"));
+            host.until("result");
+            eventually("both have begun", Duration::from_secs(5), || stage.living().len() == 2).await;
+            host.close();
+            // The daemon holds our pipes' other ends: the run ends all the same.
+            assert_eq!(host.end().code(), 0);
+            let living = stage.living();
+            for pid in &living {
+                let pid = rustix::process::Pid::from_raw(*pid).unwrap();
+                rustix::process::kill_process(pid, Signal::KILL).unwrap();
+            }
+            assert_eq!(living.len(), usize::from(lives), "{settings:?}");
+        }
+    });
+}

@@ -22,6 +22,8 @@ pub struct Plan {
     pub limits: Limits,
     /// Who looks after it if we die.
     pub watcher: Watcher,
+    /// What leaves the group on purpose, as daemons do that a tool starts, lives on when the program is over.
+    pub keeps_daemons: bool,
     /// Whether what it writes to stderr also goes to our stderr. Nothing waits for a stderr that nobody reads: if too much
     /// is waiting, some is left out and a line says how much.
     pub pass_stderr: bool,
@@ -37,6 +39,7 @@ impl Plan {
             cwd: None,
             limits: Limits::default(),
             watcher: Watcher::default(),
+            keeps_daemons: false,
             pass_stderr: false,
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn start(plan: Plan) -> Result<Child, StartError> {
     let ends = signal(SignalKind::child()).map_err(setup)?;
     let relay = plan.pass_stderr.then(Relay::start).transpose().map_err(setup)?;
     // Before the child too: if we die between the two, it finds the child by its mark.
-    let mut watcher = Watch::start(&plan.watcher, &mark)?;
+    let mut watcher = Watch::start(&plan.watcher, if plan.keeps_daemons { "" } else { &mark })?;
 
     let mut command = Command::new(&program);
     command.args(&plan.args).env_clear().envs(variables).process_group(0);

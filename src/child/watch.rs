@@ -103,7 +103,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Starts one, unless nobody is to watch.
+    /// Starts one, unless nobody is to watch. Without a mark it looks for nothing that left the group.
     pub(super) fn start(who: &Watcher, mark: &str) -> Result<Option<Self>, StartError> {
         let program = match who {
             Watcher::Nobody => return Ok(None),

@@ -113,6 +113,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
             names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
         },
         pass_env: settings.pass_env,
+        keep_daemons: settings.keep_daemons,
     })
 }
 

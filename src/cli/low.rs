@@ -147,6 +147,9 @@ pub struct Settings {
     /// Variables that an agent's program gets from our environment besides its own ones; a * at the end stands for any ending
     #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
     pub pass_env: Vec<String>,
+    /// Let daemons live on that the agent's tools start: processes that left its group
+    #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub keep_daemons: bool,
     /// Refuse arguments that nobody knows also where the program's hosts may send new ones
     #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,

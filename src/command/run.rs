@@ -18,7 +18,7 @@ use crate::io::{Console, Input, Source};
 use crate::live;
 use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
-use crate::session::{Clock, Host, OnAsk, Session, Timers};
+use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::status::{Failure, Status};
 
 /// Whom to be, and who answers.
@@ -44,6 +44,8 @@ pub struct Run {
     pub on_ask: OnAsk,
     /// Variables that a program gets from our environment besides its own ones.
     pub pass_env: Vec<String>,
+    /// What the agent's tools start in sessions of their own lives on after the agent.
+    pub keep_daemons: bool,
     /// What the host's names of models are called behind us.
     pub models: BTreeMap<String, String>,
     /// Where what is said is kept.
@@ -251,6 +253,10 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
         max_rounds: launch
             .max_turns
             .filter(|_| matches!(&run.backend, Some(Choice::Cli(other, _)) if *other != Dialect::Claude)),
+        rules: match &run.backend {
+            Some(Choice::Cli(behind, _)) => Rules::of(launch, *behind),
+            _ => Rules::default(),
+        },
         echoes: dialect.conduct().echoes() || launch.replay_user_messages,
         facts: Facts {
             session: live.session.clone(),
@@ -278,7 +284,7 @@ fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path)
         Choice::Replay(path) => replay(path, run.pace, live),
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
-            Ok(Box::new(cli.with_models(run.models.clone())))
+            Ok(Box::new(cli.with_models(run.models.clone()).keeping_daemons(run.keep_daemons)))
         }
     }
 }

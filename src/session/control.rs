@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::rules::Verdict;
 use super::{OnAsk, Session};
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Answer;
@@ -44,13 +45,7 @@ impl Session {
             return;
         }
         if !allowed {
-            let comma = if self.denials.is_empty() { "" } else { "," };
-            self.denials.push_str(&format!(
-                "{comma}{{\"tool_name\":\"{}\",\"tool_use_id\":\"{}\",\"tool_input\":{}}}",
-                asked.tool,
-                asked.call,
-                if asked.input.is_empty() { "{}" } else { &asked.input }
-            ));
+            self.note_denial(&asked.tool, &asked.call, &asked.input);
             backend.input(input);
             // Others than Claude Code go on in spite of it.
             if body.and_then(|body| body.get("interrupt")).and_then(Raw::bool) == Some(true) {
@@ -197,6 +192,47 @@ impl Session {
             self.host.answers_permissions && matches!(kind, ToolKind::Ask | ToolKind::ExitPlan)
         });
         !self.same && self.host.allows_all && !asks_user
+    }
+
+    /// Keeps what was denied for the outcome of the turn; each is the body of a JSON string, but for the arguments, which are JSON.
+    fn note_denial(&mut self, tool: &str, call: &str, input: &str) {
+        let comma = if self.denials.is_empty() { "" } else { "," };
+        let input = if input.is_empty() { "{}" } else { input };
+        self.denials.push_str(&format!(
+            "{comma}{{\"tool_name\":\"{tool}\",\"tool_use_id\":\"{call}\",\"tool_input\":{input}}}"
+        ));
+    }
+
+    /// Answers a question for leave by what the host's command line says. Returns whether it says anything.
+    pub(super) fn ruled(&mut self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) -> bool {
+        let (true, Some(permission)) = (!self.same, request.permission) else {
+            return false;
+        };
+        let arena = crate::adapters::tools::Arena::new();
+        let host = self.host.format.dialect;
+        let native = Translate {
+            from: backend.dialect(),
+            to: host,
+        };
+        let call = ToolCall {
+            id: Str::EMPTY,
+            name: permission.name,
+            kind: Default::default(),
+            input: permission.input.unwrap_or(Raw::trusted("{}")),
+            fields: &[],
+        };
+        let call = native.call(&call, &arena).unwrap_or(call);
+        let mode = PermissionMode::from_name(host, &self.host.facts.permission_mode);
+        match self.host.rules.judge(&call.name.unescape(), Some(call.input), mode) {
+            None => return false,
+            Some(Verdict::Allow) => respond(id, "{\"behavior\":\"allow\"}", backend),
+            Some(Verdict::Deny(why)) => {
+                let by_id = permission.call.map_or("", |id| id.as_escaped());
+                self.note_denial(call.name.as_escaped(), by_id, call.input.as_str());
+                refuse(id, why, backend);
+            }
+        }
+        true
     }
 
     /// Answers a question of the agent's by policy: the host cannot be asked.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::Rules;
 use crate::adapters::codec::Format;
 use crate::adapters::conduct::Facts;
 
@@ -22,6 +23,8 @@ pub struct Host {
     pub types_answers: bool,
     /// Everything may run without a question.
     pub allows_all: bool,
+    /// What its command line says about tools, where the agent behind us is not told.
+    pub rules: Rules,
     /// It wants its prompts back.
     pub echoes: bool,
     /// The most rounds of a turn, where the back end does not count them itself.

@@ -8,6 +8,7 @@ mod control;
 mod host;
 mod input;
 mod pending;
+mod rules;
 pub mod run;
 mod turn;
 mod typed;
@@ -27,6 +28,7 @@ use beat::Beat;
 use control::{Asked, refuse, respond, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
+pub use rules::Rules;
 use turn::Turn;
 
 /// One conversation.
@@ -365,6 +367,9 @@ impl Session {
                     return;
                 };
                 let asks_leave = request.kind == ControlKind::CanUseTool;
+                if asks_leave && self.ruled(&id, request, backend) {
+                    return;
+                }
                 let free = asks_leave && self.is_free(request.permission, backend.dialect());
                 if self.host.types_answers && asks_leave && !self.host.allows_all {
                     self.unasked.push_back(typed::Question::of(&id, event.origin, request));

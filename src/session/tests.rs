@@ -58,6 +58,7 @@ impl Scene {
             types_answers: false,
             heartbeat: None,
             allows_all: false,
+            rules: Rules::default(),
             echoes: false,
             max_rounds: None,
             facts: Facts::default(),

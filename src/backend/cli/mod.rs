@@ -20,9 +20,10 @@ use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
 use crate::adapters::ids;
 use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, PromptBy, Resume};
+use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, PromptBy, Resume, Unsaid};
 use crate::adapters::live::{Manner, Speaker};
 use crate::backend::hooks::{Callback, Hooks, Question, VARIABLE};
+use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
 use crate::backend::{Backend, Said};
 use crate::child::{Child, Environment, Ourselves, Plan, Steps};
@@ -80,6 +81,10 @@ pub struct Cli {
     room: Vec<u8>,
     /// What the host's names of models are called here.
     models: BTreeMap<String, String>,
+    /// Daemons of its tools live on.
+    keeps_daemons: bool,
+    /// What our log was told that it is not told.
+    told: Vec<Unsaid>,
 }
 
 /// The names of the programs, and what of our environment they need besides the basics.
@@ -177,6 +182,8 @@ impl Cli {
             failed: None,
             room: vec![0; 64 << 10],
             models: BTreeMap::new(),
+            keeps_daemons: false,
+            told: Vec::new(),
         })
     }
 
@@ -188,6 +195,18 @@ impl Cli {
         }
         self.models = models;
         self
+    }
+
+    /// Lets what its tools start in sessions of their own live on.
+    #[must_use]
+    pub fn keeping_daemons(mut self, keeps: bool) -> Self {
+        self.keeps_daemons = keeps;
+        self
+    }
+
+    /// What becomes of a control message.
+    const fn reach(&self, control: Control) -> Reach {
+        reach(control, self.host, Behind::Program(self.dialect)).0
     }
 
     /// Whether it lives for a turn only.
@@ -217,9 +236,10 @@ impl Cli {
             self.files.push(file);
         }
         args.extend(line.args[at..].iter().map(OsString::from));
-        tracing::info!(program = %self.program.display(), ?args, unsaid = ?line.unsaid, "starting");
+        tracing::info!(program = %self.program.display(), ?args, "starting");
+        self.tell_unsaid(&line.unsaid);
         let mut env = self.env.clone();
-        if self.dialect == Dialect::QwenCode && self.host != self.dialect && self.hooks.is_none() {
+        if !self.one_turn() && self.reach(Control::Leave) == Reach::Emulated && self.hooks.is_none() {
             self.hooks = Some(
                 self.listen()
                     .map_err(|error| format!("the hooks of {}: {error}", self.program.display()))?,
@@ -231,6 +251,7 @@ impl Cli {
         let plan = Plan {
             env,
             cwd: Some(self.cwd.clone()),
+            keeps_daemons: self.keeps_daemons,
             ..Plan::new(&self.program)
         };
         let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
@@ -248,6 +269,20 @@ impl Cli {
         self.answered = false;
         self.typed.begin();
         Ok(())
+    }
+
+    /// Tells our log what the host asked for and the program cannot be told, each once.
+    fn tell_unsaid(&mut self, unsaid: &[Unsaid]) {
+        for unsaid in unsaid {
+            let ours = matches!(unsaid.what, "tools" | "allowed_tools" | "disallowed_tools")
+                || (unsaid.what == "permission" && self.launch.permission == Some(PermissionMode::DontAsk));
+            // Rounds are counted by the session.
+            if unsaid.what != "max_turns" && !self.told.contains(unsaid) {
+                self.told.push(*unsaid);
+                let by = if ours { "; it holds for what the program asks leave for" } else { "" };
+                tracing::warn!("{} is not told `{}`: {}{by}", self.program.display(), unsaid.what, unsaid.why);
+            }
+        }
     }
 
     /// Sees to it that a program that lives as long as the session runs.
@@ -408,7 +443,9 @@ impl Backend for Cli {
             match input.kind {
                 InputKind::Prompt(prompt) => self.prompts.push_back(words(prompt)),
                 InputKind::Request(request) => {
-                    self.change(input, request.kind);
+                    if self.reach(Control::of_host(request.kind)) == Reach::Emulated {
+                        self.change(input, request.kind);
+                    }
                     return false;
                 }
                 InputKind::Cancel { .. } => self.change(input, ControlKind::Interrupt),
@@ -442,6 +479,12 @@ impl Backend for Cli {
             _ => 0,
         };
         self.greet(input);
+        if let InputKind::Request(request) = input.kind
+            && request.kind != ControlKind::Initialize
+            && self.reach(Control::of_host(request.kind)) != Reach::Passed
+        {
+            return false;
+        }
         let Some((member, word)) = self.reworded(input) else {
             return self.say(input);
         };
@@ -459,7 +502,11 @@ impl Backend for Cli {
     /// Qwen Code reads changed arguments on its control channel and runs the original ones; its hooks do better
     /// (docs/qwen-code.md).
     fn takes_changes(&self) -> bool {
-        self.dialect == Dialect::Claude || self.hooks.is_some()
+        match self.reach(Control::ChangedArguments) {
+            Reach::Passed => true,
+            Reach::Emulated => self.hooks.is_some(),
+            Reach::Refused => false,
+        }
     }
 
     fn queued(&self) -> usize {

@@ -1,0 +1,239 @@
+//! What becomes of control traffic behind each back end: docs/run.md shows this table, and the back ends act by it.
+
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::ControlKind;
+
+/// What a host and an agent say to each other besides prompts and events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Host: the handshake.
+    Initialize,
+    /// Host: stop the turn.
+    Interrupt,
+    /// Host: another model.
+    SetModel,
+    /// Host: another permission mode.
+    SetMode,
+    /// Host: anything else that it wants to know or to have done.
+    Query,
+    /// Agent: may this tool run?
+    Leave,
+    /// Host: yes, with these arguments instead.
+    ChangedArguments,
+    /// Agent: run this hook of the host's.
+    Hook,
+    /// Agent: a message for an MCP server that lives in the host.
+    Mcp,
+    /// Host: a message of such a server that answers none of the agent's.
+    HostMcp,
+}
+
+impl Control {
+    /// Every one.
+    pub const ALL: [Self; 10] = [
+        Self::Initialize,
+        Self::Interrupt,
+        Self::SetModel,
+        Self::SetMode,
+        Self::Query,
+        Self::Leave,
+        Self::ChangedArguments,
+        Self::Hook,
+        Self::Mcp,
+        Self::HostMcp,
+    ];
+
+    /// What a request of the host's is, by its kind.
+    pub const fn of_host(kind: ControlKind) -> Self {
+        match kind {
+            ControlKind::Initialize => Self::Initialize,
+            ControlKind::Interrupt => Self::Interrupt,
+            ControlKind::SetModel => Self::SetModel,
+            ControlKind::SetMode => Self::SetMode,
+            ControlKind::CanUseTool => Self::Leave,
+            ControlKind::Hook => Self::Hook,
+            ControlKind::Mcp => Self::HostMcp,
+            ControlKind::Confirm | ControlKind::Other => Self::Query,
+        }
+    }
+
+    /// What it is called on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Interrupt => "interrupt",
+            Self::SetModel => "set_model",
+            Self::SetMode => "set_permission_mode",
+            Self::Query => "any other request",
+            Self::Leave => "can_use_tool",
+            Self::ChangedArguments => "updatedInput",
+            Self::Hook => "hook_callback",
+            Self::Mcp => "mcp_message",
+            Self::HostMcp => "mcp_message of the host's own accord",
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// The session inside the program.
+    Demo,
+    /// A recorded log.
+    Replay,
+    /// The program of this dialect.
+    Program(Dialect),
+}
+
+impl Behind {
+    /// Every one.
+    pub const ALL: [Self; 6] = [
+        Self::Demo,
+        Self::Replay,
+        Self::Program(Dialect::Claude),
+        Self::Program(Dialect::QwenCode),
+        Self::Program(Dialect::Cursor),
+        Self::Program(Dialect::Tricode),
+    ];
+
+    /// Its name on our command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Demo => "demo",
+            Self::Replay => "replay",
+            Self::Program(Dialect::Claude) => "cli:claude",
+            Self::Program(Dialect::Cursor) => "cli:cursor",
+            Self::Program(Dialect::Tricode) => "cli:tricode",
+            Self::Program(Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot) => "cli:qwen",
+        }
+    }
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It goes over in the other side's words, and so does the answer.
+    Passed,
+    /// We see to it in another way.
+    Emulated,
+    /// It is answered with an error, or cannot happen.
+    Refused,
+}
+
+impl Reach {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Emulated => "emulated",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// What becomes of a control message between a host and a back end, and how. A program behind a host of its own dialect gets
+/// everything as it is.
+pub const fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'static str) {
+    use Control::{ChangedArguments, Hook, HostMcp, Initialize, Interrupt, Leave, Mcp, Query, SetMode, SetModel};
+    use Dialect::{Agentglot, Claude, Cursor, Qwen, QwenCode, Tricode};
+    use Reach::{Emulated, Passed, Refused};
+    match (behind, control) {
+        (Behind::Demo | Behind::Replay, Leave | Hook | Mcp) => (Passed, "asked again as in the log, and waited for"),
+        (Behind::Demo | Behind::Replay, ChangedArguments) => (Emulated, "a leave like any other: the log goes on as it was recorded"),
+        (Behind::Demo | Behind::Replay, Interrupt) => (Emulated, "the turn ends here"),
+        (Behind::Demo | Behind::Replay, Initialize | SetModel | SetMode | Query | HostMcp) => {
+            (Emulated, "the recorded answer of the same request, else our own")
+        }
+
+        (Behind::Program(Cursor | Tricode), Interrupt) => (Emulated, "the program of the turn is stopped"),
+        (Behind::Program(Cursor | Tricode), SetModel | SetMode) => (Emulated, "told to the program of the next turn"),
+        (Behind::Program(Cursor | Tricode), Initialize | Query) => (Emulated, "answered by us, from what is known"),
+        (Behind::Program(Tricode), Leave) => (Emulated, "its question in plain text is put to the host, and the answer typed"),
+        (Behind::Program(Cursor), Leave) => (Refused, "it asks nobody"),
+        (Behind::Program(Cursor | Tricode), ChangedArguments) => (Refused, "it runs what it asked for: such a leave is a denial that says so"),
+        (Behind::Program(Cursor | Tricode), Hook) => (Refused, "it has no hooks that a host could serve"),
+        (Behind::Program(Cursor | Tricode), Mcp) => (Refused, "it has no way to a server inside the host"),
+
+        // From here on the programs that live as long as the session.
+        (Behind::Program(QwenCode | Qwen | Agentglot), ChangedArguments) if matches!(host, QwenCode) => (Refused, "it runs what it asked for"),
+        (Behind::Program(QwenCode | Qwen | Agentglot), Leave | ChangedArguments | Hook) if !matches!(host, QwenCode) => {
+            (Emulated, "its settings hooks ask the host")
+        }
+        (Behind::Program(Claude), Initialize | Query) if !matches!(host, Claude) => (Emulated, "answered by us, from what is known"),
+        (Behind::Program(QwenCode | Qwen | Agentglot), Initialize) if !matches!(host, QwenCode) => {
+            (Emulated, "answered by us at once; it is told the servers and agents")
+        }
+        (Behind::Program(QwenCode | Qwen | Agentglot), Query) if !matches!(host, QwenCode) => {
+            (Passed, "where it has a word for it; else answered by us")
+        }
+        (Behind::Program(Cursor | Tricode), HostMcp) => (Emulated, "acknowledged; the program is not told"),
+        (Behind::Program(QwenCode | Qwen | Agentglot), HostMcp) if !matches!(host, QwenCode) => (Emulated, "acknowledged; the program is not told"),
+        (Behind::Program(_), _) => (Passed, "in its own words"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::codec::Format;
+    use crate::adapters::live::{Heard, Listener, Manner, Speaker};
+
+    /// What a host's line is in the words of a program.
+    fn said(host: Dialect, program: Dialect, line: &str) -> Vec<u8> {
+        let mut voice = Speaker::new(Manner {
+            from: host,
+            to: Format::from(program),
+            native_tools: true,
+            partial: false,
+            old_text: false,
+            verbose: false,
+        });
+        let mut words = Vec::new();
+        Listener::to_host(host, 1 << 20).feed(format!("{line}\n").as_bytes(), &mut |heard| {
+            if let Heard::Input(input) = heard {
+                voice.input(input, &mut words);
+            }
+        });
+        words
+    }
+
+    #[test]
+    fn what_is_passed_has_words_in_the_other_dialect() {
+        let requests = [
+            (Control::Interrupt, r#"{"subtype":"interrupt"}"#),
+            (Control::SetModel, r#"{"subtype":"set_model","model":"m"}"#),
+            (Control::SetMode, r#"{"subtype":"set_permission_mode","mode":"plan"}"#),
+            (
+                Control::HostMcp,
+                r#"{"subtype":"mcp_message","server_name":"s","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#,
+            ),
+            (Control::Query, r#"{"subtype":"get_context_usage"}"#),
+        ];
+        for (host, program) in [(Dialect::Claude, Dialect::QwenCode), (Dialect::QwenCode, Dialect::Claude)] {
+            for (control, request) in requests {
+                let line = format!(r#"{{"type":"control_request","request_id":"r","request":{request}}}"#);
+                let passed = reach(control, host, Behind::Program(program)).0 == Reach::Passed;
+                let words = said(host, program, &line);
+                assert_eq!(
+                    !words.is_empty(),
+                    passed,
+                    "{host:?} over {program:?}: {request} is {}",
+                    String::from_utf8_lossy(&words)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_behind_a_host_of_its_own_gets_everything_as_it_is() {
+        for dialect in [Dialect::Claude, Dialect::QwenCode] {
+            for control in Control::ALL.into_iter().filter(|control| *control != Control::ChangedArguments) {
+                assert_eq!(
+                    reach(control, dialect, Behind::Program(dialect)).0,
+                    Reach::Passed,
+                    "{dialect:?} {control:?}"
+                );
+            }
+        }
+    }
+}
