@@ -332,6 +332,21 @@ async def a_hook_may_refuse():
 
 
 @scenario("agent")
+async def what_a_hook_replaces_is_never_run():
+    async def hook(told, call, context):
+        changed = {**told["tool_input"], "command": "echo replaced"}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": changed}}
+
+    async with ClaudeSDKClient(options(allowed_tools=["Bash"], hooks={"PreToolUse": [HookMatcher(matcher="Bash", hooks=[hook])]})) as client:
+        messages = await turn(client, "{{shell touch %s/original}} {{say Done.}}" % WORKSPACE)
+    uses, results = calls(messages)
+    got = results[uses[0].id]
+    assert not os.path.exists(os.path.join(WORKSPACE, "original")), "the original command ran"
+    # Qwen Code has no way to run what the hook wants; it is told so.
+    assert "replaced" in text_of(got) if IS_CLAUDE else got.is_error and "the hook changed them" in text_of(got), text_of(got)
+
+
+@scenario("agent")
 async def a_tool_of_the_hosts_own():
     heard = []
 

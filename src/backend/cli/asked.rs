@@ -96,11 +96,28 @@ impl Cli {
         // Of several callbacks the first that says something counts.
         if leave || says_something || ids.is_empty() {
             let (_, question) = self.waiting.remove(at);
-            let answer = if leave { decision(&body) } else { body };
+            let answer = if leave { decision(&body) } else { self.obeyed(&question, body) };
             let answer = if answer.is_object() { answer.to_string() } else { "{}".to_owned() };
             let _ = question.reply.send(answer);
         }
         true
+    }
+
+    /// What a callback answers, as far as the program does it. It would run the original arguments where a `PreToolUse` hook gives
+    /// others (docs/run.md): such a call is denied.
+    fn obeyed(&self, question: &Question, answer: Value) -> Value {
+        let output = &answer["hookSpecificOutput"];
+        let Some(changed) = output.get("updatedInput").filter(|input| !input.is_null()) else {
+            return answer;
+        };
+        let text = |name: &str| question.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        let input = question.input.get("tool_input").cloned().unwrap_or_else(|| json!({}));
+        let same = *changed == input || *changed == self.in_hosts_words(text("tool_name"), &input).1;
+        if text("hook_event_name") != "PreToolUse" || same || output["permissionDecision"] == "deny" {
+            return answer;
+        }
+        let why = "this agent runs a tool only with the arguments that it asked for; the hook changed them";
+        json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why } })
     }
 
     /// Keeps the calls that have no result yet.
