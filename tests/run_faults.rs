@@ -399,8 +399,13 @@ fn a_program_without_a_key_or_of_another_version_is_told_how_to_be_mended() {
         for (words, mend) in [
             ("warn Invalid API key · Please run /login", "ANTHROPIC_API_KEY"),
             ("warn error: unknown option '--permission-prompt-tool'", "update the program"),
+            ("warn error: unknown option '--permission-prompt-tool'", "it is 1.0.3 (Claude Code) and"),
         ] {
-            let stage = Stage::new(&[words, "exit 1"]);
+            let stage = Stage::new::<&str>(&[]);
+            // It is asked for its version after it has failed, not before.
+            let starts = format!("starts {}", stage.path("starts").display());
+            let script = [&starts, words, "exit 1", "---", "say 1.0.3 (Claude Code)", "exit 0"];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
             let mut host = stage.host("claude", "claude", &[], CLAUDE);
             host.say(&user("hi"));
             let end = host.end();

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::print;
 use super::run::Choice;
-use crate::backend::cli::{is_script, program};
-use crate::child::{Child, Environment, Ourselves, Plan, Steps, find};
+use crate::backend::cli::{is_script, program, version};
+use crate::child::{Environment, Ourselves, find};
 use crate::cli::SHIMS;
 use crate::cli::settings::{Origin, alone};
 use crate::config::{Config, FILE};
@@ -122,10 +122,10 @@ async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass
     let env = Environment::default().allow(needs).allow(pass);
     let version = match &path {
         Ok(path) if script => match search(&OsString::from("node")) {
-            Ok(node) => version(&node, vec![path.clone().into(), "--version".into()], env).await,
+            Ok(node) => version(&node, vec![path.clone().into(), "--version".into()], env, PATIENCE).await,
             Err(error) => Err(error),
         },
-        Ok(path) => version(path, vec!["--version".into()], env).await,
+        Ok(path) => version(path, vec!["--version".into()], env, PATIENCE).await,
         Err(_) => Err("not found".to_owned()),
     };
     Found {
@@ -133,36 +133,6 @@ async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass
         named_in,
         path,
         version,
-    }
-}
-
-/// The first line that a program says when it is asked for its version.
-async fn version(path: &Path, args: Vec<OsString>, env: Environment) -> Result<String, String> {
-    let plan = Plan { env, ..Plan::new(path) }.args(args);
-    let child = Child::start(plan).map_err(|error| error.to_string())?;
-    child.close_stdin();
-    let mut said = Vec::new();
-    let mut room = vec![0; 4096];
-    let listen = async {
-        while let Ok(read @ 1..) = child.read(&mut room).await {
-            if said.len() < room.len() {
-                said.extend_from_slice(&room[..read]);
-            }
-        }
-        child.ended().await
-    };
-    let name = path.display();
-    let Ok(ending) = tokio::time::timeout(PATIENCE, listen).await else {
-        child.stop(Steps::NOW).await;
-        return Err(format!("{name} --version did not answer within {} s", PATIENCE.as_secs()));
-    };
-    let text = String::from_utf8_lossy(&said);
-    match text.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) if ending.exit.is_some_and(|exit| exit.is_success()) => Ok(line.to_owned()),
-        _ => {
-            let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
-            Err(format!("{name} --version {how}"))
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod asked;
 mod typed;
+mod version;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -15,6 +16,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::Instant;
 use typed::Typed;
+pub(crate) use version::version;
 
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
@@ -393,9 +395,24 @@ impl Cli {
         }
     }
 
+    /// What to do about a program that does not understand us. Only then is it asked for its version: no start waits for that.
+    async fn wrong_version(&self) -> String {
+        let args = self.script.iter().map(OsString::from).chain([OsString::from("--version")]).collect();
+        let env = self.env.clone();
+        let says = match version(&self.program, args, env, VERSION).await {
+            Ok(version) => format!("it is {version}"),
+            Err(_) => "it does not say its version".to_owned(),
+        };
+        let known = self.dialect.conduct().version();
+        format!(
+            "{says} and does not know what agentglot tells it, which works with {known}: update the program, or name another one with cli:NAME=PATH"
+        )
+    }
+
     /// The program has ended: what there is to say about it.
     async fn epilogue(&mut self) -> Said {
-        let Some(child) = self.child.take() else { return Said::Over(None) };
+        // It stays ours until all is known: this may be dropped while it waits.
+        let Some(child) = &self.child else { return Said::Over(None) };
         let ending = child.ended().await;
         let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
         let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
@@ -405,10 +422,14 @@ impl Cli {
         } else {
             format!("{name} {how}: {words}")
         };
-        if let Some(advice) = advice(self.dialect, &words) {
+        if is_of_another_version(&words) {
+            why.push_str("; ");
+            why.push_str(&self.wrong_version().await);
+        } else if let Some(advice) = advice(self.dialect, &words) {
             why.push_str("; ");
             why.push_str(advice);
         }
+        self.child = None;
         if let (Resume::Session(id), true) = (&self.launch.resume, unknown_session(&words)) {
             if let Some(unheard) = self.unheard.take() {
                 return self.begin_session(id.clone(), &unheard);
@@ -617,13 +638,20 @@ fn unknown_session(words: &str) -> bool {
     WORDS.iter().any(|known| words.contains(known))
 }
 
+/// How long a program that has just failed may take to say its version.
+const VERSION: Duration = Duration::from_secs(5);
+
+/// Whether a program says that it does not know an argument.
+fn is_of_another_version(words: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    let known = ["unknown option", "unknown argument", "unexpected argument", "unrecognized option"];
+    known.iter().any(|known| words.contains(known))
+}
+
 /// What to do about what a program said last, if that is something that its user can mend.
 fn advice(dialect: Dialect, words: &str) -> Option<&'static str> {
     let words = words.to_ascii_lowercase();
     let has = |known: &[&str]| known.iter().any(|known| words.contains(known));
-    if has(&["unknown option", "unknown argument", "unexpected argument", "unrecognized option"]) {
-        return Some("it does not know what agentglot tells it: update the program, or name another one with cli:NAME=PATH");
-    }
     let no_key = [
         "api key",
         "api_key",
