@@ -86,7 +86,14 @@ impl<'a> Raw<'a> {
     /// A whole number that fits; a JSON string that holds one counts too (proto3 writes 64-bit numbers so).
     #[inline]
     pub fn u64(self) -> Option<u64> {
-        self.number().parse().ok()
+        let text = self.number();
+        match text.as_bytes() {
+            // A count, as a rule.
+            digits @ [b'0'..=b'9', ..] if digits.len() <= 18 => digits
+                .iter()
+                .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + u64::from(digit - b'0'))),
+            _ => text.parse().ok(),
+        }
     }
 
     /// As [`Self::u64`], signed.

@@ -175,12 +175,27 @@ impl Learned {
         self.trust == 0 && !self.clock.is_multiple_of(Self::PROBE)
     }
 
+    /// The shape of a line, and how long that is.
     #[inline]
     fn find(&mut self, text: &str) -> Option<(usize, usize)> {
+        let Self { known, starts, .. } = self;
+        let first = known.get(self.last)?.next[0];
+        let guess = known.get(first)?;
+        // The shape that was tried last, and how many of its values the line has.
+        let mut tried = None;
+        if guess.may_be(text) {
+            match guess.shape.read(text, 0, starts) {
+                Ok(len) => return Some((first, len)),
+                Err(read) => tried = Some((first, read)),
+            }
+        }
+        self.find_another(text, first, tried)
+    }
+
+    /// The same where the shape `first` is not the line's.
+    fn find_another(&mut self, text: &str, first: usize, mut tried: Option<(usize, usize)>) -> Option<(usize, usize)> {
         let Self { known, starts, shared, .. } = self;
         let guesses = known.get(self.last)?.next;
-        // The shape that was tried last, and how many of its values the line has.
-        let mut tried: Option<(usize, usize)> = None;
         let mut fits = |at: usize| {
             let this = known.get(at)?;
             if !this.may_be(text) {
@@ -205,7 +220,7 @@ impl Learned {
                 }
             }
         };
-        for (n, &at) in guesses.iter().enumerate() {
+        for (n, &at) in guesses.iter().enumerate().skip(1) {
             if guesses[..n].contains(&at) {
                 continue;
             }
@@ -213,7 +228,7 @@ impl Learned {
                 return found;
             }
         }
-        (0..known.len()).filter(|at| !guesses.contains(at)).find_map(fits)
+        (0..known.len()).filter(|at| *at != first && !guesses.contains(at)).find_map(fits)
     }
 
     /// Compares the shape at `at` with all others.

@@ -125,12 +125,15 @@ impl Shape {
                     at = cursor.string_body().map_err(|_| n)?;
                     continue;
                 }
-                // Indices, as a rule.
-                (Hole::Number, b'0'..=b'9') if matches!(bytes.get(at + 1), Some(b',' | b'}' | b']')) => {
-                    at += 1;
-                    continue;
+                (Hole::Number, b'-' | b'0'..=b'9') => {
+                    // Indices and counts, as a rule.
+                    if let Some(end) = whole_number(bytes, at) {
+                        at = end;
+                        continue;
+                    }
+                    cursor.skip().map_err(|_| n)?;
                 }
-                (Hole::Number, b'-' | b'0'..=b'9') | (Hole::Object, b'{') | (Hole::Array, b'[') => {
+                (Hole::Object, b'{') | (Hole::Array, b'[') => {
                     cursor.skip().map_err(|_| n)?;
                 }
                 (Hole::Value, first) if !first.is_ascii_whitespace() => {
@@ -199,6 +202,15 @@ impl Shape {
         let end = self.holes.first().map_or(self.fixed.len(), |&(end, _)| end as usize);
         &self.fixed[..end]
     }
+}
+
+/// Where a number of a few digits ends; `None` for other numbers, which may be none.
+#[inline]
+fn whole_number(bytes: &[u8], at: usize) -> Option<usize> {
+    let digits = bytes.get(at..)?.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
+    let behind = bytes.get(at + digits)?;
+    let alone = digits == 1 || bytes[at] != b'0';
+    (alone && matches!(behind, b',' | b'}' | b']')).then_some(at + digits)
 }
 
 /// A shape that is being learnt from one line.
