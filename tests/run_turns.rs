@@ -445,6 +445,49 @@ fn the_policy_answers_a_program_that_asks_on_its_channel() {
     });
 }
 
+/// A command of the user's decides, and says why.
+#[test]
+fn a_command_decides_where_nobody_can_be_asked() {
+    within(60, async {
+        let question = r#"{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls \"x\""},"tool_use_id":"t1"}"#;
+        for (command, word, reason) in [
+            ("command:tee question >&2; true", "\"allow\"", ""),
+            ("command:cat > question; echo not today; exit 1", "\"deny\"", "not today"),
+            ("command:cat > question; exec sleep 1000", "\"deny\"", "did not decide within 0.7 s"),
+            ("command:cat > question; kill -9 $$", "\"deny\"", "did not allow it"),
+        ] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("keep {}", stage.path("stdin").display()),
+                "read".to_owned(),
+                format!("say {INIT}"),
+                format!("ask q1 5000 {question}"),
+                format!("say {}", text("done")),
+                format!("say {}", result("done")),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let settings = ["--on-ask", command, "--permission-timeout", "0.7"];
+            let args = ["--trust", "-p", "--output-format", "stream-json", "hi"];
+            let mut host = stage.host("cursor", "claude", &settings, &args);
+            host.close();
+            let end = host.end();
+            assert_eq!(end.result()["result"], "done", "{command}: {end:#?}");
+            let kept = typed(&stage);
+            assert!(
+                kept.contains(&format!("\"behavior\":{word}")) && kept.contains(reason),
+                "{command}: {kept}"
+            );
+            let asked: Value = serde_json::from_str(&std::fs::read_to_string(stage.path("question")).unwrap()).unwrap();
+            assert_eq!(
+                (&asked["tool_name"], &asked["input"]["command"]),
+                (&"Bash".into(), &"ls \"x\"".into()),
+                "{asked}"
+            );
+            assert!(asked["cwd"].as_str().is_some_and(|cwd| cwd.starts_with('/')), "{asked}");
+        }
+    });
+}
+
 /// As Tricode to a person, with whatever agent behind.
 fn person(stage: &Stage, backend: &str) -> Command {
     stage.command("tricode", backend, &["--on-ask", "host"], &["--stdio", "one"])

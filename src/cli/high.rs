@@ -110,6 +110,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         on_ask: match settings.on_ask.as_str() {
             "deny" => OnAsk::Deny,
             "host" => OnAsk::Host,
+            command if command.starts_with("command:") => OnAsk::Command(command["command:".len()..].to_owned()),
             names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
         },
         pass_env: settings.pass_env,

@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// Answers a question of the agent's by policy: the host cannot be asked.
-    pub(super) fn decide(&self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) {
+    pub(super) fn decide(&mut self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) {
         let name = request
             .permission
             .map(|permission| permission.name.unescape().into_owned())
@@ -245,6 +245,10 @@ impl Session {
             _ if self.host.allows_all && request.kind == ControlKind::CanUseTool => respond(id, "{\"behavior\":\"allow\"}", backend),
             OnAsk::Allow(names) if request.kind == ControlKind::CanUseTool && names.contains(&name) => {
                 respond(id, "{\"behavior\":\"allow\"}", backend);
+            }
+            OnAsk::Command(command) if request.kind == ControlKind::CanUseTool => {
+                let command = command.clone();
+                self.put_to_command(id, request, &command);
             }
             _ => refuse(id, "nobody can be asked for leave here", backend),
         }

@@ -8,6 +8,7 @@ mod control;
 mod host;
 mod input;
 mod pending;
+mod policy;
 mod rules;
 pub mod run;
 mod turn;
@@ -50,6 +51,9 @@ pub struct Session {
     unasked: VecDeque<typed::Question>,
     /// What a person has typed and was not asked for yet.
     ahead: VecDeque<String>,
+    /// Questions that wait for a command to decide, and how many are not decided.
+    undecided: VecDeque<policy::Undecided>,
+    deciding: usize,
     /// Requests of the host that wait for the back end.
     requested: Pending<Answer>,
     turn: Option<Turn>,
@@ -129,6 +133,8 @@ impl Session {
             gone: !host.interactive && !host.types_answers,
             unasked: VecDeque::new(),
             ahead: VecDeque::new(),
+            undecided: VecDeque::new(),
+            deciding: 0,
             out: Vec::new(),
             host,
             timers,
@@ -259,7 +265,7 @@ impl Session {
 
     /// When [`Self::tick`] is to be called, at the latest.
     pub fn deadline(&self) -> Option<Instant> {
-        let silence = self.turn.filter(|_| self.asked.is_empty()).map(|turn| {
+        let silence = self.turn.filter(|_| self.asked.is_empty() && self.deciding == 0).map(|turn| {
             let limit = if turn.heard { self.timers.silence } else { self.timers.start };
             turn.sign + limit
         });
@@ -302,7 +308,7 @@ impl Session {
                 &Answer::Refused(format!("no answer from the agent within {waited:.1} s"), None),
             );
         }
-        let Some(turn) = self.turn.filter(|_| self.asked.is_empty()) else {
+        let Some(turn) = self.turn.filter(|_| self.asked.is_empty() && self.deciding == 0) else {
             return false;
         };
         let limit = if turn.heard { self.timers.silence } else { self.timers.start };

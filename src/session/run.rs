@@ -1,9 +1,11 @@
 //! Drives a session: the host's two pipes, the back end, the clock and the signals, all served at the same time.
 
 use std::io;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use super::Session;
+use super::policy::{self, Decision};
 use crate::adapters::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
 use crate::adapters::json::Str;
 use crate::adapters::live::{Heard, Listener};
@@ -72,7 +74,12 @@ pub async fn run(
     if prompt.is_some() || stdin.is_none() {
         backend.close();
     }
+    let mut deciding = None;
     loop {
+        if deciding.is_none() {
+            let patience = session.patience();
+            deciding = session.next_undecided().map(|question| Box::pin(policy::ask(question, patience)));
+        }
         ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
         let done = (prompt.is_some() || stdin.is_none()) && !session.busy();
@@ -92,6 +99,10 @@ pub async fn run(
                 if hear_host(session, ears, backend, &room, read) {
                     stdin = None;
                 }
+            }
+            decision = decided(&mut deciding), if deciding.is_some() => {
+                deciding = None;
+                session.decided(&decision, Instant::now(), backend);
             }
             said = backend.read(&mut said_bytes), if !hold && !backend_over => {
                 backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
@@ -202,6 +213,13 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
 async fn read_some(stdin: &mut Option<live::Input>, room: &mut [u8]) -> io::Result<usize> {
     match stdin {
         Some(stdin) => stdin.read(room).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn decided(deciding: &mut Option<Pin<Box<impl Future<Output = Decision>>>>) -> Decision {
+    match deciding {
+        Some(deciding) => deciding.await,
         None => std::future::pending().await,
     }
 }
