@@ -239,9 +239,11 @@ impl Encoder {
                 let round = self.round(origin);
                 round.id.push_str("msg_");
                 // The first 24 digits, without what stands between them; all are ASCII.
-                for part in [0..8, 9..13, 14..18, 19..23, 24..28] {
-                    round.id.push_str(std::str::from_utf8(&id[part]).unwrap_or_default());
+                let mut digits = [0; 24];
+                for (to, from) in [(0..8, 0..8), (8..12, 9..13), (12..16, 14..18), (16..20, 19..23), (20..24, 24..28)] {
+                    digits[to].copy_from_slice(&id[from]);
                 }
+                round.id.push_str(std::str::from_utf8(&digits).unwrap_or_default());
             }
         }
     }
