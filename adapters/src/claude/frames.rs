@@ -153,6 +153,8 @@ impl Encoder {
             && origin.agent.is_none()
             && self.style.mode == Mode::StreamJson
             && !out.traced()
+            // What a failed call of the model says has another model.
+            && reply.error.is_none()
             && reply.error.is_none()
             && (reply.usage.is_none() || self.rounds.of(None).usage.is_some())
     }
