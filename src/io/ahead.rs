@@ -6,6 +6,8 @@ use super::READ;
 
 /// How many pieces may wait for the one who works on them.
 const WAITING: usize = 2;
+/// How much the thread reads at once: waking somebody costs as much as reading some of it.
+const PIECE: usize = 2 * READ;
 
 /// What is read, piece by piece.
 pub enum Pieces {
@@ -34,7 +36,7 @@ impl Pieces {
         let (empty, emptied) = channel();
         for _ in 0..=WAITING {
             // The other end lives until the thread takes it.
-            let _ = empty.send(vec![0; READ]);
+            let _ = empty.send(vec![0; PIECE]);
         }
         thread::spawn(move || read_all(reader, &emptied, &fill));
         Self::Ahead(Ahead {

@@ -170,31 +170,39 @@ impl Shape {
         self.holes[..alike].iter().take_while(|(end, _)| *end as usize <= differs).count()
     }
 
-    /// Puts `to` in the place of `from`, which stands at `spot` or, without one, nowhere. `false` if it stands elsewhere too, or
-    /// something else stands there, or the two are not as long.
+    /// Puts the session `to` in the place of the session `from`, which stands at `spot` or, without one, nowhere, and which
+    /// `session_id` may say again. `false` if it stands elsewhere too, or something else stands there, or the two are not as long:
+    /// then the shape must not be used any more.
     ///
     /// Shapes that begin alike do so behind this as well: the text stands nowhere in them but where it is exchanged.
     pub(super) fn rename(&mut self, spot: Option<Spot>, from: &str, to: &str) -> bool {
+        const AGAIN: &[u8] = b"\"session_id\":\"";
         let mut found = memchr::memmem::find_iter(&self.fixed, from.as_bytes());
-        let (first, second) = (found.next(), found.next());
-        let Some(spot) = spot else { return first.is_none() };
+        let Some(spot) = spot else { return found.next().is_none() };
         let begin = match spot.from.piece.checked_sub(1) {
             None => Some(0),
             Some(hole) => self.holes.get(hole as usize).map(|&(end, _)| end as usize),
         };
-        let at = begin.map(|begin| begin + spot.from.offset as usize);
-        // It was learnt from the first line of the session.
-        if at.and_then(|at| self.fixed.get(at..at + to.len())) == Some(to.as_bytes()) {
-            return first.is_none();
-        }
-        if from.is_empty() || from.len() != to.len() || spot.from.piece != spot.to.piece || first != at || second.is_some() {
+        let Some(at) = begin.map(|begin| begin + spot.from.offset as usize) else {
             return false;
+        };
+        // It was learnt from the first line of the session.
+        if self.fixed.get(at..at + to.len()) == Some(to.as_bytes()) {
+            return found.next().is_none();
         }
-        let place = at.and_then(|at| self.fixed.get_mut(at..at + from.len()));
-        place.is_some_and(|place| {
-            place.copy_from_slice(to.as_bytes());
-            true
-        })
+        let is_said = |&place: &usize| {
+            let behind = self.fixed.get(place + from.len());
+            place == at || self.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
+        };
+        let places: Vec<usize> = memchr::memmem::find_iter(&self.fixed, from.as_bytes()).collect();
+        let sure =
+            !from.is_empty() && from.len() == to.len() && spot.from.piece == spot.to.piece && places.contains(&at) && places.iter().all(is_said);
+        if sure {
+            for place in places {
+                self.fixed[place..place + to.len()].copy_from_slice(to.as_bytes());
+            }
+        }
+        sure
     }
 
     /// The text before the first hole.

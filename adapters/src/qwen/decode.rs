@@ -25,7 +25,7 @@ pub struct Decoder {
     /// When the last line that said a time was written: `created`.
     pub(super) created: String,
     /// The model that was told last.
-    model: String,
+    pub(super) model: String,
     /// The ids of the agent's open questions.
     pub(super) asked: Vec<String>,
     pub(super) round: Round,
@@ -36,6 +36,8 @@ pub struct Decoder {
     pub(super) hot: Hot,
     /// How replies and results are spelled, once there was one.
     pub(super) learned: Option<Box<Learned>>,
+    /// The model that these lines name.
+    learnt_model: String,
 }
 
 /// A reply's end that is the turn's, unless a summary comes or the turn goes on.
@@ -110,8 +112,13 @@ impl Decode for Decoder {
         self.end_turn(cx, sink);
     }
 
-    fn next_session(&mut self, _from: &str, _to: &str) {
-        *self = Self::default();
+    fn next_session(&mut self, from: &str, to: &str) {
+        self.rename_learnt(from, to);
+        *self = Self {
+            learned: std::mem::take(&mut self.learned),
+            learnt_model: std::mem::take(&mut self.learnt_model),
+            ..Self::default()
+        };
     }
 }
 
@@ -334,8 +341,8 @@ impl Decoder {
             self.round = Round::default();
             self.model.clear();
         }
-        id.as_escaped().clone_into(&mut self.session);
-        self.forget_learnt();
+        let before = std::mem::replace(&mut self.session, id.as_escaped().to_owned());
+        self.rename_learnt(&before, id.as_escaped());
     }
 
     /// The log, the session or the turn is over: a reply's end that no summary followed was the turn's.
@@ -408,7 +415,10 @@ impl Decoder {
     /// Another model answers.
     fn next_model(&mut self, model: Str<'_>) {
         model.as_escaped().clone_into(&mut self.model);
-        self.forget_learnt();
+        if self.learnt_model != self.model {
+            self.model.clone_into(&mut self.learnt_model);
+            self.forget_learnt();
+        }
     }
 
     /// Makes the line's model structure if it was told before, else a field.

@@ -40,7 +40,8 @@ impl Decoder {
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
     #[inline]
     pub(super) fn read_learnt<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        if self.role_waits {
+        // The line that names the model tells it, and no other.
+        if self.role_waits || self.model.is_empty() {
             return None;
         }
         let mut learned = std::mem::take(&mut self.learned)?;
@@ -58,12 +59,20 @@ impl Decoder {
 
     /// Remembers how a line is spelled that says this and nothing else.
     pub(super) fn learn(&mut self, line: &str, event: &Event<'_>, cx: &Cx<'_>) {
-        if cx.trace.is_none() {
+        // A model that is a field is one that was not told before; the next line's is structure.
+        if cx.trace.is_none() && !event.fields.iter().any(|field| field.key.is("model")) {
             self.learned.get_or_insert_default().learn(line, &RULES, event, Aside::default());
         }
     }
 
-    /// The session or the model has changed: no shape holds any more.
+    /// The lines of another session look like those of the one before.
+    pub(super) fn rename_learnt(&mut self, from: &str, to: &str) {
+        if let Some(learned) = &mut self.learned {
+            learned.next_session(from, to);
+        }
+    }
+
+    /// Another model answers: no shape holds any more.
     pub(super) fn forget_learnt(&mut self) {
         if let Some(learned) = &mut self.learned {
             **learned = Learned::default();
@@ -340,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_and_results_are_learnt_until_the_session_or_the_model_changes() {
+    fn replies_and_results_are_learnt_until_the_model_changes() {
         let line = |id: &str, model: &str, rest: &str| {
             format!(
                 "{{\"id\":\"chatcmpl-{id}\",\"object\":\"chat.completion\",\"created\":1795240802,\"model\":\"{model}\",\"choices\":[{{\"index\":0,{rest}"
@@ -371,23 +380,34 @@ mod tests {
         };
         let mut decoder = Decoder::default();
         for (line, expected) in [
-            (line("a", "m", &reply("x", "x", 1)), false),
-            (line("a", "m", &reply("x", "x", 1)), true),
-            (line("a", "m", &reply("y", "y", 2)), true),
-            (line("a", "m", &reply("y", "z", 2)), false),
-            (line("a", "m", &result("no", 1_795_240_802_240)), false),
-            (line("a", "m", &result("", 1_795_240_802_241)), true),
-            (line("a", "m", &result("no", 1_795_240_999_000)), false),
-            (line("a", "m", &todos(&format!("[{{\"content\":\"{long}\"}}]"))), false),
-            (line("a", "m", &todos("[]")), true),
-            (line("a", "m", &todos("{}")), false),
-            (line("a", "m", &summary("{\"summary\":\"true\",\"is_error\":\"false\"}")), false),
-            (line("a", "m", &summary("{\"summary\":\"true\",\"outcome\":\"failed\",\"zz\":[1]}")), true),
-            (line("a", "m", &summary("{\"protocol_version\":\"1\"}")), false),
-            (line("a", "n", &reply("x", "x", 1)), false),
-            (line("a", "m", &reply("x", "x", 1)), false),
-            (line("b", "m", &reply("x", "x", 1)), false),
-            (line("b", "m", &reply("x", "x", 3)), true),
+            (line("session-a", "m", &reply("x", "x", 1)), false),
+            (line("session-a", "m", &reply("x", "x", 1)), true),
+            (line("session-a", "m", &reply("y", "y", 2)), true),
+            (line("session-a", "m", &reply("y", "z", 2)), false),
+            (line("session-a", "m", &result("no", 1_795_240_802_240)), false),
+            (line("session-a", "m", &result("", 1_795_240_802_241)), true),
+            (line("session-a", "m", &result("no", 1_795_240_999_000)), false),
+            (line("session-a", "m", &todos(&format!("[{{\"content\":\"{long}\"}}]"))), false),
+            (line("session-a", "m", &todos("[]")), true),
+            (line("session-a", "m", &todos("{}")), false),
+            (line("session-a", "m", &summary("{\"summary\":\"true\",\"is_error\":\"false\"}")), false),
+            (
+                line("session-a", "m", &summary("{\"summary\":\"true\",\"outcome\":\"failed\",\"zz\":[1]}")),
+                true,
+            ),
+            (line("session-a", "m", &summary("{\"protocol_version\":\"1\"}")), false),
+            (line("session-a", "n", &reply("x", "x", 1)), false),
+            (line("session-a", "m", &reply("x", "x", 1)), false),
+            (line("session-b", "m", &reply("x", "x", 1)), false),
+            (line("session-b", "m", &reply("x", "x", 3)), true),
+            (line("session-b", "m", &result("no", 1_795_240_802_240)), false),
+            (line("session-b", "m", &result("", 1_795_240_802_241)), true),
+            // The first line names the model; the others look like those of the session before.
+            (line("session-c", "m", &reply("x", "x", 1)), false),
+            (line("session-c", "m", &result("yes", 1_795_240_802_242)), true),
+            (line("session-c", "m", &reply("x", "x", 3)), true),
+            (line("session-a", "n", &reply("x", "x", 1)), false),
+            (line("session-a", "n", &result("yes", 1_795_240_802_242)), false),
         ] {
             assert_eq!(is_learnt(&mut decoder, &line), expected, "{line}");
         }
