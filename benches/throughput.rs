@@ -4,6 +4,9 @@
 //! round the baseline and all conversions of a log take turns; a figure is the median over the rounds. `--only` keeps the
 //! pairs whose line contains the text, `--tsv` is for benches/compare/run.py. Started without arguments, as `cargo test`
 //! does, it converts a little of everything once.
+//!
+//! A log that tells replies in pieces is converted in pieces (`--include-partial-messages`), one that tells them whole is not. That
+//! such a log is told in pieces all the same is measured too, beside the rows.
 
 mod corpus;
 
@@ -27,6 +30,29 @@ struct Source {
     /// The generator's name of it; `None` is made by converting the first source to events.
     corpus: Option<&'static str>,
     targets: &'static [&'static str],
+}
+
+impl Source {
+    /// Whether it tells replies in pieces.
+    fn has_pieces(&self) -> bool {
+        !matches!(self.corpus, Some("claude-messages" | "qwen-messages" | "tricode"))
+    }
+}
+
+/// What a log is converted to.
+#[derive(Clone, Copy)]
+struct Target {
+    name: &'static str,
+    /// `--include-partial-messages`.
+    partial: bool,
+    /// Beside the rows: the source has no pieces.
+    extra: bool,
+}
+
+impl Target {
+    fn label(self) -> String {
+        format!("{}{}", self.name, if self.extra { ", in pieces" } else { "" })
+    }
 }
 
 const SOURCES: [Source; 10] = [
@@ -78,9 +104,9 @@ struct Settings {
 
 /// What was measured of one pair. Speeds are in MB of input a second, ratios against the baseline of the same round.
 struct Pair {
-    row: usize,
+    row: Option<usize>,
     source: &'static str,
-    target: &'static str,
+    target: String,
     baseline: f64,
     verbatim: Speed,
     native: Speed,
@@ -148,13 +174,24 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
 
 /// Measures the pairs of a source that are wanted, and tells how many of them wrote nothing.
 fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize {
-    let wanted = |target: &&&str| {
-        settings
-            .only
-            .as_ref()
-            .is_none_or(|text| format!("{} → {target}", source.label).contains(text))
+    let wanted = |target: &Target| {
+        let line = format!("{} → {}", source.label, target.label());
+        settings.only.as_ref().is_none_or(|text| line.contains(text))
     };
-    let mut targets: Vec<&'static str> = source.targets.iter().filter(wanted).copied().collect();
+    let plain = source.targets.iter().map(|&name| Target {
+        name,
+        partial: source.has_pieces(),
+        extra: false,
+    });
+    let told_in_pieces = ["claude", "qwen-code", "cursor"]
+        .into_iter()
+        .filter(|_| !source.has_pieces())
+        .map(|name| Target {
+            name,
+            partial: true,
+            extra: true,
+        });
+    let mut targets: Vec<Target> = plain.chain(told_in_pieces).filter(wanted).collect();
     if targets.is_empty() {
         return 0;
     }
@@ -163,9 +200,9 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize
     let count = targets.len();
     targets.retain(|target| {
         out.clear();
-        convert_in_memory(source.format, target, false, &log, &mut out);
+        convert_in_memory(source.format, *target, false, &log, &mut out);
         if out.is_empty() {
-            eprintln!("!!! {} → {target}: nothing was written", source.label);
+            eprintln!("!!! {} → {}: nothing was written", source.label, target.label());
         }
         !out.is_empty()
     });
@@ -177,7 +214,7 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize
         let baseline = speed(&log, &mut out, round_trip);
         for (target, speeds) in targets.iter().zip(&mut speeds) {
             for (native, speeds) in [false, true].into_iter().zip(speeds) {
-                let convert = |log: &[u8], out: &mut Vec<u8>| convert_in_memory(source.format, target, native, log, out);
+                let convert = |log: &[u8], out: &mut Vec<u8>| convert_in_memory(source.format, *target, native, log, out);
                 let speed = speed(&log, &mut out, convert);
                 if round > 0 {
                     speeds.push((speed, speed / baseline));
@@ -190,10 +227,7 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize
     }
     let baseline = median(baselines.into_iter());
     for (target, [verbatim, native]) in targets.into_iter().zip(speeds) {
-        let row = ROWS
-            .iter()
-            .position(|(_, _, takes)| takes(source, target))
-            .expect("the last row takes all");
+        let row = ROWS.iter().position(|(_, _, takes)| !target.extra && takes(source, target.name));
         let of = |speeds: &[(f64, f64)]| Speed {
             speed: median(speeds.iter().map(|&(speed, _)| speed)),
             ratio: median(speeds.iter().map(|&(_, ratio)| ratio)),
@@ -201,14 +235,14 @@ fn measure(source: &Source, settings: &Settings, pairs: &mut Vec<Pair>) -> usize
         let pair = Pair {
             row,
             source: source.label,
-            target,
+            target: target.label(),
             baseline,
             verbatim: of(&verbatim),
             native: of(&native),
         };
         eprintln!(
-            "{} → {target}: {:.1} × verbatim, {:.1} × native",
-            pair.source, pair.verbatim.ratio, pair.native.ratio
+            "{} → {}: {:.1} × verbatim, {:.1} × native",
+            pair.source, pair.target, pair.verbatim.ratio, pair.native.ratio
         );
         pairs.push(pair);
     }
@@ -224,7 +258,12 @@ fn log(source: &Source, bytes: u64) -> Vec<u8> {
         return log;
     }
     let mut events = Vec::new();
-    convert_in_memory("claude", EVENTS, false, &log, &mut events);
+    let target = Target {
+        name: EVENTS,
+        partial: true,
+        extra: false,
+    };
+    convert_in_memory("claude", target, false, &log, &mut events);
     events
 }
 
@@ -269,7 +308,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// ratio with native tools.
 fn rows(pairs: &[Pair]) -> Vec<(usize, &Pair, usize, f64)> {
     let rows = (0..ROWS.len()).filter_map(|row| {
-        let of_row = || pairs.iter().filter(move |pair| pair.row == row);
+        let of_row = || pairs.iter().filter(move |pair| pair.row == Some(row));
         let slowest = of_row().min_by(|a, b| a.verbatim.ratio.total_cmp(&b.verbatim.ratio))?;
         let native = of_row().map(|pair| pair.native.ratio).fold(f64::INFINITY, f64::min);
         Some((row, slowest, of_row().count(), native))
@@ -295,8 +334,13 @@ fn print_tables(pairs: &[Pair]) {
             native,
             ..
         } = pair;
-        let bar = ROWS[pair.row].1;
-        let verdict = if verbatim.ratio >= bar { "✓" } else { "✗ missed" };
+        let bar = pair.row.map(|row| ROWS[row].1);
+        let verdict = match bar {
+            None => "",
+            Some(bar) if verbatim.ratio >= bar => "✓",
+            Some(_) => "✗ missed",
+        };
+        let bar = bar.map_or(String::new(), |bar| bar.to_string());
         println!(
             "| {source} | {target} | {baseline:.0} | {:.0} | {:.1} | {:.0} | {:.1} | {bar} | {verdict} |",
             verbatim.speed, verbatim.ratio, native.speed, native.ratio
@@ -332,12 +376,12 @@ fn print_tsv(pairs: &[Pair]) {
 }
 
 /// Converts a whole log, in pieces of the size in which the program reads files. Names are those of `--from` and `--to`.
-fn convert_in_memory(from: &str, to: &str, native_tools: bool, input: &[u8], out: &mut Vec<u8>) {
+fn convert_in_memory(from: &str, to: Target, native_tools: bool, input: &[u8], out: &mut Vec<u8>) {
     let format = |name: &str| name.parse::<Format>().expect("the bench names known formats");
     let mut converter = Converter::new(Options {
         tools: if native_tools { ToolNames::Native } else { ToolNames::Verbatim },
-        partial: true,
-        ..Options::new(format(from), format(to))
+        partial: to.partial,
+        ..Options::new(format(from), format(to.name))
     });
     for piece in input.chunks(256 * 1024) {
         converter.feed(piece, out);

@@ -112,6 +112,15 @@ impl Decode for Decoder {
         self.end_turn(cx, sink);
     }
 
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        // Pieces look like the line before them.
+        if self.hot.is_warm() {
+            return None;
+        }
+        self.read_learnt_line(text, cx, sink)
+    }
+
     fn next_session(&mut self, from: &str, to: &str) {
         self.rename_learnt(from, to);
         *self = Self {

@@ -66,6 +66,11 @@ impl Spot {
 }
 
 impl Hot {
+    /// Whether the next line may look like the last.
+    pub(super) fn is_warm(&self) -> bool {
+        self.kind != HotKind::Cold
+    }
+
     /// The next line takes the general way.
     pub(super) fn forget(&mut self) {
         self.kind = HotKind::Cold;

@@ -40,6 +40,23 @@ impl Decoder {
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
     #[inline]
     pub(super) fn read_learnt<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.learnt(text, cx, sink, |learned, text, rules, cx, sink| learned.read(text, rules, cx, sink))
+    }
+
+    /// The same for the first of some lines, which all have their line feeds; returns how long it is with its end.
+    #[inline]
+    pub(super) fn read_learnt_line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.learnt(text, cx, sink, |learned, text, rules, cx, sink| learned.read_line(text, rules, cx, sink))
+    }
+
+    #[inline(always)]
+    fn learnt<'a>(
+        &mut self,
+        text: &'a str,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+        read: impl FnOnce(&mut Learned, &'a str, &Rules, &Cx<'a>, &mut dyn Sink<'a>) -> Option<usize>,
+    ) -> Option<usize> {
         // The line that names the model tells it, and no other.
         if self.role_waits || self.model.is_empty() {
             return None;
@@ -51,7 +68,7 @@ impl Decoder {
             sink,
             told: false,
         };
-        let used = learned.read(text, &RULES, cx, &mut spelled);
+        let used = read(&mut learned, text, &RULES, cx, &mut spelled);
         let told = spelled.told;
         self.learned = Some(learned);
         used.filter(|_| told)
