@@ -235,6 +235,36 @@ fn general(pointer: &str) -> String {
     text
 }
 
+/// Each row of the tables of faults names its tests, and each of them is in the file that the row or its table names.
+#[test]
+fn the_page_on_runs_names_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/run.md")).unwrap();
+    let (_, faults) = page.split_once("## What must not go wrong").unwrap();
+    let (mut file, mut rows) = ("run_faults.rs", 0);
+    for line in faults.lines() {
+        if line.starts_with("### The host") {
+            file = "run_host.rs";
+        }
+        let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) else {
+            continue;
+        };
+        let Some((_, named)) = cells.rsplit_once(" | ") else { continue };
+        if named == "test" {
+            continue;
+        }
+        rows += 1;
+        let words: Vec<&str> = named.split('`').skip(1).step_by(2).filter(|word| !word.starts_with("--")).collect();
+        assert!(named == "the same" || !words.is_empty(), "no test: {line}");
+        let file = words.iter().find(|word| word.ends_with(".rs")).copied().unwrap_or(file);
+        let tests = std::fs::read_to_string(root.join("tests").join(file)).unwrap();
+        for test in words.iter().filter(|word| !word.ends_with(".rs")) {
+            assert!(tests.contains(&format!("fn {test}()")), "{file} has no {test}");
+        }
+    }
+    assert!(rows >= 30, "only {rows} rows");
+}
+
 fn most_frequent(of: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     let mut list: Vec<_> = of.iter().map(|(name, &n)| (name, n)).collect();
     list.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));

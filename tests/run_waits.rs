@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::stage::{Host, INIT, Stage, result, text};
+use support::stage::{CLAUDE, Host, INIT, Stage, result, text, user};
 use support::within;
 
 /// A host of the RFC, over the session that is built in.
@@ -100,6 +100,40 @@ fn a_prompt_on_standard_input_that_never_ends_is_given_up() {
             let words = format!("{} bytes, and nothing more for 0.5 s", begun.len());
             assert!(stderr.contains(&words) && stderr.trim_end().lines().count() == 1, "{dialect}: {stderr}");
             drop(open);
+        }
+    });
+}
+
+/// An agent that goes on by itself so long after its input was closed: background work that has ended begins a turn.
+fn goes_on(after: u64) -> Stage {
+    Stage::new(&[
+        "read".to_owned(),
+        format!("say {INIT}"),
+        format!("say {}", result("first")),
+        "read all".to_owned(),
+        format!("sleep {after}"),
+        format!("say {INIT}"),
+        format!("say {}", result("second")),
+    ])
+}
+
+#[test]
+fn an_agent_has_time_to_end_by_itself_and_what_it_says_then_is_told() {
+    within(60, async {
+        for (after, settings, results) in [
+            (300, &[][..], 2),
+            (20_000, &[], 1),
+            (2_500, &["--shutdown-timeout", "30"], 2),
+            (20_000, &["--shutdown-timeout", "0.2"], 1),
+        ] {
+            let since = Instant::now();
+            let stage = goes_on(after);
+            let mut host = stage.host("claude", "claude", settings, CLAUDE);
+            host.say(&user("hi")).close();
+            let end = host.end();
+            assert_eq!((end.code(), end.results().len()), (0, results), "{after} {settings:?}: {end:#?}");
+            // Well below the five seconds after which nothing of ours may be alive.
+            assert!(since.elapsed() < Duration::from_secs(5), "{after} {settings:?}: {:?}", since.elapsed());
         }
     });
 }

@@ -3,6 +3,7 @@
 
 use crate::event::{Fields, OutcomeKind, Request};
 use crate::json::{Raw, Str};
+use crate::launch::Launch;
 
 /// What is known of the session when its host asks.
 #[derive(Clone, Debug, Default)]
@@ -154,6 +155,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
         let _ = (request, fields);
         None
     }
+
+    /// Adds to a launch what a request of its host's says of how the program is to be started.
+    fn amend(&self, request: &Request<'_>, fields: Fields<'_>, launch: &mut Launch) {
+        let _ = (request, fields, launch);
+    }
 }
 
 /// What a person answered to a question in plain text.
@@ -184,6 +190,13 @@ pub(crate) fn member<'a>(fields: Fields<'a>, name: &str) -> Option<Raw<'a>> {
 /// A text among the members of a control request, as plain text.
 pub(crate) fn text(fields: Fields<'_>, name: &str) -> Option<String> {
     member(fields, name).and_then(Raw::string).map(|text| text.unescape().into_owned())
+}
+
+/// Adds the MCP servers that a handshake names to those of the command line; a later one of the same name counts.
+pub(crate) fn add_servers(fields: Fields<'_>, launch: &mut Launch) {
+    if let Some(servers) = member(fields, "mcpServers").filter(|servers| servers.members().next().is_some()) {
+        launch.mcp_config.push(format!("{{\"mcpServers\":{}}}", servers.as_str()));
+    }
 }
 
 /// Plain text as a JSON string.

@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use crate::codec::{Cx, Decode, Decoder, Dialect};
-use crate::event::{Block, Content, Event, Input, InputKind, InputOrigin, Kind, Prompt, PromptSource, Sink};
+use crate::event::{Block, ChatRequest, Content, Event, Input, InputKind, InputOrigin, Kind, Prompt, PromptSource, Sink};
 use crate::frame::{Line, Lines};
 use crate::json::Raw;
 
@@ -59,8 +59,7 @@ impl<'a> Sink<'a> for Prompts {
         match input.kind {
             InputKind::Prompt(prompt) => self.prompt(prompt),
             InputKind::Chat(chat) if matches!(chat.origin, None | Some(InputOrigin::User)) => {
-                let text = chat.parts.map(|parts| texts(parts, "")).or_else(|| last_user_message(chat.messages?));
-                self.texts.extend(text);
+                self.texts.extend(of_chat(chat));
             }
             _ => {}
         }
@@ -83,6 +82,11 @@ impl Prompts {
             }
         });
     }
+}
+
+/// What a Chat Request says in plain text: the texts of its parts, or of the last message of the user's.
+pub fn of_chat(chat: &ChatRequest<'_>) -> Option<String> {
+    chat.parts.map(|parts| texts(parts, "")).or_else(|| last_user_message(chat.messages?))
 }
 
 /// The texts of `[{type:"text",text}, …]`, put together.

@@ -7,6 +7,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,6 +16,13 @@ use tokio::sync::{mpsc, oneshot};
 
 /// The variable that names the settings file.
 pub const VARIABLE: &str = "QWEN_CODE_SYSTEM_SETTINGS_PATH";
+
+/// Its settings file for the whole system, where the variable names none.
+const SYSTEM: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/QwenCode/settings.json"
+} else {
+    "/etc/qwen-code/settings.json"
+};
 
 /// The hidden command that the hooks start: it passes its standard input to a socket, and prints the answer.
 pub const RELAY: &str = "hook-relay";
@@ -48,23 +56,30 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Listens, and writes the settings. `events`: those that hooks are wanted for.
+    /// Listens, and writes the settings. `events`: those that hooks are wanted for; `patience`: how long an
+    /// answer may take.
     ///
     /// # Errors
     /// Those of the file system, and a settings file of the user's that is no JSON object.
-    pub fn new(events: &[String], users: Option<&Path>) -> std::io::Result<Self> {
+    pub fn new(events: &[String], users: Option<&Path>, patience: Duration) -> std::io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("agentglot-hooks-").tempdir()?;
         let listener = UnixListener::bind(folder.path().join("socket"))?;
         let mut settings = match users {
             Some(path) => serde_json::from_slice(&std::fs::read(path)?)?,
-            None => json!({ "$version": 4 }),
+            // Where it would have looked itself.
+            None => match std::fs::read(SYSTEM) {
+                Ok(text) => serde_json::from_slice(&text)?,
+                Err(_) => json!({ "$version": 4 }),
+            },
         };
+        // The session answers first. Node waits for no more than this many milliseconds.
+        let timeout = i32::try_from((patience + SLACK).as_millis()).unwrap_or(i32::MAX);
         let own = std::env::current_exe()?;
         let command = format!("{} {RELAY} {}", quoted(&own), quoted(&folder.path().join("socket")));
         let refused = || std::io::Error::other("the settings are no JSON object");
         let hooks = settings.as_object_mut().ok_or_else(refused)?.entry("hooks").or_insert_with(|| json!({}));
         for event in events {
-            let ours = json!({ "matcher": "*", "hooks": [{ "type": "command", "command": command, "timeout": 600_000 }] });
+            let ours = json!({ "matcher": "*", "hooks": [{ "type": "command", "command": command, "timeout": timeout }] });
             let list = hooks.as_object_mut().ok_or_else(refused)?.entry(event).or_insert_with(|| json!([]));
             list.as_array_mut().ok_or_else(refused)?.push(ours);
         }
@@ -144,6 +159,9 @@ pub fn relay(socket: &Path) -> std::io::Result<()> {
     stream.read_to_end(&mut answer)?;
     std::io::stdout().lock().write_all(&answer)
 }
+
+/// How much longer than the session the program is to wait for an answer.
+const SLACK: Duration = Duration::from_secs(60);
 
 /// The longest question: a tool's arguments and its result.
 const LONGEST: u64 = 64 << 20;

@@ -81,6 +81,9 @@ pub trait Backend: fmt::Debug {
     /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
     async fn read(&mut self, into: &mut Vec<u8>) -> Said;
 
-    /// Ends it and leaves nothing behind. Bounded in time.
-    async fn stop(&mut self);
+    /// The host will say nothing more, and every turn is over: it may end by itself. What it still says is read.
+    fn dismiss(&mut self) {}
+
+    /// Ends it and leaves nothing behind. Bounded in time; `dismissed`: it has had its time to end by itself.
+    async fn stop(&mut self, dismissed: bool);
 }

@@ -159,10 +159,15 @@ pub const fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &
         (Behind::Program(QwenCode | Qwen | Agentglot), Leave | ChangedArguments | Hook) if !matches!(host, QwenCode) => {
             (Emulated, "its settings hooks ask the host")
         }
-        (Behind::Program(Claude), Initialize | Query) if !matches!(host, Claude) => (Emulated, "answered by us, from what is known"),
-        (Behind::Program(QwenCode | Qwen | Agentglot), Initialize) if !matches!(host, QwenCode) => {
-            (Emulated, "answered by us at once; it is told the servers and agents")
-        }
+        (Behind::Program(Claude), Query) if !matches!(host, Claude) => (Emulated, "answered by us, from what is known"),
+        (Behind::Program(Claude), Initialize) if !matches!(host, Claude) => (
+            Emulated,
+            "answered by us at once; it is started with the servers that are named, and told the agents",
+        ),
+        (Behind::Program(QwenCode | Qwen | Agentglot), Initialize) if !matches!(host, QwenCode) => (
+            Emulated,
+            "answered by us at once; it is started with the servers and the system prompt that are named, and told the agents",
+        ),
         (Behind::Program(QwenCode | Qwen | Agentglot), Query) if !matches!(host, QwenCode) => {
             (Passed, "where it has a word for it; else answered by us")
         }

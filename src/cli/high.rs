@@ -104,6 +104,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
             silence: settings.silence_timeout,
             permission: settings.permission_timeout,
             control: settings.control_timeout,
+            shutdown: settings.shutdown_timeout,
         },
         prompt_timeout: settings.prompt_timeout,
         heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),

@@ -138,6 +138,9 @@ pub struct Settings {
     /// Seconds to wait for an agent's answer to a control request; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_CONTROL_TIMEOUT", default_value = "60", value_parser = seconds)]
     pub control_timeout: Duration,
+    /// Seconds that an agent has to end by itself when the session is over, then it is stopped; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SHUTDOWN_TIMEOUT", default_value = "1.5", value_parser = seconds)]
+    pub shutdown_timeout: Duration,
     /// Seconds that a prompt on standard input may go without a byte before it is given up; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PROMPT_TIMEOUT", default_value = "120", value_parser = seconds)]
     pub prompt_timeout: Duration,

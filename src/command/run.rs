@@ -284,7 +284,11 @@ fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path)
         Choice::Replay(path) => replay(path, run.pace, live),
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
-            Ok(Box::new(cli.with_models(run.models.clone()).keeping_daemons(run.keep_daemons)))
+            Ok(Box::new(
+                cli.with_models(run.models.clone())
+                    .keeping_daemons(run.keep_daemons)
+                    .patient(run.timers.permission),
+            ))
         }
     }
 }

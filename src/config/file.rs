@@ -52,7 +52,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 16] = [
+pub(super) const SETTINGS: [Key; 17] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
     key("on_ask", Takes::TextOrList, |_| Ok(()), true),
     key("pace", Takes::TextOrNumber, |text| low::pace(text).map(drop), false),
@@ -60,6 +60,7 @@ pub(super) const SETTINGS: [Key; 16] = [
     key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("control_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
+    key("shutdown_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("prompt_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("heartbeat", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("pass_env", Takes::TextOrList, |_| Ok(()), true),

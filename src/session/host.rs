@@ -78,6 +78,8 @@ pub struct Timers {
     pub permission: Duration,
     /// For the back end's answer to a request of the host's.
     pub control: Duration,
+    /// For the end of a back end by itself, once the host will say nothing more and the last turn is over.
+    pub shutdown: Duration,
 }
 
 impl Default for Timers {
@@ -87,6 +89,7 @@ impl Default for Timers {
             silence: Duration::from_secs(1800),
             permission: Duration::from_secs(600),
             control: Duration::from_secs(60),
+            shutdown: Duration::from_millis(1500),
         }
     }
 }

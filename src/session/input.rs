@@ -4,8 +4,11 @@ use std::time::Instant;
 
 use super::{Session, Turn};
 use crate::adapters::conduct::{Damage, Misread};
-use crate::adapters::event::{CancelResult, Content, Event, HintResult, Input, InputKind, Kind, OutcomeKind, Place, Prompt};
+use crate::adapters::event::{
+    CancelResult, ChatRequest, CommandResult, Content, Event, HintResult, Input, InputKind, InputOrigin, Kind, OutcomeKind, Place, Prompt,
+};
 use crate::adapters::json::{Raw, Str};
+use crate::adapters::prompts;
 use crate::backend::Backend;
 
 impl Session {
@@ -52,7 +55,7 @@ impl Session {
                 self.remember(prompt);
                 self.prompted(input, now, backend);
             }
-            InputKind::Chat(_) => self.prompted(input, now, backend),
+            InputKind::Chat(chat) => self.chat(input, chat, now, backend),
             InputKind::Request(request) => self.request(input, request, now, backend),
             InputKind::Response(response) => {
                 let Some(asked) = response.id.and_then(|id| self.asked.take(id.as_escaped())) else {
@@ -104,6 +107,28 @@ impl Session {
         }
     }
 
+    /// A Chat Request. An agent of another dialect has no commands of the RFC, and cannot be asked without a text.
+    fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, now: Instant, backend: &mut dyn Backend) {
+        if self.same {
+            return self.prompted(input, now, backend);
+        }
+        let text = prompts::of_chat(chat).unwrap_or_default();
+        let explicit = chat.command.filter(|command| !command.is_null());
+        let implicit = matches!(chat.origin, None | Some(InputOrigin::User)) && text.trim_start().starts_with(['/', '@', '?']);
+        if explicit.is_some() || implicit {
+            let result = CommandResult {
+                command: explicit,
+                result: Some(Raw::trusted(NO_COMMANDS)),
+            };
+            return self.say(&Event::new(input.origin, Kind::Command(&result)));
+        }
+        if text.is_empty() {
+            self.doomed.push_back("the request holds no text");
+            return self.fail_doomed(now);
+        }
+        self.prompted(input, now, backend);
+    }
+
     pub(super) fn prompted(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
         self.prompts += 1;
         if self.turn.is_none() {
@@ -124,6 +149,10 @@ impl Session {
         }
     }
 }
+
+/// What becomes of a slash or `@` command.
+const NO_COMMANDS: &str =
+    r#"{"type":"message","status":"error","level":"error","content":"this agent has no commands; a text that begins with /, @ or ? is one"}"#;
 
 /// Whether a prompt has neither a text nor anything else.
 pub(super) fn says_nothing(prompt: &Prompt<'_>) -> bool {

@@ -15,7 +15,7 @@ mod turn;
 mod typed;
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::{Answer, Conduct, Ended};
@@ -62,6 +62,8 @@ pub struct Session {
     /// The last prompt's text, as the body of a JSON string.
     prompt: String,
     ended: Ended,
+    /// The last outcome was the agent's own.
+    ended_by_agent: bool,
     /// Tools that the host has allowed for the rest of the session, by its own rules.
     allowed: Vec<String>,
     /// A change of the permission mode that the back end has not answered yet: the request's id, and whether everything may run then.
@@ -120,6 +122,7 @@ impl Session {
                 interactive: host.interactive,
                 ..Ended::default()
             },
+            ended_by_agent: false,
             fatal: None,
             failure: None,
             introduced: false,
@@ -156,6 +159,16 @@ impl Session {
     /// Whether a turn runs or waits.
     pub const fn busy(&self) -> bool {
         self.turn.is_some() || self.prompts > 0
+    }
+
+    /// How long the back end may take to end by itself.
+    pub const fn shutdown(&self) -> Duration {
+        self.timers.shutdown
+    }
+
+    /// Whether the last turn ended by the agent's own word: what it says behind that is no rest of a turn that was broken off.
+    pub const fn ended_by_agent(&self) -> bool {
+        self.ended_by_agent
     }
 
     /// Whether the run is over before its time; the exit code is then that of [`Self::exit_code`].
@@ -411,6 +424,7 @@ impl Session {
                     return;
                 }
                 self.ended_with(outcome, now);
+                self.ended_by_agent = true;
                 let denials = std::mem::take(&mut self.denials);
                 let said = outcome.denials.is_some_and(|list| list.elements().next().is_some());
                 if !self.same && !said && !denials.is_empty() {

@@ -68,6 +68,8 @@ pub async fn run(
     let mut signal = None;
     let mut reader_gone = false;
     let mut backend_over = false;
+    // Until when a back end may end by itself.
+    let mut dismissed: Option<Instant> = None;
     if let Some(prompt) = prompt {
         say_prompt(session, prompt, backend);
     }
@@ -83,14 +85,24 @@ pub async fn run(
         ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
         let done = (prompt.is_some() || stdin.is_none()) && !session.busy();
-        if session.over() || reader_gone || signal.is_some() || done || (backend_over && !session.busy()) {
+        let hold = stdout.queued() >= ears.backlog;
+        if !done || hold {
+            dismissed = None;
+        } else if dismissed.is_none() {
+            backend.dismiss();
+            // Before the first turn, and behind one that was broken off, there is nothing to finish.
+            let patience = if session.ended_by_agent() { session.shutdown() } else { Duration::ZERO };
+            dismissed = Some(Instant::now() + patience);
+        }
+        let too_late = dismissed.is_some_and(|until| until <= Instant::now());
+        if session.over() || reader_gone || signal.is_some() || too_late || (backend_over && !session.busy()) {
             break;
         }
-        let hold = stdout.queued() >= ears.backlog;
         let deaf = stdin.is_some() && (backend.queued() >= PROMPTS || stdout.queued() >= DEAF);
         // While the host takes nothing the agent is not listened to, so its silence means nothing.
         let wake = if hold { session.due_host() } else { session.deadline() };
         let wake = if deaf { Some(Instant::now() + HELD) } else { wake };
+        let wake = wake.into_iter().chain(dismissed).min();
         tokio::select! {
             biased;
             number = stop() => signal = Some(number),
@@ -105,6 +117,8 @@ pub async fn run(
                 session.decided(&decision, Instant::now(), backend);
             }
             said = backend.read(&mut said_bytes), if !hold && !backend_over => {
+                // Its end is what it was asked for.
+                let said = if dismissed.is_some() && matches!(said, Said::Over(_)) { Said::Over(None) } else { said };
                 backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
             }
             () = sleep_until(wake), if wake.is_some() => {
@@ -132,7 +146,7 @@ pub async fn run(
         let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
         signal
     };
-    let (signal, ()) = tokio::join!(last_words, backend.stop());
+    let (signal, ()) = tokio::join!(last_words, backend.stop(dismissed.is_some() && session.ended_by_agent()));
     match signal {
         Some(number) => u8::try_from(128 + number).unwrap_or(1),
         None => session.exit_code(),

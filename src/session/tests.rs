@@ -34,7 +34,7 @@ impl Backend for Fake {
         Said::Over(None)
     }
 
-    async fn stop(&mut self) {}
+    async fn stop(&mut self, _dismissed: bool) {}
 }
 
 struct Scene {
@@ -72,6 +72,7 @@ impl Scene {
             silence: Duration::from_secs(20),
             permission: Duration::from_secs(5),
             control: Duration::from_secs(3),
+            shutdown: Duration::ZERO,
         };
         Self {
             session: Session::new(host, Dialect::Claude, timers, OnAsk::Deny),

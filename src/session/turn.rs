@@ -75,6 +75,7 @@ impl Session {
     }
 
     pub(super) fn ended_with(&mut self, outcome: &Outcome<'_>, now: Instant) {
+        self.ended_by_agent = false;
         self.ended.outcome = Some(outcome.kind);
         self.ended.is_error = outcome.is_error;
         self.failure = outcome.is_error.then(|| {

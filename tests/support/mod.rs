@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test target uses its part")]
 
 pub(crate) mod stage;
+pub(crate) mod turns;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, member, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, member, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::Raw;
+use crate::launch::{Launch, Text};
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +11,9 @@ pub struct Claude;
 
 /// Its permission modes.
 const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+/// Stands in a system prompt between what may be cached for everybody and the rest; no text for a model.
+const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
 impl Conduct for Claude {
     fn version(&self) -> &'static str {
@@ -118,6 +122,29 @@ impl Conduct for Claude {
     fn declared_agents(&self, request: &Request<'_>, fields: Fields<'_>) -> Option<Vec<String>> {
         let agents = || member(fields, "agents").into_iter().flat_map(Raw::members);
         (request.kind == ControlKind::Initialize).then(|| agents().map(|(name, _)| name.unescape().into_owned()).collect())
+    }
+
+    /// The TypeScript SDK says here what the Python SDK says on the command line.
+    fn amend(&self, request: &Request<'_>, fields: Fields<'_>, launch: &mut Launch) {
+        if request.kind != ControlKind::Initialize {
+            return;
+        }
+        if let Some(prompt) = member(fields, "systemPrompt").filter(|prompt| !prompt.is_null()) {
+            let parts: Vec<String> = std::iter::once(prompt)
+                .chain(prompt.elements())
+                .filter_map(Raw::string)
+                .filter(|part| !part.is(BOUNDARY))
+                .map(|part| part.unescape().into_owned())
+                .collect();
+            launch.system.replace = Some(Text::Here(parts.join("\n\n")));
+        }
+        if let Some(more) = text(fields, "appendSystemPrompt") {
+            launch.system.append = Some(Text::Here(more));
+        }
+        if let Some(schema) = member(fields, "jsonSchema").filter(|schema| !schema.is_null()) {
+            launch.json_schema = Some(schema.as_str().to_owned());
+        }
+        add_servers(fields, launch);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command line with which we start a program.
 
 use super::flag::{Flag, Means, Program, Shape};
-use super::{Answerer, Launch, PermissionMode, Resume, Text};
+use super::{Answerer, Launch, PermissionMode, Resume, Text, servers};
 use crate::codec::Dialect;
 use crate::event::ToolKind;
 use crate::tools;
@@ -276,14 +276,7 @@ impl Line<'_> {
                 self.value("add_dirs", Means::AddDir, path)?;
             }
         }
-        let takes_one = matches!(self.program.flag_for(Means::Mcp).map(|flag| flag.shape), Some(Shape::Value(_)));
-        for (n, text) in launch.mcp_config.iter().enumerate() {
-            if n > 0 && takes_one {
-                self.unsaid("mcp_config", "this program takes one configuration");
-            } else {
-                self.configuration("mcp_config", Means::Mcp, text)?;
-            }
-        }
+        self.servers(launch)?;
         if launch.strict_mcp {
             self.switch("strict_mcp", Means::StrictMcp)?;
         }
@@ -302,6 +295,36 @@ impl Line<'_> {
                 self.value("agent", Means::Agent, agent)?;
             } else {
                 self.unsaid("agent", "an agent of another program");
+            }
+        }
+        Ok(())
+    }
+
+    /// MCP servers: as they are to a program of the same dialect, else all of them as one configuration in its words. A path that is
+    /// left was not to be read, and the program says so itself.
+    fn servers(&mut self, launch: &Launch) -> Result<(), ArgvError> {
+        let here = |text: &&str| text.trim_start().starts_with('{');
+        let (texts, paths): (Vec<&str>, Vec<&str>) = launch.mcp_config.iter().map(String::as_str).partition(here);
+        let mut said: Vec<String> = Vec::new();
+        let merged = (!self.own && !texts.is_empty())
+            .then(|| servers::merged(&texts, launch.format.dialect, self.program.dialect))
+            .flatten();
+        match merged {
+            Some((text, why)) => {
+                said.push(text);
+                if let Some(why) = why {
+                    self.unsaid("mcp_config", why);
+                }
+                said.extend(paths.into_iter().map(str::to_owned));
+            }
+            None => said.clone_from(&launch.mcp_config),
+        }
+        let takes_one = matches!(self.program.flag_for(Means::Mcp).map(|flag| flag.shape), Some(Shape::Value(_)));
+        for (n, text) in said.iter().enumerate() {
+            if n > 0 && takes_one {
+                self.unsaid("mcp_config", "this program takes one configuration");
+            } else {
+                self.configuration("mcp_config", Means::Mcp, text)?;
             }
         }
         Ok(())

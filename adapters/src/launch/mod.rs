@@ -16,6 +16,7 @@ mod help;
 pub(crate) mod qwen_flags;
 mod refusal;
 mod scan;
+mod servers;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,8 @@
 //! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
+use crate::launch::Launch;
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -124,5 +125,11 @@ impl Conduct for Qwen {
 
     fn can_ask(&self) -> bool {
         true
+    }
+
+    fn amend(&self, request: &Request<'_>, fields: Fields<'_>, launch: &mut Launch) {
+        if request.kind == ControlKind::Initialize {
+            add_servers(fields, launch);
+        }
     }
 }

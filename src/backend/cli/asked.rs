@@ -28,7 +28,7 @@ impl Cli {
         }
         events.sort();
         events.dedup();
-        Hooks::new(&events, std::env::var_os(VARIABLE).as_deref().map(Path::new))
+        Hooks::new(&events, std::env::var_os(VARIABLE).as_deref().map(Path::new), self.patience)
     }
 
     /// A hook wants to know something: asks the host, as the program's own control channel would.

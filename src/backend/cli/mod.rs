@@ -2,12 +2,14 @@
 //! turn, started anew and resumed for the next one.
 
 mod asked;
+mod ended;
+mod say;
+mod start;
 mod typed;
 mod version;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,16 +21,17 @@ use typed::Typed;
 pub(crate) use version::version;
 
 use crate::adapters::codec::{Dialect, Format};
-use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Origin, Prompt, Request};
+use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::ids;
 use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, PromptBy, Resume, Unsaid};
+use crate::adapters::launch::{Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::live::{Manner, Speaker};
-use crate::backend::hooks::{Callback, Hooks, Question, VARIABLE};
+use crate::adapters::prompts;
+use crate::backend::hooks::{Callback, Hooks, Question};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
 use crate::backend::{Backend, Said};
-use crate::child::{Child, Environment, Ourselves, Plan, Steps};
+use crate::child::{Child, Environment, Ourselves, Steps};
 use crate::status::Failure;
 
 /// The program, and how it is started.
@@ -85,6 +88,8 @@ pub struct Cli {
     models: BTreeMap<String, String>,
     /// Daemons of its tools live on.
     keeps_daemons: bool,
+    /// How long its host may think about a question.
+    patience: Duration,
     /// What our log was told that it is not told.
     told: Vec<Unsaid>,
 }
@@ -94,7 +99,24 @@ pub(crate) const fn program(dialect: Dialect) -> (&'static str, &'static [&'stat
     match dialect {
         Dialect::Claude => (
             "claude",
-            &["ANTHROPIC_*", "CLAUDE_*", "AWS_*", "DISABLE_*", "MAX_THINKING_TOKENS", "MCP_*"],
+            &[
+                "ANTHROPIC_*",
+                "CLAUDE_*",
+                "AWS_*",
+                "CLOUD_ML_REGION",
+                "VERTEX_*",
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                "GOOGLE_CLOUD_PROJECT",
+                "DISABLE_*",
+                "MAX_THINKING_TOKENS",
+                "MCP_*",
+                "API_TIMEOUT_MS",
+                "BASH_DEFAULT_TIMEOUT_MS",
+                "BASH_MAX_*",
+                "OTEL_*",
+                "TRACEPARENT",
+                "TRACESTATE",
+            ],
         ),
         Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"]),
         Dialect::Cursor => ("cursor-agent", &["CURSOR_*"]),
@@ -102,8 +124,8 @@ pub(crate) const fn program(dialect: Dialect) -> (&'static str, &'static [&'stat
     }
 }
 
-/// The id of our own greeting; its answer is for us alone.
-const GREETING: &str = "agentglot-initialize";
+/// How long a host may think about a question, unless somebody says so.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Cli {
     /// Ready to be started with the first thing that the host says.
@@ -128,6 +150,14 @@ impl Cli {
         let host = launch.format.dialect;
         let mut launch = launch.clone();
         launch.cwd = Some(cwd.display().to_string());
+        if host != dialect {
+            // Files of the host's are in the words of the program that it knows.
+            for config in launch.mcp_config.iter_mut().filter(|config| !config.trim_start().starts_with('{')) {
+                if let Ok(text) = std::fs::read_to_string(cwd.join(&*config)) {
+                    *config = text;
+                }
+            }
+        }
         // What is streamed can be put together again; what is not cannot be taken apart.
         launch.partial |= launch.format.mode == crate::adapters::codec::Mode::StreamChunkJson;
         launch.prompt = None;
@@ -185,6 +215,7 @@ impl Cli {
             room: vec![0; 64 << 10],
             models: BTreeMap::new(),
             keeps_daemons: false,
+            patience: PATIENCE,
             told: Vec::new(),
         })
     }
@@ -206,6 +237,13 @@ impl Cli {
         self
     }
 
+    /// Lets the program wait for answers as long as the session does.
+    #[must_use]
+    pub fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// What becomes of a control message.
     const fn reach(&self, control: Control) -> Reach {
         reach(control, self.host, Behind::Program(self.dialect)).0
@@ -214,242 +252,6 @@ impl Cli {
     /// Whether it lives for a turn only.
     const fn one_turn(&self) -> bool {
         matches!(self.dialect, Dialect::Cursor | Dialect::Tricode)
-    }
-
-    /// Starts the program. `prompt`: that of its only turn.
-    fn start(&mut self, prompt: Option<&str>) -> Result<(), String> {
-        let Some(program) = self.dialect.args() else {
-            return Err("there is no such program".to_owned());
-        };
-        self.launch.prompt = prompt.map(str::to_owned);
-        let line = launch::argv(program, &self.launch).map_err(|error| error.to_string())?;
-        let mut args: Vec<OsString> = Vec::new();
-        args.extend(self.script.clone().map(OsString::from));
-        let at = line.args.iter().position(|arg| arg == "--").unwrap_or(line.args.len());
-        args.extend(line.args[..at].iter().map(OsString::from));
-        for part in &line.files {
-            let mut file = tempfile::Builder::new()
-                .prefix("agentglot-")
-                .suffix(".json")
-                .tempfile()
-                .map_err(|e| e.to_string())?;
-            file.write_all(part.text.as_bytes()).map_err(|error| error.to_string())?;
-            args.push(format!("{}={}", part.flag, file.path().display()).into());
-            self.files.push(file);
-        }
-        args.extend(line.args[at..].iter().map(OsString::from));
-        tracing::info!(program = %self.program.display(), ?args, "starting");
-        self.tell_unsaid(&line.unsaid);
-        let mut env = self.env.clone();
-        if !self.one_turn() && self.reach(Control::Leave) == Reach::Emulated && self.hooks.is_none() {
-            self.hooks = Some(
-                self.listen()
-                    .map_err(|error| format!("the hooks of {}: {error}", self.program.display()))?,
-            );
-        }
-        if let Some(hooks) = &self.hooks {
-            env = env.set(VARIABLE, hooks.settings());
-        }
-        let plan = Plan {
-            env,
-            cwd: Some(self.cwd.clone()),
-            keeps_daemons: self.keeps_daemons,
-            ..Plan::new(&self.program)
-        };
-        let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
-        match (line.prompt, prompt) {
-            (PromptBy::Stdin, Some(prompt)) => {
-                let _ = child.write(prompt.as_bytes());
-                child.close_stdin();
-            }
-            // It is asked for leave there, and reads nothing else.
-            (PromptBy::Argument, _) if self.launch.permission != Some(PermissionMode::Bypass) => {}
-            (PromptBy::Argument, _) => child.close_stdin(),
-            _ => {}
-        }
-        self.child = Some(child);
-        self.answered = false;
-        self.typed.begin();
-        Ok(())
-    }
-
-    /// Tells our log what the host asked for and the program cannot be told, each once.
-    fn tell_unsaid(&mut self, unsaid: &[Unsaid]) {
-        for unsaid in unsaid {
-            let ours = matches!(unsaid.what, "tools" | "allowed_tools" | "disallowed_tools")
-                || (unsaid.what == "permission" && self.launch.permission == Some(PermissionMode::DontAsk));
-            // Rounds are counted by the session.
-            if unsaid.what != "max_turns" && !self.told.contains(unsaid) {
-                self.told.push(*unsaid);
-                let by = if ours { "; it holds for what the program asks leave for" } else { "" };
-                tracing::warn!("{} is not told `{}`: {}{by}", self.program.display(), unsaid.what, unsaid.why);
-            }
-        }
-    }
-
-    /// Sees to it that a program that lives as long as the session runs.
-    fn awake(&mut self) -> bool {
-        if self.child.is_none()
-            && self.failed.is_none()
-            && let Err(why) = self.start(None)
-        {
-            self.failed = Some(why);
-        }
-        self.child.is_some()
-    }
-
-    /// Says something to the program in its own words. Returns whether it has words for it.
-    fn say(&mut self, input: &Input<'_>) -> bool {
-        let mut line = Vec::new();
-        self.voice.input(input, &mut line);
-        if let Some(unheard) = &mut self.unheard {
-            unheard.extend_from_slice(&line);
-        }
-        match &self.child {
-            Some(child) if !line.is_empty() => child.write(&line).is_ok(),
-            _ => false,
-        }
-    }
-
-    /// Qwen Code decides by its first line whether it is controlled at all.
-    fn greet(&mut self, first: &Input<'_>) {
-        if std::mem::replace(&mut self.greeted, true) || self.dialect != Dialect::QwenCode {
-            return;
-        }
-        let initializes = matches!(first.kind, InputKind::Request(request) if request.kind == ControlKind::Initialize);
-        if initializes || self.host == self.dialect {
-            return;
-        }
-        let request = Request {
-            id: Some(Str::trusted(GREETING)),
-            subtype: Str::trusted("initialize"),
-            kind: ControlKind::Initialize,
-            permission: None,
-        };
-        self.say(&Input {
-            origin: Origin::default(),
-            kind: InputKind::Request(&request),
-            fields: &[],
-        });
-    }
-
-    /// What is asked of the program in another word than the host's: the member of the request, and the word.
-    fn reworded(&self, input: &Input<'_>) -> Option<(&'static str, String)> {
-        let InputKind::Request(request) = input.kind else { return None };
-        let word = |name: &str| {
-            let field = input.fields.iter().find(|field| field.key.is(name))?;
-            field.value.string().map(|text| text.unescape().into_owned())
-        };
-        match request.kind {
-            ControlKind::SetModel => Some(("model", self.models.get(&word("model")?)?.clone())),
-            ControlKind::SetMode if self.dialect == Dialect::Claude && self.host != self.dialect => {
-                let mode = PermissionMode::from_name(self.host, &word("mode")?)?;
-                Some(("mode", asking(mode).name(self.host)?.to_owned()))
-            }
-            _ => None,
-        }
-    }
-
-    /// A change that a program which is started for each turn is told with the next start.
-    fn change(&mut self, input: &Input<'_>, kind: ControlKind) {
-        let text = |name: &str| {
-            let field = input.fields.iter().find(|field| field.key.is(name));
-            field.and_then(|field| field.value.string()).map(|text| text.unescape().into_owned())
-        };
-        match kind {
-            ControlKind::SetModel => self.launch.model = text("model").map(|model| self.models.get(&model).cloned().unwrap_or(model)),
-            ControlKind::SetMode => {
-                let mode = text("mode").and_then(|mode| PermissionMode::from_name(self.host, &mode));
-                self.launch.permission = mode.or(self.launch.permission);
-            }
-            ControlKind::Interrupt => {
-                if let Some(child) = &self.child {
-                    self.cancelled = true;
-                    child.begin_stop(Steps {
-                        close: Duration::ZERO,
-                        ..Steps::default()
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Starts the program anew with a session that it does not know yet, and says everything again.
-    fn begin_session(&mut self, id: String, unheard: &[u8]) -> Said {
-        (self.launch.resume, self.launch.session_id) = (Resume::New, Some(id));
-        if let Err(why) = self.start(None) {
-            return Said::Over(Some(why));
-        }
-        if let Some(child) = &self.child {
-            let _ = child.write(unheard);
-        }
-        Said::Bytes
-    }
-
-    /// Closes the input of a program that lives as long as the session, once its last turn is here: until then it may ask, and Qwen
-    /// Code ends behind its last turn without waiting until its output is read (recording `long_line`).
-    fn hang_up(&self) {
-        if let Some(child) = self.child.as_ref().filter(|_| !self.one_turn() && self.owed == 0) {
-            child.close_stdin();
-        }
-    }
-
-    /// What to do about a program that does not understand us. Only then is it asked for its version: no start waits for that.
-    async fn wrong_version(&self) -> String {
-        let args = self.script.iter().map(OsString::from).chain([OsString::from("--version")]).collect();
-        let env = self.env.clone();
-        let says = match version(&self.program, args, env, VERSION).await {
-            Ok(version) => format!("it is {version}"),
-            Err(_) => "it does not say its version".to_owned(),
-        };
-        let known = self.dialect.conduct().version();
-        format!(
-            "{says} and does not know what agentglot tells it, which works with {known}: update the program, or name another one with cli:NAME=PATH"
-        )
-    }
-
-    /// The program has ended: what there is to say about it.
-    async fn epilogue(&mut self) -> Said {
-        // It stays ours until all is known: this may be dropped while it waits.
-        let Some(child) = &self.child else { return Said::Over(None) };
-        let ending = child.ended().await;
-        let words = String::from_utf8_lossy(&ending.stderr_tail).trim().to_owned();
-        let how = ending.exit.map_or_else(|| "does not end".to_owned(), |exit| exit.to_string());
-        let name = self.script.as_ref().unwrap_or(&self.program).display();
-        let mut why = if words.is_empty() {
-            format!("{name} {how}")
-        } else {
-            format!("{name} {how}: {words}")
-        };
-        if is_of_another_version(&words) {
-            why.push_str("; ");
-            why.push_str(&self.wrong_version().await);
-        } else if let Some(advice) = advice(self.dialect, &words) {
-            why.push_str("; ");
-            why.push_str(advice);
-        }
-        self.child = None;
-        if let (Resume::Session(id), true) = (&self.launch.resume, unknown_session(&words)) {
-            if let Some(unheard) = self.unheard.take() {
-                return self.begin_session(id.clone(), &unheard);
-            }
-            let why = launch::ArgError::no_session(self.host, id).text.trim_end().to_owned();
-            return Said::Over(Some(why));
-        }
-        if !self.one_turn() {
-            return Said::Over(Some(why));
-        }
-        match (std::mem::take(&mut self.cancelled), self.answered) {
-            (_, true) => Said::Bytes,
-            (true, false) => Said::Cancelled,
-            (false, false) => match self.typed.denied() {
-                Some(tool) if ending.exit.is_some_and(|exit| exit.code() == 0) => {
-                    Said::Denied(format!("{tool} was not allowed, and {name} ends its run there"))
-                }
-                _ => Said::Failed(why),
-            },
-        }
     }
 }
 
@@ -460,9 +262,11 @@ impl Backend for Cli {
     }
 
     fn input(&mut self, input: &Input<'_>) -> bool {
+        self.amend(input);
         if self.one_turn() {
             match input.kind {
                 InputKind::Prompt(prompt) => self.prompts.push_back(words(prompt)),
+                InputKind::Chat(chat) => self.prompts.push_back(prompts::of_chat(chat).unwrap_or_default()),
                 InputKind::Request(request) => {
                     if self.reach(Control::of_host(request.kind)) == Reach::Emulated {
                         self.change(input, request.kind);
@@ -505,6 +309,11 @@ impl Backend for Cli {
             && self.reach(Control::of_host(request.kind)) != Reach::Passed
         {
             return false;
+        }
+        if self.host != self.dialect && matches!(input.kind, InputKind::Request(request) if request.kind == ControlKind::Initialize) {
+            // It was started with these.
+            let fields: Vec<_> = input.fields.iter().filter(|field| !field.key.is("mcpServers")).copied().collect();
+            return self.say(&Input { fields: &fields, ..*input });
         }
         let Some((member, word)) = self.reworded(input) else {
             return self.say(input);
@@ -620,9 +429,19 @@ impl Backend for Cli {
         }
     }
 
-    async fn stop(&mut self) {
+    fn dismiss(&mut self) {
+        if let Some(child) = &self.child {
+            child.close_stdin();
+        }
+    }
+
+    async fn stop(&mut self, dismissed: bool) {
         if let Some(child) = self.child.take() {
-            child.stop(Steps::default()).await;
+            let mut steps = Steps::default();
+            if dismissed {
+                steps.close = Duration::ZERO;
+            }
+            child.stop(steps).await;
         }
     }
 }
@@ -630,44 +449,6 @@ impl Backend for Cli {
 /// The mode of a program that asks about what would run unasked.
 fn asking(mode: PermissionMode) -> PermissionMode {
     if mode == PermissionMode::Bypass { PermissionMode::Ask } else { mode }
-}
-
-/// Whether a program says that it does not know the session that it is to go on with.
-fn unknown_session(words: &str) -> bool {
-    const WORDS: [&str; 2] = ["No saved session found", "No conversation found"];
-    WORDS.iter().any(|known| words.contains(known))
-}
-
-/// How long a program that has just failed may take to say its version.
-const VERSION: Duration = Duration::from_secs(5);
-
-/// Whether a program says that it does not know an argument.
-fn is_of_another_version(words: &str) -> bool {
-    let words = words.to_ascii_lowercase();
-    let known = ["unknown option", "unknown argument", "unexpected argument", "unrecognized option"];
-    known.iter().any(|known| words.contains(known))
-}
-
-/// What to do about what a program said last, if that is something that its user can mend.
-fn advice(dialect: Dialect, words: &str) -> Option<&'static str> {
-    let words = words.to_ascii_lowercase();
-    let has = |known: &[&str]| known.iter().any(|known| words.contains(known));
-    let no_key = [
-        "api key",
-        "api_key",
-        "apikey",
-        "/login",
-        "not logged in",
-        "log in",
-        "authentication",
-        "no auth type",
-    ];
-    has(&no_key).then_some(match dialect {
-        Dialect::Claude => "set ANTHROPIC_API_KEY, or log in with `claude` once",
-        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => "set OPENAI_API_KEY, or log in with `qwen` once",
-        Dialect::Cursor => "set CURSOR_API_KEY, or log in with `cursor-agent login` once",
-        Dialect::Tricode => "set OPENAI_API_KEY, or the key of the provider that tricode is set to",
-    })
 }
 
 pub(crate) fn is_script(path: &Path) -> bool {

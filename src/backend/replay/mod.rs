@@ -261,7 +261,7 @@ impl Backend for Replay {
         }
     }
 
-    async fn stop(&mut self) {}
+    async fn stop(&mut self, _dismissed: bool) {}
 }
 
 impl Replay {
