@@ -62,6 +62,8 @@ fn servers_of_a_qwen_host_s_handshake_reach_claude() {
         let mut host = talks(&stage, "qwen-code", "claude", QWEN, &handshake);
         let args = args(&stage);
         assert!(!args.iter().any(|arg| arg.contains("secret")), "{args:?}");
+        // Without a mode it asks the host, which is there to answer.
+        assert!(args.contains(&"--permission-mode=default".to_owned()), "{args:?}");
         assert_eq!(
             servers(&args),
             json!({"mcpServers": {

@@ -2,7 +2,7 @@
 import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import fs from 'node:fs';
 import { z } from 'zod';
-import { askedOfModel, assert, backend, blocks, cli, collect, deltas, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
+import { askedOfModel, assert, backend, blocks, cli, collect, deltas, farServer, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
 
 const ask = (prompt, options = {}) =>
   query({ prompt, options: { pathToClaudeCodeExecutable: cli, cwd: workspace, env: { ...process.env, AGENTGLOT_BACKEND: backend }, settingSources: [], ...options } });
@@ -108,6 +108,19 @@ scenario('agent', 'a_tool_of_the_hosts_own', async () => {
   assert.deepEqual(heard, [21]);
   assert.match(textOf(results(messages)[0].content), /42/);
   result(messages, 'Forty-two.');
+});
+
+scenario('agent', 'a_server_that_is_a_program_of_its_own', async () => {
+  const options = { mcpServers: { far: farServer('swordfish') }, allowedTools: ['mcp__far__word'] };
+  const [messages] = await turns(['{{call mcp__far__word {}}} {{say Done.}}'], options);
+  assert.match(textOf(results(messages)[0].content), /the word is swordfish/);
+  result(messages, 'Done.');
+});
+
+scenario('agent', 'a_system_prompt_reaches_the_model', async () => {
+  const [messages] = await turns(['{{say Aye.}}'], { systemPrompt: 'You are the pirate of ts-prompt.' });
+  result(messages, 'Aye.');
+  assert.ok((await askedOfModel()).some(({ said }) => said.includes('the pirate of ts-prompt')), 'the model was told nothing of it');
 });
 
 scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {

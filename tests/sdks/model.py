@@ -92,7 +92,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.json(200, {"input_tokens": 10})
         messages = request.get("messages", [])
         parts = script(messages)
-        self.server.asked.append({"model": request.get("model"), "said": json.dumps(messages, ensure_ascii=False)})
+        self.server.asked.append({"model": request.get("model"), "said": json.dumps([request.get("system"), *messages], ensure_ascii=False)})
         anthropic = self.path.split("?")[0].endswith("/messages")
         if parts[0][0] == "fail":
             status, _, why = parts[0][1].partition(" ")

@@ -2,7 +2,7 @@
 import { createSdkMcpServer, query, tool } from '@qwen-code/sdk';
 import fs from 'node:fs';
 import { z } from 'zod3';
-import { askedOfModel, assert, backend, blocks, cli, collect, deltas, golden, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
+import { askedOfModel, assert, backend, blocks, cli, collect, deltas, farServer, golden, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
 
 const ask = (prompt, options = {}, answers = backend) =>
   query({ prompt, options: { pathToQwenExecutable: cli, cwd: workspace, env: { AGENTGLOT_BACKEND: answers }, authType: 'openai', permissionMode: 'default', ...options } });
@@ -134,6 +134,15 @@ scenario('agent', 'a_tool_of_the_hosts_own', async () => {
   assert.match(textOf(results(messages)[0].content), /42/);
   assert.ok(inits(messages)[0].mcp_servers.some((s) => s.name === 'maths' && s.status === 'connected'));
   result(messages, 'Forty-two.');
+});
+
+scenario('agent', 'a_server_that_is_a_program_of_its_own', async () => {
+  const asked = [], canUseTool = async (name, input) => { asked.push(name); return { behavior: 'allow', updatedInput: input }; };
+  const options = { mcpServers: { far: farServer('swordfish') }, canUseTool, permissionMode: undefined };
+  const messages = await collect(ask('{{call mcp__far__word {}}} {{say Done.}}', options));
+  assert.match(textOf(results(messages)[0].content), /the word is swordfish/);
+  assert.deepEqual(asked, ['mcp__far__word']);
+  result(messages, 'Done.');
 });
 
 scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {

@@ -1,5 +1,6 @@
 // What the scripts in JavaScript share: they name scenarios, and each gets a deadline and a line of the output.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import path from 'node:path';
 
 export { assert };
@@ -47,3 +48,20 @@ export const deltas = (messages) => messages.filter((m) => m.type === 'stream_ev
 export const inits = (messages) => messages.filter((m) => m.type === 'system' && m.subtype === 'init');
 export const outcomes = (messages) => messages.filter((m) => m.type === 'result');
 export const collect = async (query) => { const messages = []; for await (const message of query) messages.push(message); return messages; };
+
+/** An MCP server that is a program of its own, as a host's configuration names it: its one tool says what stands in its environment. */
+export function farServer(word) {
+  const program = inWorkspace('far_server.mjs');
+  fs.writeFileSync(program, `import { createInterface } from 'node:readline';
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  if (method === 'initialize') say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'far', version: '1' } } });
+  else if (method === 'tools/list') say({ id, result: { tools: [{ name: 'word', description: 'says a word', inputSchema: { type: 'object', properties: {} } }] } });
+  else if (method === 'tools/call') say({ id, result: { content: [{ type: 'text', text: 'the word is ' + process.env.WORD }] } });
+  else say({ id, result: {} });
+});
+`);
+  return { command: process.execPath, args: [program], env: { WORD: word } };
+}

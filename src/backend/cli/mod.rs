@@ -165,7 +165,10 @@ impl Cli {
             // It asks about everything, and the session answers: root may not start it in a mode where everything runs, and a session
             // that began in another mode cannot change to that one.
             launch.answerer = Answerer::Host;
-            launch.permission = Some(asking(launch.permission_or_default()));
+            // Qwen Code's hosts that name no mode answer questions; Claude Code's own automatic mode asks nobody, and not everybody has it.
+            let unsaid = launch.permission.is_none() && launch.has_stdin_protocol();
+            let mode = if unsaid { PermissionMode::Ask } else { launch.permission_or_default() };
+            launch.permission = Some(asking(mode));
         }
         if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() {
             launch.session_id = Some(live.session.clone());
