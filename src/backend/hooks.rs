@@ -4,7 +4,9 @@
 //! its host's there. The hooks of a settings file do both. So it gets a settings file of its own, merged with the one that the user
 //! had, whose hooks start our own program; that hands the question over a socket to the session, which asks the host.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,7 +64,10 @@ impl Hooks {
     /// # Errors
     /// Those of the file system, and a settings file of the user's that is no JSON object.
     pub fn new(events: &[String], users: Option<&Path>, patience: Duration) -> std::io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("agentglot-hooks-").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("agentglot-hooks-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
         let listener = UnixListener::bind(folder.path().join("socket"))?;
         let mut settings = match users {
             Some(path) => serde_json::from_slice(&std::fs::read(path)?)?,
@@ -206,5 +211,29 @@ mod tests {
         assert_eq!(wanted("PreToolUse", Some("BashOutput")), [""; 0]);
         assert_eq!(wanted("Stop", None), ["c"]);
         assert_eq!(wanted("PostToolUse", Some("Bash")), [""; 0]);
+    }
+
+    #[test]
+    fn hooks_stand_beside_those_of_the_user_and_outwait_the_session() {
+        let users = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(
+            users.path(),
+            r#"{"$version":4,"model":{"name":"m"},"hooks":{"Stop":[{"matcher":"*","hooks":[]}]}}"#,
+        )
+        .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for (patience, timeout) in [(5, 65_000), (u64::from(u32::MAX), i64::from(i32::MAX))] {
+            let events = ["Stop".to_owned(), "PermissionRequest".to_owned()];
+            let hooks = runtime.block_on(async { Hooks::new(&events, Some(users.path()), Duration::from_secs(patience)).unwrap() });
+            let settings: Value = serde_json::from_slice(&std::fs::read(hooks.settings()).unwrap()).unwrap();
+            assert_eq!(settings["model"]["name"], "m");
+            assert_eq!(settings["hooks"]["Stop"].as_array().map(Vec::len), Some(2));
+            assert_eq!(settings["hooks"]["PermissionRequest"][0]["hooks"][0]["timeout"], timeout);
+            let folder = hooks.settings().parent().unwrap().to_owned();
+            let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+            drop(hooks);
+            assert!(!folder.exists());
+        }
     }
 }
