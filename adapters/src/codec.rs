@@ -305,10 +305,10 @@ pub trait Encode {
         false
     }
 
-    /// Whether nothing would be done with a notice on this topic that says nothing about when.
+    /// Whether nothing would be done with a notice on this topic that says nothing but its session.
     #[inline]
-    fn passes_over(&self, topic: Topic) -> bool {
-        let _ = topic;
+    fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
+        let _ = (topic, session);
         false
     }
 

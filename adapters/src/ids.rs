@@ -4,6 +4,7 @@
 //! invented.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hasher};
 
 /// The n-th made-up UUID of a session (version 8, which RFC 9562 leaves to the maker).
 pub fn uuid(session: &str, n: u64) -> String {
@@ -134,6 +135,13 @@ fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
+}
+
+/// A hash of an id for looking it up. It is the same in every run, so that what is held does not depend on one.
+pub(crate) fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(id.as_bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]

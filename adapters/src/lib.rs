@@ -38,6 +38,7 @@ pub mod trace;
 mod blocks;
 mod chat;
 mod learn;
+mod threads;
 
 pub mod agentglot;
 pub mod claude;

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use agentglot_adapters::codec::{Cx, Decode, Decoder, Dialect};
 use agentglot_adapters::event::{Event, Input, Sink};
-use agentglot_adapters::json::{Raw, Shape};
 use agentglot_adapters::trace::Trace;
 use bumpalo::Bump;
+use common::mutate::changed;
 use common::{Chance, Log, events, goldens, quick, recordings};
 
 /// What a decoder says, as text.
@@ -69,64 +69,6 @@ impl Both {
         let learnt = read(&mut self.learning, line, None);
         let general = read(&mut self.general, line, Some(&self.trace));
         assert_eq!(learnt, general, "{} (line {} that was read): {line}", self.name, self.lines);
-    }
-}
-
-/// The values of a line, however deep, and the keys with their quotes.
-fn values<'l>(value: Raw<'l>, into: &mut Vec<&'l str>) {
-    into.push(value.as_str());
-    match value.shape() {
-        Some(Shape::Array) => value.elements().for_each(|element| values(element, into)),
-        Some(Shape::Object) => value.members().for_each(|(_, member)| values(member, into)),
-        _ => {}
-    }
-}
-
-/// The line with one of its values changed, gone, or said twice.
-fn changed(line: &str, chance: &mut Chance) -> String {
-    const OTHERS: &[&str] = &[
-        "\"\"",
-        "\"x\"",
-        "\"a\\n\\\"\\ud83d\"",
-        "\"end_turn\"",
-        "\"success\"",
-        "\"bad\\x\"",
-        "0",
-        "7",
-        "-1.5e3",
-        "4294967296",
-        "01",
-        "true",
-        "false",
-        "null",
-        "[]",
-        "{}",
-        "[{\"text\":\"t\",\"type\":\"text\"}]",
-        "{\"type\":\"text\",\"text\":\"\",\"id\":\"message\"}",
-        "[nonsense]",
-    ];
-    let mut found = Vec::new();
-    values(Raw::trusted(line), &mut found);
-    let part = found[chance.below(found.len())];
-    let from = part.as_ptr() as usize - line.as_ptr() as usize;
-    let (before, behind) = (&line[..from], &line[from + part.len()..]);
-    let own = found[chance.below(found.len())];
-    match chance.below(8) {
-        0 if part.starts_with('"') && part.len() > 2 => format!("{before}{}\"{behind}", &part[..1]),
-        0 | 1 if part.starts_with('"') => format!("{before}{}é\\n1\"{behind}", &part[..part.len() - 1]),
-        0..=4 => format!("{before}{}{behind}", OTHERS[chance.below(OTHERS.len())]),
-        5 => format!("{before}{own}{behind}"),
-        6 => format!(
-            "{before}{part},\"{}\":{own}{behind}",
-            ["id", "type", "text", "new", "index", "uuid"][chance.below(6)]
-        ),
-        _ => {
-            let mut cut = chance.below(line.len());
-            while !line.is_char_boundary(cut) {
-                cut -= 1;
-            }
-            line[..cut].to_owned()
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hasher};
 
 use super::pending::KEEP;
 use crate::codec::Cx;
 use crate::event::{ToolCall, ToolKind};
+use crate::ids::hash;
 use crate::json::{Raw, Str, alike};
 
 /// The tool calls of a turn, so that a result can be told with its call.
@@ -119,10 +119,4 @@ impl Calls {
                 .for_each(|text| *text = String::new());
         }
     }
-}
-
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(id.as_bytes());
-    hasher.finish()
 }

@@ -8,6 +8,7 @@ mod calls;
 mod pending;
 mod pieces;
 mod thread;
+mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
 use crate::event::{
@@ -15,6 +16,7 @@ use crate::event::{
     Session, ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
+use crate::threads::Threads;
 use crate::tools::Translate;
 use calls::Calls;
 use thread::Thread;
@@ -39,7 +41,7 @@ pub struct Assembler {
     duties: Duties,
     ids_name_rounds: bool,
     one_turn_a_run: bool,
-    threads: Vec<Thread>,
+    threads: Threads<Thread>,
     calls: Calls,
     turn: Turn,
     /// The block of the main thread that the last event, notices aside, was a piece of.
@@ -100,7 +102,7 @@ impl Assembler {
             duties,
             ids_name_rounds: source.ids_name_rounds(),
             one_turn_a_run: source.one_turn_a_run(),
-            threads: vec![Thread::default()],
+            threads: Threads::default(),
             calls: Calls::default(),
             turn: Turn::default(),
             growing: None,
@@ -220,7 +222,7 @@ impl Assembler {
     /// one, but for ids. False if nothing was done: then it has to come as an event.
     #[inline]
     pub fn more(&mut self, piece: Piece<'_>, down: &mut Down<'_, '_>) -> bool {
-        let Some(block) = self.growing.and_then(|at| self.threads[0].blocks.get_mut(at)) else {
+        let Some(block) = self.growing.and_then(|at| self.threads.main.blocks.get_mut(at)) else {
             return false;
         };
         // The pieces of a call's arguments are held.
@@ -230,6 +232,12 @@ impl Assembler {
         }
         block.grow(piece);
         true
+    }
+
+    /// Whether the last event that named a session named this one.
+    #[inline]
+    pub fn is_in(&self, session: Option<Str<'_>>) -> bool {
+        session.is_none_or(|id| id.as_escaped() == self.turn.session)
     }
 
     /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.
@@ -256,8 +264,8 @@ impl Assembler {
         } else {
             self.settle(origin, down);
         }
-        self.threads.truncate(1);
-        self.threads[0] = Thread::default();
+        self.threads.end_all();
+        self.threads.main = Thread::default();
     }
 
     /// Ends a turn that the source left without an outcome.
@@ -304,15 +312,9 @@ impl Assembler {
     where
         'd: 's,
     {
-        let index = match parent {
-            None => 0,
-            Some(parent) => match self.threads.iter().skip(1).position(|t| t.parent == parent.as_escaped()) {
-                Some(at) => at + 1,
-                None => {
-                    self.threads.push(Thread::of(parent));
-                    self.threads.len() - 1
-                }
-            },
+        let thread = match parent {
+            None => &mut self.threads.main,
+            Some(parent) => self.threads.subagent(parent.as_escaped(), |_| Thread::of(parent)),
         };
         let desk = Desk {
             want: self.want,
@@ -322,7 +324,7 @@ impl Assembler {
             calls: &mut self.calls,
             down,
         };
-        (&mut self.threads[index], desk)
+        (thread, desk)
     }
 
     fn pass(&self, event: &Event<'_>, down: &mut Down<'_, '_>) {
@@ -444,9 +446,8 @@ impl Assembler {
     }
 
     fn tool_result<'a>(&mut self, event: &Event<'a>, result: &ToolResult<'a>, down: &mut Down<'_, 'a>) {
-        if let Some(at) = self.threads.iter().skip(1).position(|t| t.parent == result.call.as_escaped()) {
+        if let Some(mut thread) = self.threads.end(result.call.as_escaped()) {
             // The subagent that ran for this call is done.
-            let mut thread = self.threads.remove(at + 1);
             let (_, mut desk) = self.at(None, down);
             thread.settle(event.origin, &mut desk);
             thread.end_round(event.origin, &mut desk);
@@ -507,7 +508,7 @@ impl Assembler {
     /// Ends whatever is half said in every thread.
     fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         let mut threads = std::mem::take(&mut self.threads);
-        for thread in &mut threads {
+        for thread in threads.all() {
             let (_, mut desk) = self.desk(down);
             thread.settle(origin, &mut desk);
             thread.end_round(origin, &mut desk);
@@ -556,8 +557,8 @@ impl Assembler {
             down.encoder.event(outcome, down.out);
         }
         self.calls.clear();
-        self.threads.truncate(1);
-        self.threads[0].clear();
+        self.threads.end_all();
+        self.threads.main.clear();
         self.turn.open = false;
         self.turn.prompted = false;
     }

@@ -172,6 +172,7 @@ impl Thread {
             self.blocks[at].index = self.next_index;
             self.next_index += 1;
             self.blocks[at].started = true;
+            self.open = Some(at);
             let head = match *block {
                 Block::Text { .. } => BlockHead::Text,
                 Block::Thinking(_) => BlockHead::Thinking,
@@ -225,7 +226,7 @@ impl Thread {
             Block::Thinking(_) => ghost.kind == BlockKind::Thinking,
             _ => false,
         })?;
-        let ghost = self.ghosts.remove(at);
+        let ghost = self.ghosts.remove(at)?;
         let text = match block {
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => *text,
             _ => return None,

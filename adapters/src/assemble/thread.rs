@@ -1,6 +1,9 @@
 //! One thread of a turn: the main one or a subagent's.
 
+use std::collections::VecDeque;
+
 use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
+use super::waiting::Waiting;
 use super::{Desk, EMPTY_REPLY};
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, Usage,
@@ -15,8 +18,12 @@ pub(super) struct Thread {
     pub(super) round: Round,
     pub(super) blocks: Vec<Pending>,
     /// Pieces of a reply that was given up; they may come again under another id.
-    pub(super) ghosts: Vec<Pending>,
+    pub(super) ghosts: VecDeque<Pending>,
     pub(super) next_index: u32,
+    /// The block that has begun to go on in pieces and has not ended, if there is one: blocks do not overlap.
+    pub(super) open: Option<usize>,
+    /// What the blocks wait for.
+    pub(super) waiting: Waiting,
     pub(super) resulted: bool,
     /// Blocks of earlier rounds, kept for their memory.
     spare: Vec<Pending>,
@@ -90,7 +97,7 @@ impl Thread {
             desk.emit(event);
             return None;
         }
-        let at = match self.blocks.iter().rposition(|b| b.source == delta.index && !b.complete) {
+        let at = match self.waiting.growing(&self.blocks, delta.index) {
             Some(at) => at,
             None => {
                 let head = match delta.piece {
@@ -132,7 +139,8 @@ impl Thread {
         if desk.want.as_is {
             return desk.emit(event);
         }
-        if let Some(block) = self.blocks.iter_mut().rfind(|b| b.source == stop.index && !b.complete) {
+        if let Some(at) = self.waiting.growing(&self.blocks, stop.index) {
+            let block = &mut self.blocks[at];
             block.complete = true;
             let now = event.origin.time.and_then(Time::millis);
             // That a call ends is often told by what follows it only.
@@ -178,11 +186,13 @@ impl Thread {
             usage.sources().for_each(|s| desk.down.out.used(s));
         }
         if let Some(from) = end.abandoned_from {
-            let (gone, kept) = std::mem::take(&mut self.blocks)
+            let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.blocks)
                 .into_iter()
                 .partition(|b| b.source >= from && !b.confirmed);
             self.blocks = kept;
-            self.ghosts = gone;
+            self.waiting.clear();
+            self.open = self.blocks.iter().position(|block| block.started && !block.closed);
+            self.ghosts = VecDeque::from(gone);
             for ghost in &mut self.ghosts {
                 desk.down.out.drop_held(&mut ghost.kept, "a call that was given up");
                 if ghost.started && !ghost.closed {
@@ -262,37 +272,26 @@ impl Thread {
 
     /// Brings everything that is held up to and including the call `id` to its end.
     pub(super) fn settle_call(&mut self, id: Str<'_>, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        let Some(at) = self
-            .blocks
-            .iter()
-            .position(|b| b.kind == BlockKind::Call && !b.shown && b.id == id.as_escaped())
-        else {
-            return;
-        };
-        for index in 0..=at {
-            self.settle_block(index, origin, desk);
+        let wanted = |block: &Pending| block.kind == BlockKind::Call && block.id == id.as_escaped();
+        if let Some(at) = self.waiting.unshown(&self.blocks, wanted) {
+            self.settle_to(at + 1, origin, desk);
         }
     }
 
     /// The agent asks something: calls whose arguments are whole are what it asks about, and are said first.
     pub(super) fn settle_whole_calls(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        let is_call = |block: &&Pending| block.kind == BlockKind::Call && !block.shown;
-        let whole = |block: &&Pending| is_one_value(&Str::trusted(&block.body).unescape());
-        let count = self.blocks.iter().filter(is_call).take_while(whole).count();
-        let Some(last) = self
-            .blocks
-            .iter()
-            .enumerate()
-            .filter(|(_, block)| is_call(block))
-            .map(|(at, _)| at)
-            .take(count)
-            .last()
-        else {
-            return;
-        };
-        for index in 0..=last {
-            self.settle_block(index, origin, desk);
+        let mut end = 0;
+        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
+            let block = &self.blocks[at];
+            if block.kind != BlockKind::Call || block.shown {
+                continue;
+            }
+            if !is_one_value(&Str::trusted(&block.body).unescape()) {
+                break;
+            }
+            end = at + 1;
         }
+        self.settle_to(end, origin, desk);
     }
 
     /// Blocks come whole: what came in pieces before them, and is not said again with them, is said first. Calls whose
@@ -300,18 +299,24 @@ impl Thread {
     fn settle_before(&mut self, again: &[Option<usize>], origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
         // A block that nobody has heard of stands behind all others.
         let last = again.iter().map(|known| known.unwrap_or(self.blocks.len())).max().unwrap_or(0);
-        for at in 0..last {
+        for at in self.waiting.unsettled(&self.blocks, last, None) {
             let block = &self.blocks[at];
-            if !block.shown && (block.kind != BlockKind::Call || block.complete) && !again.contains(&Some(at)) {
+            if !block.shown && (block.kind != BlockKind::Call || block.complete) && !block.taken {
                 self.settle_block(at, origin, desk);
             }
         }
+        again.iter().flatten().for_each(|&at| self.blocks[at].taken = false);
     }
 
     /// Brings everything that is held to its end.
     pub(super) fn settle(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        for index in 0..self.blocks.len() {
-            self.settle_block(index, origin, desk);
+        self.settle_to(self.blocks.len(), origin, desk);
+    }
+
+    /// Brings what is held of the blocks before `end` to its end.
+    fn settle_to(&mut self, end: usize, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
+        for at in self.waiting.unsettled(&self.blocks, end, self.open) {
+            self.settle_block(at, origin, desk);
         }
     }
 
@@ -336,6 +341,8 @@ impl Thread {
     }
 
     fn forget_blocks(&mut self) {
+        self.open = None;
+        self.waiting.clear();
         self.blocks.truncate(SPARE);
         for mut block in self.blocks.drain(..) {
             if self.spare.len() < SPARE {
@@ -411,7 +418,7 @@ impl Thread {
         true
     }
 
-    /// For each block of a snapshot: which pending block says the same.
+    /// For each block of a snapshot: which pending block says the same. That one is taken until [`Self::settle_before`].
     fn matches(&mut self, reply: &Reply<'_>, desk: &Desk<'_, '_, '_>, known: &mut Vec<Option<usize>>) {
         known.clear();
         let id = reply.id.map_or("", Str::as_escaped);
@@ -421,9 +428,8 @@ impl Thread {
             // Another round.
             return known.resize(reply.blocks.len(), None);
         }
-        self.blocks.iter_mut().for_each(|pending| pending.taken = pending.confirmed);
         for block in reply.blocks {
-            let at = self.blocks.iter().position(|pending| !pending.taken && pending.says(block, same_id));
+            let at = self.waiting.unconfirmed(&self.blocks, |pending| pending.says(block, same_id));
             if let Some(at) = at {
                 self.blocks[at].taken = true;
             }
@@ -472,6 +478,7 @@ impl Thread {
             block.index = self.next_index;
             self.next_index += 1;
             block.started = true;
+            self.open = Some(self.blocks.len());
             let kind = Kind::BlockStart(BlockStart {
                 index: block.index,
                 head: start.head,
@@ -484,10 +491,9 @@ impl Thread {
 
     /// Blocks do not overlap: whatever is open is brought to its end before the next one begins.
     pub(super) fn close_others(&mut self, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        for at in 0..self.blocks.len() {
-            if self.blocks[at].started && !self.blocks[at].closed {
-                self.settle_block(at, origin, desk);
-            }
+        let Some(at) = self.open.take() else { return };
+        if self.blocks.get(at).is_some_and(|block| block.started && !block.closed) {
+            self.settle_block(at, origin, desk);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::blocks::Writer;
 use crate::event::{BlockHead, BlockStart, Count, Delta, Event, Origin, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Usage};
 use crate::json::{Out, Str};
+use crate::threads::Threads;
 
 use super::encode::{Encoder, LINE, Line};
 
@@ -13,11 +14,7 @@ const WHOLE: &str = "pieces of a block that goes over whole";
 
 /// The reply that each thread is at.
 #[derive(Debug, Default)]
-pub(super) struct Rounds {
-    main: Round,
-    /// Those of the subagents that are at work, each with the call that it runs for.
-    subagents: Vec<(String, Round)>,
-}
+pub(super) struct Rounds(Threads<Round>);
 
 /// What is known of the reply that is being written.
 #[derive(Debug, Default)]
@@ -280,32 +277,24 @@ impl Rounds {
     #[inline]
     pub(super) fn of(&mut self, parent: Option<Str<'_>>) -> &mut Round {
         match parent {
-            Some(parent) if !parent.is_empty() => self.subagent(parent.as_escaped()),
-            _ => &mut self.main,
+            Some(parent) if !parent.is_empty() => self.0.subagent(parent.as_escaped(), |_| Round::default()),
+            _ => &mut self.0.main,
         }
-    }
-
-    fn subagent(&mut self, parent: &str) -> &mut Round {
-        let known = self.subagents.iter().position(|(call, _)| call == parent);
-        let at = known.unwrap_or_else(|| {
-            self.subagents.push((parent.to_owned(), Round::default()));
-            self.subagents.len() - 1
-        });
-        &mut self.subagents[at].1
     }
 
     /// The result of a call has come: the subagent that ran for it is done.
     pub(super) fn end(&mut self, call: Str<'_>) {
-        self.subagents.retain(|(of, _)| of != call.as_escaped());
+        self.0.end(call.as_escaped());
     }
 
     /// The turn is over.
     pub(super) fn clear(&mut self) {
-        self.subagents.clear();
-        self.main.id.clear();
-        self.main.model.clear();
-        self.main.usage = None;
-        self.main.called = false;
+        self.0.end_all();
+        let main = &mut self.0.main;
+        main.id.clear();
+        main.model.clear();
+        main.usage = None;
+        main.called = false;
     }
 }
 
@@ -366,10 +355,10 @@ mod tests {
             rounds.of(Some(Str::trusted(call))).id.push_str(call);
         }
         rounds.end(Str::trusted("a"));
-        assert_eq!(rounds.subagents.len(), 1);
+        assert_eq!(rounds.0.all().count(), 2);
         assert_eq!(rounds.of(Some(Str::trusted("b"))).id, "b");
         assert_eq!(rounds.of(Some(Str::EMPTY)).id, "main");
         rounds.clear();
-        assert!(rounds.subagents.is_empty() && rounds.main.id.is_empty());
+        assert!(rounds.0.all().all(|round| round.id.is_empty()));
     }
 }

@@ -4,7 +4,7 @@ use super::{Options, assembler, style};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
-use crate::json::Out;
+use crate::json::{Out, Str};
 use crate::ledger::Ledger;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
@@ -158,8 +158,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     }
 
     #[inline]
-    fn passes_over(&mut self, topic: Topic) -> bool {
-        let unheard = !self.options.strict && !self.identity && self.down.cx.trace.is_none() && self.down.encoder.passes_over(topic);
+    fn passes_over(&mut self, topic: Topic, session: Option<Str<'a>>) -> bool {
+        let general = self.options.strict || self.identity || self.down.cx.trace.is_some();
+        let unheard = !general && self.assembler.is_in(session) && self.down.encoder.passes_over(topic, session);
         self.told.events += u32::from(unheard);
         unheard
     }

@@ -218,7 +218,7 @@ impl Encode for Encoder {
         self.style.source == Dialect::Cursor
     }
 
-    fn passes_over(&self, topic: Topic) -> bool {
+    fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
         self.style.source != Dialect::Cursor && matches!(topic, Topic::Thinking | Topic::Status)
     }
 

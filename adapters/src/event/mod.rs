@@ -125,8 +125,8 @@ pub trait Sink<'a> {
     /// Whether a notice on this topic, which says nothing about when, may be left out, for nobody would do anything with it. It
     /// counts as told then.
     #[inline]
-    fn passes_over(&mut self, topic: Topic) -> bool {
-        let _ = topic;
+    fn passes_over(&mut self, topic: Topic, session: Option<crate::json::Str<'a>>) -> bool {
+        let _ = (topic, session);
         false
     }
     /// Whether anybody looks at the [`Event::fields`] of rounds, blocks and their pieces.

@@ -252,7 +252,7 @@ impl Mold {
                 }
                 grows = Some(this);
             }
-            KindMold::Notice { topic, .. } if self.plain && sink.passes_over(*topic) => return Some(growing),
+            KindMold::Notice { topic, .. } if self.plain && sink.passes_over(*topic, str_at(found, self.origin.session)) => return Some(growing),
             _ => {}
         }
         let fields: &[FieldMold] = if self.in_rounds && !sink.takes_fields() { &[] } else { &self.fields };

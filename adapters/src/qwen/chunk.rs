@@ -1,5 +1,7 @@
 //! Reading `chat.completion.chunk` lines: rounds, blocks and pieces.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::annotations::AnnotationKind;
 use super::completion::{keep_finish, thoughts};
 use super::decode::{Decoder, End, Line};
@@ -7,6 +9,7 @@ use super::hot::HotKind;
 use super::teller::Teller;
 use crate::chat::{CallPiece, Choice, FieldList, inner};
 use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
+use crate::ids;
 use crate::json::Str;
 
 /// What is open of the reply that comes in pieces.
@@ -18,8 +21,18 @@ pub(super) struct Round {
     next: u32,
     /// The text or thought that grows.
     current: Option<(u32, Grows)>,
-    /// Calls stay open until the reply ends: their pieces may come in turns.
-    calls: Vec<OpenCall>,
+    calls: OpenCalls,
+}
+
+/// Calls stay open until the reply ends: their pieces may come in turns.
+#[derive(Debug, Default)]
+struct OpenCalls {
+    /// By their block.
+    all: BTreeMap<u32, OpenCall>,
+    /// The block by the index on the wire.
+    by_wire: BTreeMap<u64, u32>,
+    /// The blocks by a hash of the call's id, which is the same in every run.
+    by_id: BTreeSet<(u64, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +46,42 @@ struct OpenCall {
     /// The index on the wire.
     wire: Option<u64>,
     id: String,
-    index: u32,
+}
+
+impl OpenCalls {
+    fn by_wire(&self, wire: u64) -> Option<u32> {
+        match self.all.last_key_value() {
+            Some((&last, call)) if call.wire == Some(wire) => Some(last),
+            _ => self.by_wire.get(&wire).copied(),
+        }
+    }
+
+    /// The last one with this id.
+    fn by_id(&self, id: &str) -> Option<u32> {
+        let hash = ids::hash(id);
+        let alike = self.by_id.range((hash, 0)..=(hash, u32::MAX)).rev();
+        alike
+            .map(|&(_, block)| block)
+            .find(|block| self.all.get(block).is_some_and(|call| call.id == id))
+    }
+
+    fn add(&mut self, block: u32, call: OpenCall) {
+        if let Some(wire) = call.wire {
+            self.by_wire.insert(wire, block);
+        }
+        if !call.id.is_empty() {
+            self.by_id.insert((ids::hash(&call.id), block));
+        }
+        self.all.insert(block, call);
+    }
+
+    fn remove(&mut self, block: u32) {
+        let Some(call) = self.all.remove(&block) else { return };
+        if let Some(wire) = call.wire {
+            self.by_wire.remove(&wire);
+        }
+        self.by_id.remove(&(ids::hash(&call.id), block));
+    }
 }
 
 impl Round {
@@ -80,12 +128,11 @@ impl Round {
         self.close_current(teller);
         let id = piece.id.filter(|id| !id.is_empty());
         let at = match (piece.index, id) {
-            (Some(wire), _) => self.calls.iter().rposition(|call| call.wire == Some(wire)),
-            (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id.as_escaped()),
-            (None, None) => self.calls.len().checked_sub(1),
+            (Some(wire), _) => self.calls.by_wire(wire),
+            (None, Some(id)) => self.calls.by_id(id.as_escaped()),
+            (None, None) => self.calls.all.last_key_value().map(|(&last, _)| last),
         };
-        if let Some(at) = at {
-            let known = &self.calls[at];
+        if let Some((index, known)) = at.and_then(|at| Some((at, self.calls.all.get(&at)?))) {
             if id.is_none_or(|id| known.id.is_empty() || known.id == id.as_escaped()) {
                 if let Some(id) = id {
                     teller.cx.took(id.as_escaped());
@@ -93,9 +140,9 @@ impl Round {
                 if let Some(name) = piece.name {
                     teller.cx.took(name.as_escaped());
                 }
-                return known.index;
+                return index;
             }
-            let index = self.calls.remove(at).index;
+            self.calls.remove(index);
             teller.tell(Kind::BlockStop(BlockStop { index }));
         }
         let head = BlockHead::Call {
@@ -103,18 +150,18 @@ impl Round {
             name: piece.name.unwrap_or_default(),
         };
         let index = self.open_block(head, teller);
-        self.calls.push(OpenCall {
+        let open = OpenCall {
             wire: piece.index,
             id: id.map_or_else(String::new, |id| id.as_escaped().to_owned()),
-            index,
-        });
+        };
+        self.calls.add(index, open);
         index
     }
 
     fn end<'a>(&mut self, end: RoundEnd<'a>, teller: &mut Teller<'_, '_, 'a>) {
         self.close_current(teller);
-        for call in self.calls.drain(..) {
-            teller.tell(Kind::BlockStop(BlockStop { index: call.index }));
+        for &index in std::mem::take(&mut self.calls).all.keys() {
+            teller.tell(Kind::BlockStop(BlockStop { index }));
         }
         self.open = false;
         teller.tell(Kind::RoundEnd(teller.cx.keep(end)));

@@ -308,8 +308,9 @@ impl Encode for Encoder {
         self.own
     }
 
-    fn passes_over(&self, topic: Topic) -> bool {
-        !self.own && self.waiting.is_empty() && matches!(topic, Topic::Thinking | Topic::Status)
+    fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
+        let is_told = session.is_none_or(|id| id.as_escaped() == self.session);
+        is_told && !self.own && self.waiting.is_empty() && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {

@@ -1,15 +1,17 @@
 //! What subagents do. They have no lines of their own in the RFC: their calls are told with the result of the call that started
 //! them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::{Block, BlockHead, Event, Kind, Piece, ResultStatus, ToolCall};
 use crate::json::{Out, Str};
+use crate::threads::Threads;
 
 /// The subagents of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    open: Vec<Task>,
+    /// The subagents at work; the main thread is none of them.
+    open: Threads<Task>,
     /// Calls whose result has gone out while their subagent goes on in the background: what it does comes too late.
     done: VecDeque<String>,
 }
@@ -17,11 +19,11 @@ pub(super) struct Tasks {
 /// One subagent.
 #[derive(Debug, Default)]
 pub(super) struct Task {
-    /// The call that started it.
-    call: String,
     /// Its name, where its lines say it.
     pub(super) name: String,
     pub(super) calls: Vec<TaskCall>,
+    /// The last call of each id.
+    by_id: BTreeMap<String, usize>,
 }
 
 /// A call that a subagent made.
@@ -65,7 +67,7 @@ impl Tasks {
                         block: start.index,
                         ..TaskCall::default()
                     };
-                    self.task(event).calls.push(call);
+                    self.task(event).add(call);
                 }
             }
             Kind::Delta(delta) => {
@@ -81,7 +83,7 @@ impl Tasks {
                 }
             }
             Kind::ToolResult(result) => {
-                if let Some(call) = self.task(event).calls.iter_mut().rfind(|call| call.id == result.call.as_escaped()) {
+                if let Some(call) = self.task(event).known(result.call) {
                     told([result.call.as_escaped()], out);
                     call.status = Some(result.status);
                     call.text.clear();
@@ -97,30 +99,23 @@ impl Tasks {
 
     /// What the subagent of a call did; its result is about to go out.
     pub(super) fn take(&mut self, call: Str<'_>) -> Option<Task> {
-        let at = self.open.iter().position(|task| task.call == call.as_escaped())?;
+        let task = self.open.end(call.as_escaped())?;
         if self.done.len() == Self::MOST {
             self.done.pop_front();
         }
         self.done.push_back(call.as_escaped().to_owned());
-        Some(self.open.swap_remove(at))
+        Some(task)
     }
 
     /// The turn is over.
     pub(super) fn clear(&mut self) {
-        self.open.clear();
+        self.open.end_all();
         self.done.clear();
     }
 
     fn task(&mut self, event: &Event<'_>) -> &mut Task {
         let parent = event.origin.parent.unwrap_or_default();
-        let at = self.open.iter().position(|task| task.call == parent.as_escaped()).unwrap_or_else(|| {
-            self.open.push(Task {
-                call: parent.as_escaped().to_owned(),
-                ..Task::default()
-            });
-            self.open.len() - 1
-        });
-        let task = &mut self.open[at];
+        let task = self.open.subagent(parent.as_escaped(), |_| Task::default());
         if let Some(name) = event.origin.agent.and_then(|agent| agent.name).filter(|_| task.name.is_empty()) {
             name.as_escaped().clone_into(&mut task.name);
         }
@@ -129,17 +124,24 @@ impl Tasks {
 }
 
 impl Task {
+    fn add(&mut self, call: TaskCall) {
+        self.by_id.insert(call.id.clone(), self.calls.len());
+        self.calls.push(call);
+    }
+
+    fn known(&mut self, id: Str<'_>) -> Option<&mut TaskCall> {
+        self.by_id.get(id.as_escaped()).and_then(|&at| self.calls.get_mut(at))
+    }
+
     fn call(&mut self, call: &ToolCall<'_>, out: &Out) {
         told([call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()], out);
-        let known = self.calls.iter().rposition(|known| known.id == call.id.as_escaped());
-        let at = known.unwrap_or_else(|| {
-            self.calls.push(TaskCall {
+        if self.known(call.id).is_none() {
+            self.add(TaskCall {
                 id: call.id.as_escaped().to_owned(),
                 ..TaskCall::default()
             });
-            self.calls.len() - 1
-        });
-        let known = &mut self.calls[at];
+        }
+        let Some(known) = self.known(call.id) else { return };
         call.name.as_escaped().clone_into(&mut known.name);
         call.input.as_str().clone_into(&mut known.input);
         known.in_pieces = false;

@@ -8,11 +8,14 @@ mod outcome;
 mod pen;
 mod thread;
 
+use std::collections::BTreeSet;
+
 use super::WORDS;
 use crate::blocks::{MESSAGE, Writer};
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
+use crate::threads::Threads;
 use init::Facts;
 use outcome::{Spent, Turn};
 use pen::Pen;
@@ -24,7 +27,7 @@ pub struct Encoder {
     mode: Mode,
     core: Core,
     /// The main thread, and one for each subagent.
-    threads: Vec<Thread>,
+    threads: Threads<Thread>,
 }
 
 /// What the threads share.
@@ -41,6 +44,8 @@ struct Core {
     spent: Spent,
     /// The program said why it ends; the outcome is still to come.
     fatal: Option<String>,
+    /// The numbers of subagents that may hold a message.
+    holding: BTreeSet<u64>,
     /// A buffer for what is put together before it is written.
     scratch: Vec<u8>,
 }
@@ -68,41 +73,36 @@ impl Encoder {
             turn: Turn::default(),
             spent: Spent::default(),
             fatal: None,
+            holding: BTreeSet::new(),
             scratch: Vec::new(),
         };
         Self {
             mode: style.mode,
             core,
-            threads: vec![Thread::default()],
-        }
-    }
-
-    fn thread(&mut self, parent: Option<Str<'_>>) -> usize {
-        let Some(parent) = parent.map(Str::as_escaped) else { return 0 };
-        match self.threads.iter().skip(1).position(|thread| thread.parent == parent) {
-            Some(at) => at + 1,
-            None => {
-                self.threads.push(Thread::of(parent));
-                self.threads.len() - 1
-            }
+            threads: Threads::default(),
         }
     }
 
     /// The thread that an event belongs to, and what the threads share.
     #[inline]
     fn at(&mut self, event: &Event<'_>) -> (&mut Thread, &mut Core) {
-        let at = if event.origin.parent.is_none() {
-            0
-        } else {
-            self.thread(event.origin.parent)
+        let thread = match event.origin.parent.map(Str::as_escaped) {
+            None => &mut self.threads.main,
+            Some(parent) => self.threads.subagent(parent, |number| Thread::of(parent, number)),
         };
-        (&mut self.threads[at], &mut self.core)
+        (thread, &mut self.core)
     }
 
     /// Writes what is held, so that what follows stands behind it. A message whose pieces are still coming stays.
     fn flush(&mut self, out: &mut Out) {
-        for thread in &mut self.threads {
-            thread.flush(&mut self.core, out);
+        self.threads.main.flush(&mut self.core, out);
+        for number in std::mem::take(&mut self.core.holding) {
+            if let Some(thread) = self.threads.numbered(number) {
+                thread.flush(&mut self.core, out);
+                if thread.holds() {
+                    self.core.holding.insert(number);
+                }
+            }
         }
     }
 
@@ -166,8 +166,8 @@ impl Encoder {
         core.pen.close(out);
         if event.origin.parent.is_none() {
             // The subagent that ran for this call is done.
-            if let Some(at) = self.threads.iter().skip(1).position(|thread| thread.parent == result.call.as_escaped()) {
-                self.threads.remove(at + 1).flush(&mut self.core, out);
+            if let Some(mut thread) = self.threads.end(result.call.as_escaped()) {
+                thread.flush(&mut self.core, out);
             }
         }
     }
@@ -249,8 +249,10 @@ impl Encode for Encoder {
         self.core.own
     }
 
-    fn passes_over(&self, topic: Topic) -> bool {
-        !self.core.own && matches!(topic, Topic::Thinking | Topic::Status)
+    fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
+        // A host's line may have named another session since.
+        let is_told = session.is_none_or(|id| id.as_escaped() == self.core.pen.session_now());
+        !self.core.own && matches!(topic, Topic::Thinking | Topic::Status) && is_told
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
@@ -325,7 +327,7 @@ impl Encode for Encoder {
         if self.mode == Mode::Text {
             return;
         }
-        for thread in &mut self.threads {
+        for thread in self.threads.all() {
             thread.stop(&mut self.core, out);
         }
         self.last_words(out);

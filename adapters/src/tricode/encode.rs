@@ -1,6 +1,7 @@
 //! Events to Tricode's lines.
 
 use super::formatted_result::Shown;
+use super::held::{Held, HeldCalls};
 use super::own::{Own, join};
 use super::plan::{List, Plan};
 use super::{DENIED, failure, input, lines};
@@ -27,7 +28,7 @@ pub struct Encoder {
     /// Turns that are over.
     turns: u64,
     turn: Turn,
-    held: Vec<Held>,
+    held: HeldCalls,
     /// A call that was written, kept for its memory.
     spare: Option<Held>,
     plan: Plan,
@@ -52,18 +53,6 @@ struct Turn {
     before_round: (usize, usize),
 }
 
-/// A call without a result.
-#[derive(Debug, Default)]
-struct Held {
-    id: String,
-    name: String,
-    line: Vec<u8>,
-    /// It writes a list of things to do, which becomes calls of `plan`.
-    list: Option<List>,
-    /// It was written already, with the question about it.
-    said: bool,
-}
-
 /// What the program says when the model said nothing.
 const NOTHING: Str<'static> = Str::trusted("No response generated");
 
@@ -76,7 +65,7 @@ impl Encoder {
             session: String::new(),
             turns: 0,
             turn: Turn::default(),
-            held: Vec::new(),
+            held: HeldCalls::default(),
             spare: None,
             plan: Plan::default(),
             scratch: String::new(),
@@ -95,7 +84,7 @@ impl Encode for Encoder {
         self.style.source == Dialect::Tricode
     }
 
-    fn passes_over(&self, topic: Topic) -> bool {
+    fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
         self.style.source != Dialect::Tricode && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
@@ -223,7 +212,7 @@ impl Encoder {
             }
         }
         out.carried();
-        self.held.push(held);
+        self.held.add(held);
     }
 
     /// Asks a person for leave, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
@@ -235,7 +224,7 @@ impl Encoder {
         self.drop_text(out);
         let call = permission.call.unwrap_or_default();
         let (mut name, mut input, mut line) = (permission.name, permission.input, Vec::new());
-        match self.held.iter_mut().find(|held| held.id == call.as_escaped()) {
+        match self.held.get(call.as_escaped()) {
             Some(held) => {
                 held.said = true;
                 line = std::mem::take(&mut held.line);
@@ -265,11 +254,7 @@ impl Encoder {
             text = Str::trusted(&self.denied);
             out.invented("/result", "results of calls that were refused begin with Denied");
         }
-        let mut held = self
-            .held
-            .iter()
-            .position(|held| held.id == result.call.as_escaped())
-            .map(|at| self.held.remove(at));
+        let mut held = self.held.take(result.call.as_escaped());
         match held {
             Some(Held { list: Some(list), .. }) if success => {
                 out.note(Fate::Renamed, "", "the result of a list of things to do becomes the plan in colours");
@@ -390,7 +375,7 @@ impl Encoder {
 
     /// Writes the calls that got no result.
     fn release(&mut self, out: &mut Out) {
-        for held in self.held.drain(..) {
+        for held in self.held.take_all() {
             match held.list {
                 Some(list) => self.plan.begin(list, out),
                 None => out.bytes(&held.line),

@@ -15,6 +15,7 @@ mod failure;
 pub(crate) mod fields;
 mod formatted_call;
 mod formatted_result;
+mod held;
 mod input;
 mod lines;
 mod members;

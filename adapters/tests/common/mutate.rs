@@ -1,5 +1,7 @@
 //! Damage with a seed.
 
+use agentglot_adapters::json::{Raw, Shape};
+
 use super::Chance;
 
 /// Values of the wrong type for wherever they are put.
@@ -116,4 +118,62 @@ fn retype(bytes: &mut Vec<u8>, from: usize, chance: &mut Chance) {
         end += 1;
     }
     bytes.splice(colon..end, chance.pick(&VALUES).bytes());
+}
+
+/// The values of a line, however deep, and the keys with their quotes.
+fn values<'l>(value: Raw<'l>, into: &mut Vec<&'l str>) {
+    into.push(value.as_str());
+    match value.shape() {
+        Some(Shape::Array) => value.elements().for_each(|element| values(element, into)),
+        Some(Shape::Object) => value.members().for_each(|(_, member)| values(member, into)),
+        _ => {}
+    }
+}
+
+/// The line with one of its values changed, gone, or said twice.
+pub fn changed(line: &str, chance: &mut Chance) -> String {
+    const OTHERS: &[&str] = &[
+        "\"\"",
+        "\"x\"",
+        "\"a\\n\\\"\\ud83d\"",
+        "\"end_turn\"",
+        "\"success\"",
+        "\"bad\\x\"",
+        "0",
+        "7",
+        "-1.5e3",
+        "4294967296",
+        "01",
+        "true",
+        "false",
+        "null",
+        "[]",
+        "{}",
+        "[{\"text\":\"t\",\"type\":\"text\"}]",
+        "{\"type\":\"text\",\"text\":\"\",\"id\":\"message\"}",
+        "[nonsense]",
+    ];
+    let mut found = Vec::new();
+    values(Raw::trusted(line), &mut found);
+    let part = found[chance.below(found.len())];
+    let from = part.as_ptr() as usize - line.as_ptr() as usize;
+    let (before, behind) = (&line[..from], &line[from + part.len()..]);
+    let own = found[chance.below(found.len())];
+    match chance.below(8) {
+        0 if part.starts_with('"') && part.len() > 2 => format!("{before}{}\"{behind}", &part[..1]),
+        0 | 1 if part.starts_with('"') => format!("{before}{}é\\n1\"{behind}", &part[..part.len() - 1]),
+        0..=4 => format!("{before}{}{behind}", OTHERS[chance.below(OTHERS.len())]),
+        5 => format!("{before}{own}{behind}"),
+        6 => format!(
+            "{before}{part},\"{}\":{own}{behind}",
+            ["id", "type", "text", "new", "index", "uuid"][chance.below(6)]
+        ),
+        _ => {
+            let mut cut = chance.below(line.len());
+            while !line.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            line[..cut].to_owned()
+        }
+    }
 }

@@ -77,10 +77,11 @@ impl Turn {
 
 impl Encoder {
     pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
-        for thread in &mut self.threads {
+        for thread in self.threads.all() {
             thread.stop(&mut self.core, out);
         }
-        self.threads.truncate(1);
+        self.threads.end_all();
+        self.core.holding.clear();
         if self.core.own && outcome.word.is_some() {
             self.own_outcome(event, outcome, out);
         } else {

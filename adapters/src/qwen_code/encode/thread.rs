@@ -16,7 +16,9 @@ use crate::json::{Out, Str};
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     /// The tool call whose subagent this is; empty for the main thread.
-    pub(super) parent: String,
+    parent: String,
+    /// Which subagent it is; 0 for the main thread.
+    number: u64,
     message: Message,
     round: Round,
     /// The block whose pieces are coming.
@@ -121,9 +123,10 @@ impl Message {
 const KEEP: usize = 1 << 20;
 
 impl Thread {
-    pub(super) fn of(parent: &str) -> Self {
+    pub(super) fn of(parent: &str, number: u64) -> Self {
         Self {
             parent: parent.to_owned(),
+            number,
             ..Self::default()
         }
     }
@@ -286,6 +289,8 @@ impl Thread {
         out.swap(&mut message.content);
         if message.held > 0 {
             out.lit(",");
+        } else if self.number > 0 {
+            core.holding.insert(self.number);
         }
         writer.block(out, block);
         out.swap(&mut message.content);
@@ -339,6 +344,11 @@ impl Thread {
         let made = core.pen.made_up();
         // Hexadecimal digits and hyphens.
         self.message.id.push_str(std::str::from_utf8(&made).unwrap_or_default());
+    }
+
+    /// Whether a message is held.
+    pub(super) const fn holds(&self) -> bool {
+        self.message.held > 0
     }
 
     /// Writes what is held, unless its pieces are still coming. Something else follows, so that it may be the round's last.

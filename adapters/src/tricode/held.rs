@@ -1,0 +1,101 @@
+//! Calls that wait for their result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::List;
+use crate::ids;
+
+/// A call without a result.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) line: Vec<u8>,
+    /// It writes a list of things to do, which becomes calls of `plan`.
+    pub(super) list: Option<List>,
+    /// It was written already, with the question about it.
+    pub(super) said: bool,
+}
+
+/// Calls without a result, in the order in which they were made.
+#[derive(Debug, Default)]
+pub(super) struct HeldCalls {
+    all: BTreeMap<u64, Held>,
+    added: u64,
+    /// The calls by a hash of their ids, once there are more than [`Self::FEW`]; some of them have their result.
+    by_id: BTreeSet<(u64, u64)>,
+    /// The first call that is not in `by_id`.
+    next: u64,
+}
+
+impl HeldCalls {
+    /// So many calls are looked at one by one.
+    const FEW: usize = 32;
+
+    pub(super) fn add(&mut self, held: Held) {
+        self.all.insert(self.added, held);
+        self.added += 1;
+    }
+
+    /// The first call with this id.
+    pub(super) fn get(&mut self, id: &str) -> Option<&mut Held> {
+        self.find(id).and_then(|number| self.all.get_mut(&number))
+    }
+
+    /// Takes out the first call with this id.
+    pub(super) fn take(&mut self, id: &str) -> Option<Held> {
+        self.find(id).and_then(|number| self.all.remove(&number))
+    }
+
+    /// Takes out all calls.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Held> + use<> {
+        std::mem::take(self).all.into_values()
+    }
+
+    fn find(&mut self, id: &str) -> Option<u64> {
+        if self.all.len() <= Self::FEW {
+            return self.all.iter().find(|(_, held)| held.id == id).map(|(&number, _)| number);
+        }
+        for (&number, held) in self.all.range(self.next..) {
+            self.by_id.insert((ids::hash(&held.id), number));
+        }
+        self.next = self.added;
+        let hash = ids::hash(id);
+        let mut from = 0;
+        while let Some(&(_, number)) = self.by_id.range((hash, from)..=(hash, u64::MAX)).next() {
+            match self.all.get(&number) {
+                Some(held) if held.id == id => return Some(number),
+                Some(_) => {}
+                None => _ = self.by_id.remove(&(hash, number)),
+            }
+            from = number + 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_call_of_an_id_is_taken_out_of_few_and_of_many() {
+        let mut calls = HeldCalls::default();
+        let mut want: Vec<(String, String)> = Vec::new();
+        for n in 0..400_u32 {
+            let (id, name) = ((n * 7 % 120).to_string(), n.to_string());
+            want.push((id.clone(), name.clone()));
+            calls.add(Held { id, name, ..Held::default() });
+            let id = (n * 5 % 130).to_string();
+            let found = (n % 3 == 0).then(|| want.iter().position(|(of, _)| *of == id)).flatten();
+            let wanted = found.map(|at| want.remove(at).1);
+            if n % 3 == 0 {
+                assert_eq!(calls.get(&id).map(|held| held.name.clone()), wanted);
+                assert_eq!(calls.take(&id).map(|held| held.name), wanted);
+            }
+        }
+        assert!(want.len() > 200);
+        assert!(calls.take_all().map(|held| held.name).eq(want.into_iter().map(|(_, name)| name)));
+        assert_eq!(calls.take_all().count(), 0);
+    }
+}
