@@ -23,6 +23,7 @@ use std::io::{ErrorKind, Read, Write};
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
 
+pub mod agent;
 pub mod backend;
 pub mod child;
 pub mod cli;

@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod demo;
 pub mod hooks;
+pub mod model;
 pub mod reach;
 pub mod replay;
 

@@ -1,0 +1,1 @@
+//! The tools of each dialect: its names, schemas and texts over the operations of [`super::tools`].
