@@ -25,6 +25,22 @@ pub trait Persona: fmt::Debug {
         None
     }
 
+    /// The result of a call of a tool that there is not.
+    fn unknown(&self, name: &str) -> Given {
+        Given::error(format!("Unknown tool: {name}"))
+    }
+
+    /// Whether a call needs leave, where that does not follow from what it touches: Tricode asks about a fixed list of tools.
+    fn needs_leave(&self, name: &str) -> Option<bool> {
+        let _ = name;
+        None
+    }
+
+    /// What becomes of the other calls of a round when a person has denied one, where the turn ends behind them without an answer.
+    fn behind_denial(&self) -> Option<Given> {
+        None
+    }
+
     /// What the model is reminded of behind the last result of a round: told to the model as a message of the user's, and to the host as
     /// a reminder.
     fn reminder(&self) -> Option<String> {
@@ -34,5 +50,15 @@ pub trait Persona: fmt::Debug {
     /// Why the model may not finish yet, though it tried.
     fn unfinished(&self) -> Option<String> {
         None
+    }
+
+    /// What of all this a session keeps on disk, for a run that goes on with it.
+    fn keep(&self) -> Option<Value> {
+        None
+    }
+
+    /// Takes back what an earlier run of the session kept.
+    fn restore(&self, kept: &Value) {
+        let _ = kept;
     }
 }

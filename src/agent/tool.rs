@@ -30,6 +30,12 @@ pub trait Tool: fmt::Debug {
         Access::Nothing
     }
 
+    /// What the call would change, as a unified diff: shown to a person who is asked for leave. Changes nothing.
+    async fn preview(&self, input: &Value, cx: &Cx<'_>) -> Option<String> {
+        let _ = (input, cx);
+        None
+    }
+
     /// Runs it. Every way it can go wrong is a [`Given`] too. When `cx.cancel` is cancelled it comes back soon and leaves no process and
     /// no half-written file behind.
     async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given;
