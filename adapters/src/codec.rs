@@ -401,6 +401,9 @@ pub struct Style {
     pub native_tools: bool,
     /// A dialect's older style, where it has one: Cursor's text format with a line for each action.
     pub old_text: bool,
+    /// The events are those of an agent that lives behind this dialect alone: its questions, answers and unknown lines are in the target's
+    /// own words, and fields that it adds to the session's facts and to outcomes are the target's own too.
+    pub agent: bool,
     /// `json` as an array of all messages instead of the outcome alone (Claude's `--verbose`).
     pub verbose: bool,
 }

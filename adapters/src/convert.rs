@@ -216,6 +216,7 @@ fn style(options: &Options, source: Dialect) -> Style {
         partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
         old_text: options.old_text,
+        agent: false,
         verbose: options.verbose,
     }
 }

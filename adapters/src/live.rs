@@ -171,6 +171,8 @@ pub struct Manner {
     pub old_text: bool,
     /// `json` with all messages.
     pub verbose: bool,
+    /// What is said is that of an agent of ours: [`Style::agent`].
+    pub agent: bool,
 }
 
 impl Manner {
@@ -204,6 +206,7 @@ impl Speaker {
             partial: manner.partial,
             native_tools: manner.native_tools,
             old_text: manner.old_text,
+            agent: manner.agent,
             verbose: manner.verbose,
         };
         let encoder = Encoder::new(manner.to.dialect, style);
@@ -211,9 +214,11 @@ impl Speaker {
         // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
         let same = from == to && !matches!(manner.to.mode, Mode::Json | Mode::Text);
         let want = if same { Want::AS_IS } else { encoder.want() };
-        let native = manner.native_tools && from != to && from != Dialect::Agentglot && to != Dialect::Agentglot;
+        // Cursor's typed calls are made of Claude Code's; in the other dialects our agent uses their own names.
+        let tools = if manner.agent && to == Dialect::Cursor { Dialect::Claude } else { from };
+        let native = manner.native_tools && tools != to && tools != Dialect::Agentglot && to != Dialect::Agentglot;
         let duties = Duties {
-            tools: native.then_some(Translate { from, to }),
+            tools: native.then_some(Translate { from: tools, to }),
             ..Duties::default()
         };
         Self {

@@ -3,10 +3,247 @@
 //! It says what it does in the words of the canonical model; the dialect of its host is a codec's business, as with any other back end.
 //! What differs between the dialects beyond their lines (names of tools, Tricode's plan) is a [`persona`].
 
+mod allowing;
+mod calls;
 pub mod catalog;
 pub mod chat;
+mod compact;
+mod control;
+mod core;
+mod hooking;
 pub mod hotline;
+mod inbox;
+mod keeping;
+mod live;
+mod outcome;
 pub mod persona;
+mod rooms;
+mod showing;
+mod structured;
+mod subagent;
 pub mod tool;
 pub mod tools;
+mod turn;
+mod usual;
+mod voice;
 pub mod wall;
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::task::{JoinHandle, LocalSet};
+use tokio_util::sync::CancellationToken;
+
+use self::core::{Core, Wishes};
+use self::hotline::{Hotline, Unanswered};
+use self::inbox::{Asked, Inbox};
+use self::persona::Persona;
+use self::tool::World;
+use self::voice::Voice;
+use self::wall::Wall;
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{Input, InputKind};
+use crate::adapters::launch::{Launch, SystemPrompt, Text};
+use crate::backend::model::Model;
+use crate::backend::{Backend, Said};
+use crate::status::Failure;
+
+/// The most bytes of prompts that wait before the host is not read any more are counted from here.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What an agent is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// The dialect of its host.
+    pub dialect: Dialect,
+    /// What the host asked for.
+    pub launch: Launch,
+    /// The session's id.
+    pub session: String,
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// Who thinks.
+    pub model: Rc<dyn Model>,
+    /// The model's name.
+    pub model_name: String,
+    /// Variables that commands get besides the usual ones.
+    pub pass_env: Vec<String>,
+}
+
+/// The agent, as a back end.
+#[derive(Debug)]
+pub struct Agent {
+    core: Rc<Core>,
+    local: LocalSet,
+    life: Option<JoinHandle<()>>,
+}
+
+impl Agent {
+    /// Puts one together. It begins to live when it is read.
+    ///
+    /// # Errors
+    /// When the working folder cannot be opened, or a file that the launch names cannot be read.
+    pub fn new(parts: Parts) -> Result<Self, Failure> {
+        let wall = Wall::new(&parts.cwd).map_err(|error| Failure::Read {
+            name: parts.cwd.display().to_string(),
+            error,
+        })?;
+        let world = Rc::new(World {
+            wall: Arc::new(wall),
+            environment: Arc::new(std::env::vars().collect()),
+            scratch: std::env::temp_dir(),
+        });
+        let persona: Rc<dyn Persona> = Rc::new(usual::Usual(parts.dialect));
+        let wishes = wishes(&parts)?;
+        let voice = Voice::new();
+        voice.set_session(&parts.session);
+        let core = Rc::new(Core {
+            dialect: parts.dialect,
+            persona,
+            model: parts.model,
+            world,
+            voice,
+            hotline: Hotline::default(),
+            inbox: Inbox::default(),
+            wishes: RefCell::new(wishes),
+            thread: RefCell::default(),
+            spent: RefCell::default(),
+            cancel: RefCell::new(CancellationToken::new()),
+            session: RefCell::new(parts.session),
+            structured: Rc::default(),
+            turns: Cell::new(0),
+            launch: parts.launch,
+        });
+        Ok(Self {
+            core,
+            local: LocalSet::new(),
+            life: None,
+        })
+    }
+}
+
+#[async_trait(?Send)]
+impl Backend for Agent {
+    fn dialect(&self) -> Dialect {
+        Dialect::Agentglot
+    }
+
+    fn input(&mut self, input: &Input<'_>) -> bool {
+        match input.kind {
+            InputKind::Prompt(prompt) => {
+                self.core.inbox.put(Asked::of_prompt(input, prompt));
+                true
+            }
+            InputKind::Chat(chat) => {
+                self.core.inbox.put(Asked::of_chat(input, chat));
+                true
+            }
+            InputKind::Request(request) => control::request(&self.core, input, request),
+            InputKind::Response(response) => {
+                let read = |raw: crate::adapters::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
+                let answer = if response.ok {
+                    Ok(response.body.map(read).unwrap_or_default())
+                } else {
+                    let why: serde_json::Value = response.error.map(read).unwrap_or_default();
+                    let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
+                    Err(Unanswered::Failed(text.to_owned()))
+                };
+                self.core.hotline.answer(&inbox::plain(response.id), answer)
+            }
+            InputKind::Cancel { .. } => {
+                self.core.cancel.borrow().cancel();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn queued(&self) -> usize {
+        self.core.inbox.bytes()
+    }
+
+    fn close(&mut self) {
+        self.core.inbox.close();
+    }
+
+    async fn read(&mut self, into: &mut Vec<u8>) -> Said {
+        let core = self.core.clone();
+        let life = self.life.get_or_insert_with(|| self.local.spawn_local(live::live(core.clone())));
+        let line = core.hotline.wake();
+        self.local
+            .run_until(async {
+                loop {
+                    let (asked, withdrawn) = core.hotline.take();
+                    asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
+                    withdrawn.iter().for_each(|id| core.voice.withdraw(id));
+                    if core.voice.take(into) {
+                        return Said::Bytes;
+                    }
+                    tokio::select! {
+                        biased;
+                        () = core.voice.said() => {}
+                        () = line.notified() => {}
+                        ended = &mut *life => {
+                            let why = ended.err().map(|error| format!("the agent broke down: {error}"));
+                            if core.voice.take(into) && why.is_none() {
+                                // Its last words first.
+                                *life = self.local.spawn_local(async {});
+                                return Said::Bytes;
+                            }
+                            return Said::Over(why);
+                        }
+                    }
+                }
+            })
+            .await
+    }
+
+    async fn stop(&mut self, _: bool) {
+        self.core.cancel.borrow().cancel();
+        self.core.inbox.close();
+        if let Some(life) = &mut self.life {
+            let _ = self.local.run_until(tokio::time::timeout(LAST, life)).await;
+        }
+    }
+}
+
+/// What the host wants at the beginning.
+fn wishes(parts: &Parts) -> Result<Wishes, Failure> {
+    let launch = &parts.launch;
+    let SystemPrompt { replace, append } = &launch.system;
+    let text = |text: &Option<Text>| match text {
+        None => Ok(None),
+        Some(Text::Here(text)) => Ok(Some(text.clone())),
+        Some(Text::File(path)) => std::fs::read_to_string(parts.cwd.join(path))
+            .map(Some)
+            .map_err(|error| Failure::Read { name: path.clone(), error }),
+    };
+    let json = |text: &String| {
+        let text = if text.trim_start().starts_with(['{', '[']) {
+            Some(text.clone())
+        } else {
+            std::fs::read_to_string(parts.cwd.join(text)).ok()
+        };
+        text.and_then(|text| serde_json::from_str(&text).ok())
+    };
+    Ok(Wishes {
+        model: parts.model_name.clone(),
+        first_model: parts.model_name.clone(),
+        system: text(replace)?,
+        append_system: text(append)?,
+        agents: launch
+            .agents
+            .as_ref()
+            .and_then(json)
+            .map(|agents| control::agent_kinds(&agents))
+            .unwrap_or_default(),
+        schema: launch.json_schema.as_ref().and_then(json),
+        thinking: launch.max_thinking_tokens,
+        effort: launch.effort.clone(),
+        ..Wishes::default()
+    })
+}

@@ -191,6 +191,7 @@ mod tests {
             native_tools: true,
             partial: false,
             old_text: false,
+            agent: false,
             verbose: false,
         });
         let mut words = Vec::new();

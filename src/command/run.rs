@@ -238,6 +238,7 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
     let mode = launch.permission_or_default();
     Host {
         format: launch.format,
+        agent: false,
         partial: launch.partial,
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode == Mode::Json,

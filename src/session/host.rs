@@ -11,6 +11,8 @@ use crate::adapters::conduct::Facts;
 pub struct Host {
     /// What the host reads.
     pub format: Format,
+    /// Behind it is the built-in agent, which answers it in its own words.
+    pub agent: bool,
     /// Deltas beside snapshots.
     pub partial: bool,
     /// `json` with all messages.

@@ -91,13 +91,14 @@ pub struct Session {
 impl Session {
     /// At the beginning.
     pub fn new(host: Host, backend: Dialect, timers: Timers, on_ask: OnAsk) -> Self {
-        let same = host.format.dialect == backend;
+        let same = host.format.dialect == backend || host.agent;
         let manner = Manner {
             from: backend,
             to: host.format,
             native_tools: true,
             partial: host.partial,
             old_text: false,
+            agent: host.agent,
             verbose: host.verbose,
         };
         let mut voice = Speaker::new(manner);
@@ -107,7 +108,7 @@ impl Session {
         Self {
             conduct: host.format.dialect.conduct(),
             voice,
-            own: same.then(|| Speaker::new(manner.of_ours())),
+            own: (same && !host.agent).then(|| Speaker::new(manner.of_ours())),
             same,
             asked: Pending::default(),
             requested: Pending::default(),

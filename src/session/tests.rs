@@ -50,6 +50,7 @@ impl Scene {
     fn new(dialect: Dialect) -> Self {
         let start = Instant::now();
         let host = Host {
+            agent: false,
             format: Format::from(dialect),
             partial: false,
             verbose: false,

@@ -28,6 +28,7 @@ fn again(log: &str) -> String {
         partial: true,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: false,
     };
     let mut out = Out::default();

@@ -27,6 +27,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
         partial: true,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: false,
     };
     let mut encoder = Encoder::new(Dialect::Agentglot, style);

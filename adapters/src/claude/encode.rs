@@ -1,6 +1,6 @@
 use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{At, Event, Input, Kind, Origin, Time, Usage};
+use crate::event::{At, Event, Fields, Input, Kind, Origin, Time, Usage};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
@@ -69,6 +69,23 @@ impl Encoder {
     #[inline]
     pub(super) const fn own(&self) -> bool {
         self.writer.own
+    }
+
+    /// Whether questions, answers and lines of no known type are in Claude Code's words.
+    pub(super) const fn speaks(&self) -> bool {
+        self.own() || self.style.agent
+    }
+
+    /// Writes the fields that an agent of ours adds.
+    pub(super) fn added(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>) {
+        if self.style.agent {
+            for field in fields.iter().filter(|field| field.at == place) {
+                out.lit(",");
+                out.str(field.key);
+                out.lit(":");
+                out.raw(field.value);
+            }
+        }
     }
 
     /// Whether a line of this kind has a place in the mode that is written.
@@ -240,7 +257,7 @@ impl Encode for Encoder {
                 out.lit(text);
                 out.lit("\n");
             }
-            Kind::Unknown(raw) if self.own() && self.shows(Line::Side) => {
+            Kind::Unknown(raw) if self.speaks() && self.shows(Line::Side) => {
                 out.raw(raw);
                 out.lit("\n");
             }

@@ -12,7 +12,7 @@ impl Encoder {
         if !self.shows(Line::Side) {
             return;
         }
-        if self.own() {
+        if self.speaks() {
             return self.own_request(&event.origin, event.fields, request, out);
         }
         match request.kind {
@@ -62,7 +62,11 @@ impl Encoder {
             }
         }
         self.writer.fields(out, fields, At::Part(REQUEST));
+        self.added(out, fields, At::Part(REQUEST));
         out.lit("}");
+        if self.style.agent {
+            return out.lit("}\n");
+        }
         self.own_tail(out, origin);
         self.writer.fields(out, fields, LINE);
         out.lit("}\n");
@@ -128,7 +132,7 @@ impl Encoder {
         }
         if let Some(body) = response.body {
             out.lit(",\"response\":");
-            match self.own() {
+            match self.speaks() {
                 true => out.raw(body),
                 false => answer(body, out),
             }

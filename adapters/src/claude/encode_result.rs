@@ -157,8 +157,16 @@ impl Encoder {
         out.lit(",\"usage\":");
         let usage = self.turn_usage(outcome, out);
         self.writer.usage(out, usage.as_ref());
-        out.lit(",\"modelUsage\":{},\"permission_denials\":");
-        out.invented("/modelUsage", "not known; the target's parsers need it");
+        let by_model = event.fields.iter().find(|field| self.style.agent && field.key.is("modelUsage"));
+        out.lit(",\"modelUsage\":");
+        match by_model {
+            Some(by_model) => out.raw(by_model.value),
+            None => {
+                out.lit("{}");
+                out.invented("/modelUsage", "not known; the target's parsers need it");
+            }
+        }
+        out.lit(",\"permission_denials\":");
         match outcome.denials {
             Some(denials) => out.unchecked(denials),
             None => {
@@ -201,6 +209,12 @@ impl Encoder {
         }
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");
+        }
+        if let Some((at, _)) = event.fields.iter().enumerate().find(|(_, field)| field.key.is("modelUsage")) {
+            self.added(out, &event.fields[..at], LINE);
+            self.added(out, &event.fields[at + 1..], LINE);
+        } else {
+            self.added(out, event.fields, LINE);
         }
         self.uuid(out, event.origin.id);
         self.end(out);

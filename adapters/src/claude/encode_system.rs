@@ -1,6 +1,6 @@
 //! `system` lines, and the types that are notices by themselves.
 
-use crate::event::{Event, Fate, Field, Notice, Origin, Session, Topic};
+use crate::event::{Event, Fate, Field, Kind, Notice, Origin, Session, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
@@ -156,6 +156,9 @@ impl Encoder {
         }
         list(out, ",\"skills\":", None, "/skills");
         list(out, ",\"plugins\":", None, "/plugins");
+        if matches!(event.kind, Kind::Session(_)) {
+            self.added(out, event.fields, LINE);
+        }
         self.uuid(out, event.origin.id.filter(|_| facts.known));
         self.end(out);
         self.facts = facts;

@@ -13,6 +13,7 @@ pub(super) const STYLE: Style = Style {
     partial: true,
     native_tools: true,
     old_text: false,
+    agent: false,
     verbose: false,
 };
 

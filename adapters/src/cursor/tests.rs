@@ -21,6 +21,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
         partial,
         native_tools: true,
         old_text: false,
+        agent: false,
         verbose: false,
     }
 }
@@ -303,6 +304,7 @@ fn json_and_text_hold_what_counts_at_the_end() {
     assert_eq!(anew(&turn(), style(Dialect::Claude, Mode::Text, false)), "Two.\n");
     let old = Style {
         old_text: true,
+        agent: false,
         ..style(Dialect::Claude, Mode::Text, false)
     };
     assert_eq!(anew(&turn(), old).lines().count(), 1);

@@ -17,6 +17,7 @@ fn style(mode: Mode, source: Dialect) -> Style {
         partial: false,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: false,
     }
 }

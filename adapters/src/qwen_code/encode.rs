@@ -35,6 +35,8 @@ pub struct Encoder {
 struct Core {
     /// The events come from this dialect: their fields are written back, and replies as they come.
     own: bool,
+    /// The events are an agent's of ours: [`Style::agent`].
+    agent: bool,
     /// Pieces are written beside the messages.
     partial: bool,
     writer: Blocks,
@@ -66,6 +68,7 @@ impl Encoder {
         let own = style.source == Dialect::QwenCode;
         let core = Core {
             own,
+            agent: style.agent,
             partial: style.partial && style.mode == Mode::StreamJson,
             writer: Blocks(Writer { words: &WORDS, own }),
             pen: Pen::new(style.mode == Mode::Json, own),
@@ -311,7 +314,7 @@ impl Encode for Encoder {
                 out.lit(text);
                 out.lit("\n");
             }
-            Kind::Unknown(raw) if self.core.own => self.core.pen.line(raw, out),
+            Kind::Unknown(raw) if self.core.own || self.core.agent => self.core.pen.line(raw, out),
             Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
             }
         }

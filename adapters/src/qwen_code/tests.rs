@@ -18,6 +18,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
         partial,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: false,
     }
 }

@@ -185,6 +185,7 @@ impl Cli {
             native_tools: true,
             partial: false,
             old_text: false,
+            agent: false,
             verbose: false,
         };
         Ok(Self {

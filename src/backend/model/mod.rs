@@ -1,5 +1,7 @@
 //! Models behind an API over HTTP.
 
+mod gather;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use async_trait::async_trait;
 use crate::adapters::event::Event;
 use crate::agent::chat::Message;
 use crate::agent::tool::Spec;
+pub use gather::{Gather, cost, window};
 
 /// A model that can be asked.
 #[async_trait(?Send)]

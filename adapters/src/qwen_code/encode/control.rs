@@ -14,7 +14,7 @@ impl Encoder {
         }
         let core = &self.core;
         let has_place = match (request.kind, request.permission) {
-            _ if core.own => true,
+            _ if core.own || core.agent => true,
             (ControlKind::CanUseTool, permission) => permission.is_some(),
             (ControlKind::Mcp, _) => ["server_name", "message"]
                 .into_iter()
@@ -51,7 +51,7 @@ impl Core {
         } else {
             for field in fields
                 .iter()
-                .filter(|field| field.at == At::Part(REQUEST) && goes_over(request, side, field.key))
+                .filter(|field| field.at == At::Part(REQUEST) && (self.agent || goes_over(request, side, field.key)))
             {
                 super::pen::member(field, out);
             }
@@ -83,7 +83,7 @@ impl Core {
             out.lit(",\"input\":");
             out.unchecked(input);
         }
-        match permission.suggestions.filter(|_| self.own) {
+        match permission.suggestions.filter(|_| self.own || self.agent) {
             Some(suggestions) => {
                 out.lit(",\"permission_suggestions\":");
                 out.unchecked(suggestions);

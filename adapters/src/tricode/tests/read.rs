@@ -38,6 +38,7 @@ const STYLE: Style = Style {
     partial: false,
     native_tools: false,
     old_text: false,
+    agent: false,
     verbose: false,
 };
 

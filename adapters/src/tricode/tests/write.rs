@@ -18,6 +18,7 @@ fn style(native_tools: bool) -> Style {
         partial: false,
         native_tools,
         old_text: false,
+        agent: false,
         verbose: false,
     }
 }

@@ -1,0 +1,227 @@
+//! Tool calls: which of them run, in which order, and what comes of each.
+
+use std::rc::Rc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::Value;
+
+use super::allowing::{self, Leave};
+use super::chat::{Call, CallResult, Part};
+use super::core::{Core, Thread};
+use super::hooking;
+use super::tool::{Cx, Given, Progress, Tool};
+use super::turn::End;
+use super::voice::{Done, line_id};
+use crate::adapters::event::ResultStatus;
+
+/// So many calls that only read run side by side.
+const SIDE_BY_SIDE: usize = 10;
+
+/// What came of the calls of a round.
+#[derive(Debug, Default)]
+pub struct AllDone {
+    /// A result for each call, in the order of the calls.
+    pub results: Vec<Part>,
+    /// The turn ends here.
+    pub end: Option<End>,
+}
+
+/// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
+/// then nothing runs.
+pub async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
+    let mut all = AllDone::default();
+    let mut contexts = Vec::new();
+    let mut at = 0;
+    while at < calls.len() {
+        let many = calls[at..]
+            .iter()
+            .take(SIDE_BY_SIDE)
+            .take_while(|call| !cut && all.end.is_none() && only_reads(thread, call))
+            .count();
+        let batch = &calls[at..at + many.max(1)];
+        at += batch.len();
+        let mut running: FuturesUnordered<_> = batch
+            .iter()
+            .enumerate()
+            .map(|(number, call)| {
+                let stopped = all.end.is_some();
+                async move { (number, one(core, thread, call, cut, stopped).await) }
+            })
+            .collect();
+        let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
+        while let Some((number, one)) = running.next().await {
+            results[number] = Some(one.result);
+            contexts.extend(one.context);
+            if all.end.is_none() {
+                all.end = one.end;
+            }
+        }
+        all.results.extend(results.into_iter().flatten().map(Part::Result));
+    }
+    all.results.extend(contexts.into_iter().map(Part::Text));
+    if core.cancel.borrow().is_cancelled() {
+        all.end = Some(End::Interrupted(true));
+    }
+    all
+}
+
+/// What came of one call.
+struct One {
+    result: CallResult,
+    /// What the model is told besides.
+    context: Option<String>,
+    end: Option<End>,
+}
+
+fn only_reads(thread: &Thread, call: &Call) -> bool {
+    let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+    thread.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
+}
+
+async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: bool) -> One {
+    core.spent.borrow_mut().calls += 1;
+    let mut ran = Ran::default();
+    let given = if stopped {
+        core.persona
+            .behind_denial()
+            .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
+    } else if core.cancel.borrow().is_cancelled() {
+        canceled(INTERRUPTED)
+    } else if cut {
+        Given::error("This call did not run: the reply that it stands in was cut off or refused.")
+    } else {
+        judged(core, thread, call, &mut ran).await
+    };
+    if given.status == ResultStatus::Denied {
+        let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+        core.spent.borrow_mut().denials.push(serde_json::json!({
+            "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
+        }));
+    }
+    let id = line_id();
+    let done = Done {
+        call,
+        status: given.status,
+        content: &given.content,
+        detail: given.detail.as_ref(),
+        id: &id,
+    };
+    core.voice.result(&done, thread.speaks.as_ref());
+    super::keeping::result(core, thread, &done);
+    One {
+        result: CallResult {
+            call: call.id.clone(),
+            content: given.content,
+            is_error: given.status != ResultStatus::Success,
+        },
+        context: ran.context,
+        end: ran.end,
+    }
+}
+
+/// What running a call means for the turn.
+#[derive(Debug, Default)]
+struct Ran {
+    context: Option<String>,
+    end: Option<End>,
+}
+
+/// What the model reads of a call that was stopped.
+const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+
+/// Looks at a call from all sides, and runs it if nothing speaks against it.
+async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) -> Given {
+    let tool = thread.tool(&call.name);
+    let input = match serde_json::from_str::<Value>(&call.input) {
+        Ok(input) if input.is_object() => input,
+        Ok(_) => return Given::error(format!("InputValidationError: the arguments of {} are no JSON object", call.name)),
+        Err(error) => {
+            return Given::error(format!(
+                "InputValidationError: the arguments of {} are no JSON and were not run: {error}",
+                call.name
+            ));
+        }
+    };
+    let Some(tool) = tool.filter(|_| allowing::offers(core, &call.name)) else {
+        return core.persona.unknown(&call.name);
+    };
+    if let Some(refused) = core.persona.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
+        return refused;
+    }
+    let cancel = core.cancel.borrow().clone();
+    let leave = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return canceled(INTERRUPTED),
+        leave = allowing::ask(core, thread, tool.as_ref(), call, &input) => leave,
+    };
+    let input = match leave {
+        Leave::Given(input) => input,
+        Leave::Denied { given, end } => {
+            if end && let Some(why) = given.content.iter().find_map(text) {
+                ran.end = Some(End::Stopped(why.to_owned()));
+                core.cancel.borrow().cancel();
+            }
+            return given;
+        }
+    };
+    let mut given = running(core, thread, tool.as_ref(), call, &input).await;
+    let after = hooking::after(core, thread, call, &input, &given).await;
+    ran.context = after.context;
+    if let Some(why) = after.stop {
+        ran.end = Some(End::Stopped(why));
+    }
+    if let Some(instead) = after.content {
+        given.content = vec![Part::Text(instead)];
+    }
+    given
+}
+
+async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
+    let cancel = core.cancel.borrow().clone();
+    let tell = |progress: Progress<'_>| super::showing::printed(core, thread, call, progress);
+    let cx = Cx {
+        call: &call.id,
+        cancel: cancel.clone(),
+        world: &core.world,
+        tell: &tell,
+    };
+    super::showing::begins(core, thread, tool, call, input);
+    let late = async {
+        cancel.cancelled().await;
+        // A tool comes back soon once it is stopped; one that does not is left.
+        tokio::time::sleep(super::turn::STOPPING).await;
+    };
+    let given = tokio::select! {
+        given = run_tool(core, thread, tool, call, input, &cx) => given,
+        () = late => canceled(INTERRUPTED),
+    };
+    if cancel.is_cancelled() && given.status == ResultStatus::Error {
+        return Given {
+            status: ResultStatus::Canceled,
+            ..given
+        };
+    }
+    given
+}
+
+/// Subagents are conversations of their own, and run in the loop itself.
+async fn run_tool(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
+    match super::subagent::wanted(tool, input) {
+        Some(wanted) => Box::pin(super::subagent::run(core, thread, call, wanted)).await,
+        None => tool.run(input, cx).await,
+    }
+}
+
+fn canceled(text: &str) -> Given {
+    Given {
+        status: ResultStatus::Canceled,
+        ..Given::text(text)
+    }
+}
+
+fn text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}

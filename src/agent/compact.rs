@@ -1,0 +1,117 @@
+//! A conversation that grows too long for the model is replaced by a summary of it.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::chat::{Message, Part};
+use super::core::{Core, Thread, Tokens};
+use crate::adapters::event::{Event, Topic};
+use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind, window};
+
+/// Above this part of the window the conversation is made shorter before the next request.
+const FULL: f64 = 0.85;
+
+/// Makes the conversation shorter if the next request might not fit.
+pub async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
+    let most = window(&thread.model) as f64 * FULL;
+    if thread.filled as f64 > most && thread.messages.len() > 2 {
+        let _ = now(core, thread, "auto", None).await;
+    }
+}
+
+/// Makes it shorter now: one request for a summary, then the summary stands for all that was said.
+///
+/// # Errors
+/// When the model cannot be had; the conversation stays as it is.
+pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
+    super::hooking::before_compaction(core, trigger, wish).await;
+    let cancel = core.cancel.borrow().clone();
+    let before = thread.filled;
+    let mut messages = thread.messages.clone();
+    let kept = unanswered(&mut messages);
+    let mut request = "Summarise this conversation for yourself, who will go on with it and see nothing but the summary: what was asked, what was \
+                       decided, which files were read or changed and how, what was tried and failed, what is still to be done, and the exact \
+                       names, paths and values that matter. Answer with the summary alone."
+        .to_owned();
+    if let Some(wish) = wish.filter(|wish| !wish.is_empty()) {
+        request.push_str("\n\nThe user asks for this of it: ");
+        request.push_str(wish);
+    }
+    let mut asking = Thread {
+        messages,
+        ..Thread::default()
+    };
+    asking.add_user([Part::Text(request)]);
+    let mut gather = Gather::default();
+    let ask = Ask {
+        model: &thread.model,
+        system: &thread.system,
+        messages: &asking.messages,
+        tools: &[],
+        ..Ask::default()
+    };
+    let mut hear = |event: &Event<'_>| gather.event(event);
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(stopped()),
+        said = core.model.reply(&ask, &mut hear) => said?,
+    }
+    let usage = gather.usage().map(|usage| Tokens::of(&usage)).unwrap_or_default();
+    {
+        let mut spent = core.spent.borrow_mut();
+        let of_model = spent.models.entry(thread.model.clone()).or_default();
+        of_model.tokens += usage;
+        of_model.requests += 1;
+        of_model.cost += gather
+            .usage()
+            .and_then(|usage| crate::backend::model::cost(&thread.model, &usage))
+            .unwrap_or(0.0);
+    }
+    let summary = gather.message().text();
+    if summary.trim().is_empty() {
+        return Err(ModelError {
+            kind: ModelErrorKind::Malformed,
+            status: None,
+            message: "the model gave no summary".to_owned(),
+            retry_after: None,
+            request_id: None,
+        });
+    }
+    let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
+    thread.messages = vec![Message::user(summary.clone())];
+    if let Some(last) = kept {
+        thread.add_user(last);
+    }
+    thread.filled = usage.output;
+    super::keeping::compacted(core, thread, trigger, before, &summary);
+    told(core, trigger, before, usage.output);
+    Ok(())
+}
+
+/// The prompt that stands at the end and has no answer yet: it stays as it is.
+fn unanswered(messages: &mut Vec<Message>) -> Option<Vec<Part>> {
+    use super::chat::Role;
+    let last = messages.last()?;
+    let is_prompt = last.role == Role::User && !last.parts.iter().any(|part| matches!(part, Part::Result(_)));
+    (is_prompt && messages.len() > 1).then(|| messages.pop().map(|last| last.parts)).flatten()
+}
+
+/// Tells the host, as its dialect does.
+fn told(core: &Core, trigger: &str, before: u64, after: u64) {
+    let data = json!({
+        "trigger": trigger, "pre_tokens": before, "post_tokens": after,
+        "original_token_count": before, "new_token_count": after,
+    });
+    core.voice.notice("ChatCompressed", Topic::Compaction, None, Some(&data));
+}
+
+fn stopped() -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Incomplete,
+        status: None,
+        message: "stopped".to_owned(),
+        retry_after: None,
+        request_id: None,
+    }
+}

@@ -1,0 +1,126 @@
+//! What the host asks of the agent on the control channel.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::core::{AgentKind, Core, ModelSpent};
+use super::inbox::{fields, plain};
+use crate::adapters::event::{ControlKind, Input, Request};
+
+/// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
+pub fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
+    let id = plain(request.id);
+    let members: BTreeMap<String, Value> = fields(input.fields).into_iter().collect();
+    let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+    match (request.kind, plain(Some(request.subtype)).as_str()) {
+        (ControlKind::Initialize, _) => {
+            initialize(core, &members);
+            false
+        }
+        (ControlKind::Interrupt, _) => {
+            core.cancel.borrow().cancel();
+            false
+        }
+        (ControlKind::SetModel, _) => {
+            let mut wishes = core.wishes.borrow_mut();
+            wishes.model = text("model")
+                .filter(|model| !model.is_empty() && model != "default")
+                .unwrap_or_else(|| wishes.first_model.clone());
+            false
+        }
+        (_, "get_context_usage") => {
+            core.voice.respond(&id, &Ok(context_usage(core)));
+            true
+        }
+        (_, "set_max_thinking_tokens") => {
+            core.wishes.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
+            false
+        }
+        _ => super::rooms::request(core, &id, request, &members),
+    }
+}
+
+/// Takes over what the handshake says.
+fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+    let text = |names: &[&str]| names.iter().find_map(|name| members.get(*name)?.as_str()).map(str::to_owned);
+    {
+        let mut wishes = core.wishes.borrow_mut();
+        match members.get("systemPrompt").or_else(|| members.get("system_prompt")) {
+            Some(Value::String(prompt)) => wishes.system = Some(prompt.clone()),
+            Some(Value::Array(parts)) => {
+                wishes.system = Some(parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n\n"));
+            }
+            _ => {}
+        }
+        if let Some(append) = text(&["appendSystemPrompt", "append_system_prompt"]) {
+            wishes.append_system = Some(append);
+        }
+        if let Some(schema) = members.get("jsonSchema").filter(|schema| schema.is_object()) {
+            wishes.schema = Some(schema.clone());
+        }
+        wishes.agents.extend(members.get("agents").map(agent_kinds).unwrap_or_default());
+    }
+    super::rooms::initialize(core, members);
+}
+
+/// Kinds of subagents as hosts declare them: an object by name, or a list of objects with names.
+pub fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
+    let kind = |about: &Value| {
+        let text = |names: &[&str]| names.iter().find_map(|name| about.get(name)?.as_str()).map(str::to_owned);
+        AgentKind {
+            description: text(&["description"]).unwrap_or_default(),
+            prompt: text(&["prompt", "systemPrompt"]).unwrap_or_default(),
+            tools: about
+                .get("tools")
+                .and_then(Value::as_array)
+                .map(|tools| tools.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+            model: text(&["model"]),
+        }
+    };
+    match agents {
+        Value::Object(agents) => agents.iter().map(|(name, about)| (name.clone(), kind(about))).collect(),
+        Value::Array(agents) => agents
+            .iter()
+            .filter_map(|about| Some((about.get("name")?.as_str()?.to_owned(), kind(about))))
+            .collect(),
+        _ => BTreeMap::new(),
+    }
+}
+
+/// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
+fn context_usage(core: &Core) -> Value {
+    let (Ok(thread), wishes) = (core.thread.try_borrow(), core.wishes.borrow()) else {
+        return json!({"categories": [], "totalTokens": 0});
+    };
+    let model = if thread.model.is_empty() { &wishes.model } else { &thread.model };
+    let window = crate::backend::model::window(model);
+    let tokens = |bytes: usize| (bytes / 4) as u64;
+    let system = tokens(thread.system.len());
+    let tools: u64 = thread
+        .specs
+        .iter()
+        .map(|spec| tokens(spec.description.len() + spec.schema.to_string().len()))
+        .sum();
+    let messages: u64 = thread
+        .messages
+        .iter()
+        .map(|message| tokens(serde_json::to_string(message).map_or(0, |text| text.len())))
+        .sum();
+    let guessed = system + tools + messages;
+    let total = if thread.filled > 0 { thread.filled } else { guessed };
+    let spent: ModelSpent = core.spent.borrow().models.get(model).copied().unwrap_or_default();
+    json!({
+        "categories": [
+            {"name": "System prompt", "tokens": system, "color": "promptBorder"},
+            {"name": "System tools", "tokens": tools, "color": "inactive"},
+            {"name": "Messages", "tokens": total.saturating_sub(system + tools), "color": "purple_FOR_SUBAGENTS_ONLY"},
+            {"name": "Free space", "tokens": window.saturating_sub(total), "color": "promptBorder"},
+        ],
+        "totalTokens": total, "maxTokens": window, "rawMaxTokens": window,
+        "percentage": (total as f64 / window as f64 * 100.0).round(),
+        "model": model, "isAutoCompactEnabled": true, "memoryFiles": [], "mcpTools": [], "agents": [], "gridRows": [],
+        "messageBreakdown": {"userMessageTokens": messages}, "apiUsage": {"input_tokens": spent.tokens.input, "output_tokens": spent.tokens.output},
+    })
+}

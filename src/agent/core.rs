@@ -1,0 +1,210 @@
+//! What all parts of one agent share.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::chat::{Message, Part};
+use super::hotline::Hotline;
+use super::inbox::Inbox;
+use super::persona::Persona;
+use super::tool::{Spec, Tool, World};
+use super::voice::{Speaks, Voice};
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::Usage;
+use crate::adapters::launch::Launch;
+use crate::backend::model::Model;
+
+/// One agent.
+#[derive(Debug)]
+pub struct Core {
+    /// The dialect in use.
+    pub dialect: Dialect,
+    /// What its host asked for.
+    pub launch: Launch,
+    /// How it behaves in the dialect.
+    pub persona: Rc<dyn Persona>,
+    /// Who thinks.
+    pub model: Rc<dyn Model>,
+    /// The surroundings of its tools.
+    pub world: Rc<World>,
+    /// What it says.
+    pub voice: Voice,
+    /// What it asks.
+    pub hotline: Hotline,
+    /// What it is asked.
+    pub inbox: Inbox,
+    /// What the host may change while it runs.
+    pub wishes: RefCell<Wishes>,
+    /// The conversation.
+    pub thread: RefCell<Thread>,
+    /// What it has cost so far.
+    pub spent: RefCell<Spent>,
+    /// Stops the turn that runs.
+    pub cancel: RefCell<CancellationToken>,
+    /// The session's id.
+    pub session: RefCell<String>,
+    /// The answer that was given by the tool for it.
+    pub structured: super::structured::Slot,
+    /// Turns that have begun.
+    pub turns: Cell<u64>,
+}
+
+/// What the host may change while the agent runs.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The model.
+    pub model: String,
+    /// The model that the launch named.
+    pub first_model: String,
+    /// The system prompt instead of ours; an empty one is none.
+    pub system: Option<String>,
+    /// What is added to the system prompt.
+    pub append_system: Option<String>,
+    /// Kinds of subagents, by name.
+    pub agents: BTreeMap<String, AgentKind>,
+    /// The JSON schema of the answer.
+    pub schema: Option<Value>,
+    /// The most tokens for thinking.
+    pub thinking: Option<u64>,
+    /// How much effort.
+    pub effort: Option<String>,
+    /// Sampling.
+    pub temperature: Option<f64>,
+    /// Sampling.
+    pub top_p: Option<f64>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u64>,
+}
+
+/// A kind of subagent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentKind {
+    /// When to use it.
+    pub description: String,
+    /// Its system prompt.
+    pub prompt: String,
+    /// The tools that it has; all of ours if absent.
+    pub tools: Option<Vec<String>>,
+    /// Its model; ours if absent.
+    pub model: Option<String>,
+}
+
+/// One conversation with the model: the main one, or a subagent's.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// Who speaks; nobody for the main one.
+    pub speaks: Option<Speaks>,
+    /// What was said.
+    pub messages: Vec<Message>,
+    /// The system prompt.
+    pub system: String,
+    /// The tools.
+    pub tools: Vec<Rc<dyn Tool>>,
+    /// The same as the model is told.
+    pub specs: Vec<Spec>,
+    /// The model.
+    pub model: String,
+    /// The most rounds of a turn.
+    pub max_rounds: Option<u64>,
+    /// Tokens that the last request had, as the API counted them.
+    pub filled: u64,
+}
+
+impl Thread {
+    /// The tool of a name.
+    pub fn tool(&self, name: &str) -> Option<Rc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().name == name).cloned()
+    }
+
+    /// Adds to the user's side: the last message if it is the user's, else a new one.
+    pub fn add_user(&mut self, parts: impl IntoIterator<Item = Part>) {
+        use super::chat::Role;
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::User => last.parts.extend(parts),
+            _ => self.messages.push(Message {
+                role: Role::User,
+                parts: parts.into_iter().collect(),
+            }),
+        }
+    }
+}
+
+/// What the session has cost.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// By model, with subagents.
+    pub models: BTreeMap<String, ModelSpent>,
+    /// The turn that runs, the main conversation alone.
+    pub turn: Tokens,
+    /// All turns, the main conversation alone.
+    pub session: Tokens,
+    /// Time in model calls in the turn that runs.
+    pub api: Duration,
+    /// Calls of tools that were refused in the turn that runs: `{tool_name,tool_use_id,tool_input}`.
+    pub denials: Vec<Value>,
+    /// Calls of tools so far.
+    pub calls: u64,
+}
+
+/// What one model has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelSpent {
+    /// Tokens.
+    pub tokens: Tokens,
+    /// US dollars, as far as the price is known.
+    pub cost: f64,
+    /// Requests.
+    pub requests: u64,
+}
+
+/// Tokens, cache reads and writes not counted in `input`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Sent.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Written to the cache.
+    pub cache_write: u64,
+}
+
+impl Tokens {
+    /// What an API counted in one call.
+    pub fn of(usage: &Usage<'_>) -> Self {
+        let value = |count: Option<crate::adapters::event::Count<'_>>| count.map_or(0, |count| count.value);
+        Self {
+            input: usage.fresh_tokens().unwrap_or(0),
+            output: value(usage.output),
+            cache_read: value(usage.cache_read),
+            cache_write: value(usage.cache_write),
+        }
+    }
+
+    /// All that the model has read.
+    pub const fn read(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+        self.cache_read += more.cache_read;
+        self.cache_write += more.cache_write;
+    }
+}
+
+impl Spent {
+    /// US dollars of the whole session.
+    pub fn cost(&self) -> f64 {
+        self.models.values().map(|spent| spent.cost).sum()
+    }
+}

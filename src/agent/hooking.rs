@@ -1,0 +1,48 @@
+//! Where hooks are asked.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::chat::Call;
+use super::core::{Core, Thread};
+use super::tool::Given;
+use super::voice::Speaks;
+
+/// What hooks want behind a call.
+#[derive(Debug, Default)]
+pub struct After {
+    /// What the model is told besides.
+    pub context: Option<String>,
+    /// The turn ends here, for this reason.
+    pub stop: Option<String>,
+    /// What the model reads instead of the result.
+    pub content: Option<String>,
+}
+
+/// Behind a call.
+pub async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given) -> After {
+    let _ = (core, thread, call, input, given);
+    After::default()
+}
+
+/// The model wants to stop. Returns why it may not.
+pub async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
+    let _ = (core, thread, text);
+    None
+}
+
+/// The conversation is about to be made shorter.
+pub async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
+    let _ = (core, trigger, wish);
+}
+
+/// A subagent begins.
+pub async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
+    let _ = (core, speaks);
+}
+
+/// A subagent ended.
+pub async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
+    let _ = (core, speaks);
+}

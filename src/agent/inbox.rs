@@ -1,0 +1,164 @@
+//! What the host says, kept until the agent has time for it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::chat::Part;
+use crate::adapters::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
+use crate::adapters::json::{Raw, Str};
+use crate::adapters::prompts;
+
+/// A prompt of the host's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// What it says.
+    pub parts: Vec<Part>,
+    /// The id of the host's line; empty if it has none.
+    pub id: String,
+    /// Members of the host's line that have no place in the model (Claude's `origin`, `isSynthetic` …).
+    pub fields: Vec<(String, Value)>,
+    /// The RFC's request, as far as it says more than its text.
+    pub chat: Option<Value>,
+    /// The id that the host gives the turn; empty if it gives none.
+    pub turn: String,
+}
+
+impl Asked {
+    /// Its text, the parts one behind the other.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+
+    /// A prompt that is a user's message.
+    pub fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
+        Self {
+            parts: parts(prompt.content),
+            id: plain(input.origin.id),
+            fields: fields(input.fields),
+            chat: None,
+            turn: plain(input.origin.turn),
+        }
+    }
+
+    /// A prompt that is a Chat Request of the RFC.
+    pub fn of_chat(input: &Input<'_>, chat: &ChatRequest<'_>) -> Self {
+        let text = prompts::of_chat(chat).map(|text| text.to_string()).unwrap_or_default();
+        let value = |raw: Option<Raw<'_>>| {
+            raw.and_then(|raw| serde_json::from_str::<Value>(raw.as_str()).ok())
+                .unwrap_or(Value::Null)
+        };
+        Self {
+            parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] },
+            id: plain(input.origin.id),
+            fields: fields(input.fields),
+            chat: Some(serde_json::json!({
+                "model": chat.model.map(|model| model.unescape().into_owned()),
+                "parts": value(chat.parts),
+                "command": value(chat.command),
+                "tool_call": chat.tool_call.map(|call| call.unescape().into_owned()),
+                "options": value(chat.options),
+                "tools": value(chat.tools),
+                "messages": value(chat.messages),
+            })),
+            turn: plain(input.origin.turn),
+        }
+    }
+}
+
+/// Prompts that wait.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    waiting: RefCell<VecDeque<Asked>>,
+    closed: Cell<bool>,
+    wake: Notify,
+}
+
+impl Inbox {
+    /// One more.
+    pub fn put(&self, asked: Asked) {
+        self.waiting.borrow_mut().push_back(asked);
+        self.wake.notify_one();
+    }
+
+    /// No more will come.
+    pub fn close(&self) {
+        self.closed.set(true);
+        self.wake.notify_one();
+    }
+
+    /// The next one; `None` when there will be none.
+    pub async fn next(&self) -> Option<Asked> {
+        loop {
+            if let Some(asked) = self.waiting.borrow_mut().pop_front() {
+                return Some(asked);
+            }
+            if self.closed.get() {
+                return None;
+            }
+            self.wake.notified().await;
+        }
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
+    /// About how many bytes wait.
+    pub fn bytes(&self) -> usize {
+        let size = |part: &Part| match part {
+            Part::Text(text) => text.len(),
+            Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
+            _ => 0,
+        };
+        self.waiting.borrow().iter().flat_map(|asked| &asked.parts).map(size).sum()
+    }
+}
+
+/// The members of a line that have no place in the model.
+pub(super) fn fields(fields: Fields<'_>) -> Vec<(String, Value)> {
+    let read = |raw: Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or(Value::Null);
+    fields
+        .iter()
+        .map(|field| (field.key.unescape().into_owned(), read(field.value)))
+        .collect()
+}
+
+pub(super) fn plain(text: Option<Str<'_>>) -> String {
+    text.map(|text| text.unescape().into_owned()).unwrap_or_default()
+}
+
+fn parts(content: Content<'_>) -> Vec<Part> {
+    match content {
+        Content::Text(text) => vec![Part::Text(text.unescape().into_owned())],
+        Content::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
+    }
+}
+
+fn part(block: &Block<'_>) -> Option<Part> {
+    match block {
+        Block::Text { text, .. } => Some(Part::Text(text.unescape().into_owned())),
+        Block::Media(media) => {
+            let source = media.raw.get("source")?;
+            let member = |name: &str| source.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
+            let (media_type, data) = (member("media_type")?, member("data")?);
+            Some(if media.kind.is("image") {
+                Part::Image { media_type, data }
+            } else {
+                Part::Document { media_type, data }
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,115 @@
+//! An agent's life: one prompt after the other.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::chat::Part;
+use super::core::{Core, Thread, Tokens};
+use super::inbox::Asked;
+use super::structured::Structured;
+use super::subagent::Subagents;
+use super::tool::Tool;
+use super::voice::{body, line_id};
+use super::{outcome, turn};
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{PromptSource, Session};
+use crate::adapters::json::{Raw, Str};
+
+/// Lives until the host says nothing more.
+pub async fn live(core: Rc<Core>) {
+    while let Some(asked) = core.inbox.next().await {
+        answer(&core, asked).await;
+    }
+}
+
+/// Answers one prompt.
+async fn answer(core: &Rc<Core>, asked: Asked) {
+    let begun = Instant::now();
+    *core.cancel.borrow_mut() = CancellationToken::new();
+    core.turns.set(core.turns.get() + 1);
+    {
+        let mut spent = core.spent.borrow_mut();
+        spent.turn = Tokens::default();
+        spent.api = std::time::Duration::ZERO;
+        spent.denials.clear();
+    }
+    *core.structured.borrow_mut() = None;
+    let turn = if asked.turn.is_empty() {
+        format!("{}########{}", core.session.borrow(), core.turns.get())
+    } else {
+        asked.turn.clone()
+    };
+    core.voice.set_turn(&turn);
+    let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
+    prepare(core, &mut thread);
+    introduce(core, &thread);
+    if core.launch.replay_user_messages {
+        let id = if asked.id.is_empty() { line_id() } else { asked.id.clone() };
+        core.voice.prompt(&asked.parts, PromptSource::Echo, None, &id);
+    }
+    let parts = if asked.parts.is_empty() {
+        vec![Part::Text(String::new())]
+    } else {
+        asked.parts.clone()
+    };
+    thread.add_user(parts);
+    let came = turn::rounds(core, &mut thread).await;
+    *core.thread.borrow_mut() = thread;
+    let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
+    outcome::tell(core, &came, begun, echoed);
+}
+
+/// Makes the thread what the host wants it to be now.
+fn prepare(core: &Rc<Core>, thread: &mut Thread) {
+    let wishes = core.wishes.borrow();
+    thread.model.clone_from(&wishes.model);
+    thread.max_rounds = core.launch.max_turns;
+    thread.system = wishes.system.clone().unwrap_or_else(|| core.persona.system_prompt(&core.world));
+    if let Some(append) = &wishes.append_system {
+        if !thread.system.is_empty() {
+            thread.system.push_str("\n\n");
+        }
+        thread.system.push_str(append);
+    }
+    let schema = wishes.schema.clone();
+    drop(wishes);
+    let mut tools = core.persona.tools(&core.world);
+    if core.dialect != Dialect::Tricode {
+        tools.push(Rc::new(Subagents::new(core.dialect, super::subagent::kinds(core))) as Rc<dyn Tool>);
+    }
+    if let Some(schema) = schema {
+        tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));
+    }
+    if let Some(names) = &core.launch.tools {
+        tools.retain(|tool| names.contains(&tool.spec().name) || tool.spec().name == super::structured::NAME);
+    }
+    thread.specs = tools.iter().map(|tool| tool.spec().clone()).collect();
+    thread.tools = tools;
+}
+
+/// Tells the session's facts.
+fn introduce(core: &Core, thread: &Thread) {
+    let names: Vec<&str> = thread.specs.iter().map(|spec| spec.name.as_str()).collect();
+    let tools = json!(names).to_string();
+    let agents: Vec<String> = super::subagent::kinds(core).map(|(name, _)| name).collect();
+    let agents = json!(agents).to_string();
+    let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&thread.model));
+    let mode = core.launch.permission_or_default().name(core.dialect).unwrap_or("default");
+    let session = Session {
+        cwd: Some(Str::trusted(&cwd)),
+        model: Some(Str::trusted(&model)),
+        tools: Some(Raw::trusted(&tools)),
+        permission_mode: Some(Str::trusted(mode)),
+        api_key_source: Some(Str::trusted("env")),
+        mcp_servers: Some(Raw::trusted("[]")),
+        slash_commands: Some(Raw::trusted("[]")),
+        agents: Some(Raw::trusted(&agents)),
+        opens_turn: true,
+        ..Session::default()
+    };
+    let added: [(&str, Value); 0] = [];
+    core.voice.session(&session, &added, &line_id());
+}

@@ -1,0 +1,156 @@
+//! The one outcome of a turn.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::chat::Part;
+use super::core::{Core, Tokens};
+use super::turn::{Came, End};
+use super::voice::{body, line_id};
+use crate::adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
+use crate::adapters::json::{Raw, Str};
+use crate::backend::model::{ModelError, ModelErrorKind};
+
+/// Tells how a turn ended.
+pub fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
+    let mut said = Said::of(core, &came.end);
+    if let End::Failed(error) = &came.end {
+        synthetic(core, error, &said.text);
+    }
+    if let End::Interrupted(in_tools) = came.end {
+        let text = if in_tools {
+            "[Request interrupted by user for tool use]"
+        } else {
+            "[Request interrupted by user]"
+        };
+        core.voice.prompt(&[Part::Text(text.to_owned())], PromptSource::Agent, None, &line_id());
+    }
+    let spent = core.spent.borrow();
+    let tokens = spent.turn;
+    let number = |n: u128| n.to_string();
+    let (whole, api) = (number(begun.elapsed().as_millis()), number(spent.api.as_millis()));
+    let cost = format!("{}", spent.cost());
+    let denials = Value::Array(spent.denials.clone()).to_string();
+    let structured = super::structured::given(core).map(|value| value.to_string());
+    let text = body(&said.text);
+    let word = said.stop.take();
+    let word = word.as_ref().map(|(kind, word)| (*kind, body(word)));
+    let stop = word.as_ref().map(|(kind, word)| Stop {
+        kind: *kind,
+        word: Str::trusted(word),
+    });
+    let failed = said.kind != OutcomeKind::Success;
+    let outcome = Outcome {
+        text: (!failed).then_some(Str::trusted(&text)),
+        error: failed.then_some(Str::trusted(&text)),
+        duration_ms: Some(Raw::trusted(&whole)),
+        duration_api_ms: Some(Raw::trusted(&api)),
+        cost_usd: Some(Raw::trusted(&cost)),
+        usage: Some(usage(tokens)),
+        stop,
+        denials: Some(Raw::trusted(&denials)),
+        structured: structured.as_deref().map(Raw::trusted),
+        ..Outcome::new(said.kind)
+    };
+    let mut added = vec![("modelUsage".to_owned(), by_model(core))];
+    added.extend(fields);
+    core.voice.outcome(&outcome, &added, &line_id());
+}
+
+struct Said {
+    kind: OutcomeKind,
+    text: String,
+    stop: Option<(StopKind, String)>,
+}
+
+impl Said {
+    fn of(core: &Core, end: &End) -> Self {
+        let (kind, text, stop) = match end {
+            End::Done(text, stop) => (OutcomeKind::Success, text.clone(), stop.clone()),
+            End::Refused(text) => (OutcomeKind::Refused, text.clone(), Some((StopKind::Refusal, "refusal".to_owned()))),
+            End::Rounds(limit) => (
+                OutcomeKind::Limit(Limit::Turns),
+                format!("Reached maximum number of turns ({limit})"),
+                None,
+            ),
+            End::Budget(limit) => (OutcomeKind::Limit(Limit::Budget), format!("Reached maximum budget (${limit})"), None),
+            End::Interrupted(_) => (OutcomeKind::Cancelled, "stopped by the host".to_owned(), None),
+            End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),
+            End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),
+            End::Unstructured(tries) => (
+                OutcomeKind::Limit(Limit::Retries),
+                format!("Failed to provide valid structured output after {tries} attempts"),
+                None,
+            ),
+        };
+        Self { kind, text, stop }
+    }
+}
+
+/// A failure in the words that hosts look for.
+fn words(core: &Core, error: &ModelError) -> String {
+    use crate::adapters::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
+    match (core.dialect, error.status) {
+        (Claude, Some(status)) => format!("API Error: {status} {}", error.message),
+        (Claude, None) => format!("API Error: {}", error.message),
+        (Qwen | QwenCode, Some(status)) => format!("[API Error: {status} {}]", error.message),
+        (Qwen | QwenCode, None) => format!("[API Error: {}]", error.message),
+        (Tricode, Some(status)) => format!("OpenAI API error: Error code: {status} - {}", error.message),
+        (Tricode, None) => format!("OpenAI API error: {}", error.message),
+        _ => error.message.clone(),
+    }
+}
+
+/// The message that stands for the reply that did not come.
+fn synthetic(core: &Core, error: &ModelError, text: &str) {
+    let word = match error.kind {
+        ModelErrorKind::Authentication => "authentication_failed",
+        ModelErrorKind::Billing => "billing_error",
+        ModelErrorKind::RateLimit => "rate_limit",
+        ModelErrorKind::TooLong => "invalid_request",
+        ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
+        _ => "unknown",
+    };
+    let text = body(text);
+    let blocks = [Block::Text {
+        text: Str::trusted(&text),
+        fields: &[],
+    }];
+    let id = line_id();
+    let reply = Reply {
+        id: Some(Str::trusted(&id)),
+        blocks: &blocks,
+        error: Some(Str::trusted(word)),
+        last: true,
+        ..Reply::default()
+    };
+    if core.dialect == crate::adapters::codec::Dialect::Claude {
+        core.voice.say(Kind::Reply(&reply), None, Some(&line_id()));
+    }
+}
+
+fn usage(tokens: Tokens) -> Usage<'static> {
+    Usage {
+        input: Some(Count::derived(tokens.input)),
+        output: Some(Count::derived(tokens.output)),
+        cache_read: Some(Count::derived(tokens.cache_read)),
+        cache_write: Some(Count::derived(tokens.cache_write)),
+        scope: Scope::Turn,
+        ..Usage::default()
+    }
+}
+
+/// Tokens and cost of the whole session by model, as Claude Code tells them.
+fn by_model(core: &Core) -> Value {
+    let spent = core.spent.borrow();
+    let models = spent.models.iter().map(|(model, spent)| {
+        let about = json!({
+            "inputTokens": spent.tokens.input, "outputTokens": spent.tokens.output, "cacheReadInputTokens": spent.tokens.cache_read,
+            "cacheCreationInputTokens": spent.tokens.cache_write, "webSearchRequests": 0, "costUSD": spent.cost,
+            "contextWindow": crate::backend::model::window(model),
+        });
+        (model.clone(), about)
+    });
+    Value::Object(models.collect())
+}

@@ -1,0 +1,229 @@
+//! Turns: a prompt, rounds with the model and its tools until it stops, one outcome.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::calls;
+use super::chat::{Message, Part};
+use super::core::{Core, Thread, Tokens};
+use super::voice::line_id;
+use crate::adapters::event::{Event, Kind, StopKind, Topic};
+use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// The model was done. With its last words and why it stopped.
+    Done(String, Option<(StopKind, String)>),
+    /// The model, or a filter, refused.
+    Refused(String),
+    /// A limit of rounds.
+    Rounds(u64),
+    /// A limit of money, in US dollars.
+    Budget(f64),
+    /// The host stopped it; whether in the middle of tools.
+    Interrupted(bool),
+    /// A hook, or a person who denied a call, stopped it.
+    Stopped(String),
+    /// The model cannot be had.
+    Failed(ModelError),
+    /// It should have answered by a tool, and did not, so often.
+    Unstructured(u64),
+}
+
+/// What came of a conversation with the model.
+#[derive(Clone, Debug)]
+pub struct Came {
+    /// How it ended.
+    pub end: End,
+    /// Rounds.
+    pub rounds: u64,
+}
+
+/// Runs rounds until the model stops.
+pub async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
+    let cancel = core.cancel.borrow().clone();
+    let main = thread.speaks.is_none();
+    let mut rounds = 0;
+    let mut tries = Tries::default();
+    loop {
+        if cancel.is_cancelled() {
+            return Came::of(End::Interrupted(rounds > 0), rounds);
+        }
+        if let Some(limit) = thread.max_rounds.filter(|limit| rounds >= *limit) {
+            return Came::of(End::Rounds(limit), rounds);
+        }
+        if let Some(limit) = core.launch.max_budget_usd.filter(|limit| core.spent.borrow().cost() >= *limit) {
+            return Came::of(End::Budget(limit), rounds);
+        }
+        if main {
+            super::compact::if_full(core, thread).await;
+        }
+        rounds += 1;
+        let reply = match round(core, thread).await {
+            Ok(reply) => reply,
+            Err(Broken::Cancelled) => return Came::of(End::Interrupted(false), rounds),
+            Err(Broken::Failed(error)) if error.kind == ModelErrorKind::TooLong && main && tries.shortened() => {
+                if super::compact::now(core, thread, "auto", None).await.is_ok() {
+                    continue;
+                }
+                return Came::of(End::Failed(error), rounds);
+            }
+            Err(Broken::Failed(error)) => return Came::of(End::Failed(error), rounds),
+        };
+        let calls: Vec<_> = reply.message.calls().cloned().collect();
+        let text = reply.message.text();
+        let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
+        thread.messages.push(reply.message);
+        if matches!(reply.stop, Some((StopKind::Refusal, _))) {
+            return Came::of(End::Refused(text), rounds);
+        }
+        if calls.is_empty() {
+            if main && let Some(reminder) = core.persona.unfinished().filter(|_| !cut) {
+                remind(core, thread, &reminder);
+                continue;
+            }
+            if main && cut {
+                core.voice.notice(
+                    "MAX_TOKENS",
+                    Topic::Limit,
+                    Some("the reply was cut at the most tokens that it may have"),
+                    None,
+                );
+            }
+            match super::structured::missing(core, thread, &mut tries.unstructured) {
+                Some(super::structured::Missing::Again(nudge)) => {
+                    thread.add_user([Part::Text(nudge)]);
+                    continue;
+                }
+                Some(super::structured::Missing::GivenUp(tries)) => return Came::of(End::Unstructured(tries), rounds),
+                None => {}
+            }
+            if let Some(why) = super::hooking::before_stop(core, thread, &text).await {
+                thread.add_user([Part::Text(why)]);
+                continue;
+            }
+            return Came::of(End::Done(text, reply.stop), rounds);
+        }
+        let done = calls::run(core, thread, calls, cut).await;
+        thread.add_user(done.results);
+        if let Some(end) = done.end {
+            return Came::of(end, rounds);
+        }
+        if super::structured::given(core).is_some() && main {
+            return Came::of(End::Done(text, reply.stop), rounds);
+        }
+        if let Some(reminder) = core.persona.reminder().filter(|_| main) {
+            remind(core, thread, &reminder);
+        }
+    }
+}
+
+impl Came {
+    const fn of(end: End, rounds: u64) -> Self {
+        Self { end, rounds }
+    }
+}
+
+/// What was tried already.
+#[derive(Debug, Default)]
+struct Tries {
+    shortened: bool,
+    unstructured: u64,
+}
+
+impl Tries {
+    const fn shortened(&mut self) -> bool {
+        !std::mem::replace(&mut self.shortened, true)
+    }
+}
+
+/// A reply that came to its end.
+struct Reply {
+    message: Message,
+    stop: Option<(StopKind, String)>,
+}
+
+enum Broken {
+    Cancelled,
+    Failed(ModelError),
+}
+
+/// Asks the model once.
+async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
+    let cancel = core.cancel.borrow().clone();
+    let speaks = thread.speaks.clone();
+    let mut gather = Gather::default();
+    let mut ids = Vec::new();
+    let wishes = core.wishes.borrow().clone();
+    let begun = Instant::now();
+    let ask = Ask {
+        model: &thread.model,
+        system: &thread.system,
+        messages: &thread.messages,
+        tools: &thread.specs,
+        max_tokens: wishes.max_tokens,
+        temperature: wishes.temperature,
+        top_p: wishes.top_p,
+        thinking: wishes.thinking,
+        effort: wishes.effort.as_deref(),
+        must_call: None,
+    };
+    let mut hear = |event: &Event<'_>| {
+        gather.event(event);
+        // A block's whole is written when it stops: its line has this id.
+        let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
+        core.voice.say(event.kind, speaks.as_ref(), id.as_deref());
+        ids.extend(id);
+    };
+    let said = tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        said = core.model.reply(&ask, &mut hear) => Some(said),
+    };
+    let usage = gather.usage();
+    let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
+    core.spent.borrow_mut().api += begun.elapsed();
+    if let Some(usage) = usage {
+        let tokens = Tokens::of(&usage);
+        thread.filled = tokens.read() + tokens.output;
+        let cost = crate::backend::model::cost(&model, &usage);
+        let mut spent = core.spent.borrow_mut();
+        let of_model = spent.models.entry(model.clone()).or_default();
+        of_model.tokens += tokens;
+        of_model.requests += 1;
+        of_model.cost += cost.unwrap_or(0.0);
+        if thread.speaks.is_none() {
+            spent.turn += tokens;
+            spent.session += tokens;
+        }
+    }
+    match said {
+        None => {
+            // What was said by then stays in the conversation, but for calls, which nobody will run.
+            let mut message = gather.message();
+            message.parts.retain(|part| matches!(part, Part::Text(text) if !text.is_empty()));
+            if !message.parts.is_empty() {
+                super::keeping::reply(core, thread, &message, &ids, None);
+                thread.messages.push(message);
+            }
+            Err(Broken::Cancelled)
+        }
+        Some(Err(error)) => Err(Broken::Failed(error)),
+        Some(Ok(())) => {
+            let message = gather.message();
+            let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
+            super::keeping::reply(core, thread, &message, &ids, usage.as_ref());
+            Ok(Reply { message, stop })
+        }
+    }
+}
+
+/// Tells the model something that the agent reminds it of, and the host that it did.
+fn remind(core: &Core, thread: &mut Thread, reminder: &str) {
+    thread.add_user([Part::Text(reminder.to_owned())]);
+    core.voice.notice("reminder", Topic::Reminder, Some(reminder), None);
+}
+
+/// How long a turn may take to end once it is stopped.
+pub const STOPPING: Duration = Duration::from_secs(5);

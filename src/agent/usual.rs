@@ -1,0 +1,45 @@
+//! The persona of the dialects whose agents are much alike: Claude Code, Qwen Code, the RFC, Cursor.
+
+use std::rc::Rc;
+
+use super::persona::Persona;
+use super::tool::{Given, Tool, World};
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::DetailShape;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Usual(pub Dialect);
+
+impl Persona for Usual {
+    fn dialect(&self) -> Dialect {
+        self.0
+    }
+
+    fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>> {
+        let _ = world;
+        Vec::new()
+    }
+
+    fn system_prompt(&self, world: &World) -> String {
+        format!(
+            "You are a coding agent that works from a program, without a person at a terminal. You work in the folder {} on a {} machine.\n\n\
+             Work on what was asked until it is done, with the tools that you have. Look before you change something: read files before you \
+             edit them, search instead of guessing, keep to the style of what is there. Make the smallest change that does the whole job, and \
+             check it by running what the project has for that. Never invent results; say plainly what did not work. Do not commit, push, \
+             delete or send anything that you were not asked to. When you are done, answer briefly: what you did, what you found, what is left.",
+            world.wall.root().display(),
+            std::env::consts::OS,
+        )
+    }
+
+    fn unknown(&self, name: &str) -> Given {
+        match self.0 {
+            Dialect::Claude | Dialect::Cursor => {
+                let text = format!("Error: No such tool available: {name}");
+                Given::error(format!("<tool_use_error>{text}</tool_use_error>")).with(DetailShape::Claude, text.into())
+            }
+            _ => Given::error(format!("Tool \"{name}\" not found in registry.")),
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! What the agent says: canonical events, written as `agentglot:events` for the session to read.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::hotline::Question;
+use crate::adapters::codec::{Dialect, Format};
+use crate::adapters::event::{
+    Agent, At, Block, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt, PromptSource, Request,
+    Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
+};
+use crate::adapters::json::{Raw, Str};
+use crate::adapters::live::{Manner, Speaker};
+use crate::agent::chat::{Call, Part};
+
+/// Says what happens in one session. Clones are the same voice.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    inner: Rc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    speaker: RefCell<Speaker>,
+    out: RefCell<Vec<u8>>,
+    wake: Notify,
+    /// The session's id and the turn's, each as the body of a JSON string.
+    session: RefCell<String>,
+    turn: RefCell<String>,
+    /// What is said in the turn that was broken off is not said any more.
+    muted: Cell<bool>,
+}
+
+/// The subagent that speaks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Speaks {
+    /// The call that began it.
+    pub call: String,
+    /// Its own id.
+    pub id: String,
+    /// The kind of agent.
+    pub kind: String,
+    /// Its task.
+    pub task: String,
+}
+
+/// What is told of a call that is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// How it went.
+    pub status: ResultStatus,
+    /// What the model reads.
+    pub content: &'a [Part],
+    /// The typed form.
+    pub detail: Option<&'a (DetailShape, Value)>,
+    /// The line's id.
+    pub id: &'a str,
+}
+
+impl Voice {
+    /// Has said nothing yet.
+    pub fn new() -> Self {
+        let format = Format::from(Dialect::Agentglot);
+        let speaker = Speaker::new(Manner {
+            from: Dialect::Agentglot,
+            to: format,
+            native_tools: false,
+            partial: true,
+            old_text: false,
+            verbose: false,
+            agent: false,
+        });
+        Self {
+            inner: Rc::new(Inner {
+                speaker: RefCell::new(speaker),
+                out: RefCell::default(),
+                wake: Notify::new(),
+                session: RefCell::default(),
+                turn: RefCell::default(),
+                muted: Cell::new(false),
+            }),
+        }
+    }
+
+    /// From here on it is this session.
+    pub fn set_session(&self, id: &str) {
+        *self.inner.session.borrow_mut() = body(id);
+    }
+
+    /// From here on it is this turn.
+    pub fn set_turn(&self, id: &str) {
+        *self.inner.turn.borrow_mut() = body(id);
+    }
+
+    /// Takes what was said.
+    pub fn take(&self, into: &mut Vec<u8>) -> bool {
+        let mut out = self.inner.out.borrow_mut();
+        into.append(&mut out);
+        !into.is_empty()
+    }
+
+    /// Waits until something was said.
+    pub async fn said(&self) {
+        self.inner.wake.notified().await;
+    }
+
+    /// Says an event as it is, in the name of the session, the turn and whoever speaks.
+    pub fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
+        self.say_with(kind, speaks, id, &[], false);
+    }
+
+    /// The session's facts, which begin a turn.
+    pub fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
+        let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
+        self.say_with(Kind::Session(session), None, Some(id), &fields, false);
+    }
+
+    /// A line of the host's dialect as it is.
+    pub fn line(&self, line: &Value) {
+        let text = line.to_string();
+        self.say(Kind::Unknown(Raw::trusted(&text)), None, None);
+    }
+
+    /// Text in the user's role.
+    pub fn prompt(&self, parts: &[Part], source: PromptSource, speaks: Option<&Speaks>, id: &str) {
+        with_blocks(parts, |blocks| {
+            let content = Content::Blocks(blocks);
+            let prompt = Prompt { content, source };
+            self.say_with(Kind::Prompt(&prompt), speaks, Some(id), &[], false);
+        });
+    }
+
+    /// The result of a call.
+    pub fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
+        let (id, name) = (body(&done.call.id), body(&done.call.name));
+        let input = sound(&done.call.input);
+        let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
+        let failed = done.status != ResultStatus::Success;
+        let tell = |content: Content<'_>| {
+            let result = ToolResult {
+                call: Str::trusted(&id),
+                name: Some(Str::trusted(&name)),
+                status: done.status,
+                content,
+                is_error: failed.then_some(true),
+                detail: detail.as_ref().map(|(shape, raw)| Detail {
+                    shape: *shape,
+                    raw: Raw::trusted(raw),
+                }),
+                fields: &[],
+                of: Some(ToolCall {
+                    id: Str::trusted(&id),
+                    name: Str::trusted(&name),
+                    kind: Default::default(),
+                    input: Raw::trusted(input),
+                    fields: &[],
+                }),
+            };
+            self.say_with(Kind::ToolResult(&result), speaks, Some(done.id), &[], true);
+        };
+        match done.content {
+            [Part::Text(text)] => tell(Content::Text(Str::trusted(&body(text)))),
+            parts => with_blocks(parts, |blocks| tell(Content::Blocks(blocks))),
+        }
+    }
+
+    /// How far a call is.
+    pub fn progress(&self, call: &str, status: &str, content: Option<&Value>, confirmation: Option<&Value>, speaks: Option<&Speaks>) {
+        let (call, status) = (body(call), body(status));
+        let (content, confirmation) = (content.map(Value::to_string), confirmation.map(Value::to_string));
+        let progress = ToolProgress {
+            call: Str::trusted(&call),
+            status: Some(Str::trusted(&status)),
+            content: content.as_deref().map(Raw::trusted),
+            confirmation: confirmation.as_deref().map(Raw::trusted),
+        };
+        self.say(Kind::ToolProgress(&progress), speaks, None);
+    }
+
+    /// Something about the session.
+    pub fn notice(&self, name: &str, topic: Topic, message: Option<&str>, data: Option<&Value>) {
+        let (name, message) = (body(name), message.map(body));
+        let data = data.map(Value::to_string);
+        let notice = Notice {
+            name: Str::trusted(&name),
+            topic,
+            message: message.as_deref().map(Str::trusted),
+            data: data.as_deref().map(Raw::trusted),
+        };
+        self.say(Kind::Notice(&notice), None, None);
+    }
+
+    /// A question for the host.
+    pub fn ask(&self, id: &str, question: &Question) {
+        let keep: Vec<_> = question.fields.iter().map(|(key, value)| (body(key), value.to_string())).collect();
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Part("/request"), key, value)).collect();
+        let (id, subtype) = (body(id), body(&question.subtype));
+        let asked = question.permission.as_ref().map(|asked| {
+            let suggestions = asked.suggestions.as_ref().map(Value::to_string);
+            (body(&asked.name), body(&asked.call), asked.input.to_string(), suggestions)
+        });
+        let permission = asked.as_ref().map(|(name, call, input, suggestions)| Permission {
+            name: Str::trusted(name),
+            call: Some(Str::trusted(call)),
+            input: Some(Raw::trusted(input)),
+            suggestions: suggestions.as_deref().map(Raw::trusted),
+        });
+        let request = Request {
+            id: Some(Str::trusted(&id)),
+            subtype: Str::trusted(&subtype),
+            kind: question.kind,
+            permission: permission.as_ref(),
+        };
+        self.say_with(Kind::Request(&request), None, None, &fields, false);
+    }
+
+    /// A question is taken back.
+    pub fn withdraw(&self, id: &str) {
+        let id = body(id);
+        self.say(Kind::Withdraw(Withdraw { id: Some(Str::trusted(&id)) }), None, None);
+    }
+
+    /// An answer to a request of the host's.
+    pub fn respond(&self, id: &str, answer: &Result<Value, String>) {
+        let id = body(id);
+        let (text, error) = match answer {
+            Ok(value) => (value.to_string(), None),
+            Err(why) => (String::new(), Some(format!("\"{}\"", body(why)))),
+        };
+        let response = Response {
+            id: Some(Str::trusted(&id)),
+            ok: answer.is_ok(),
+            body: answer.as_ref().ok().filter(|value| !value.is_null()).map(|_| Raw::trusted(&text)),
+            error: error.as_deref().map(Raw::trusted),
+        };
+        self.say(Kind::Response(&response), None, None);
+    }
+
+    /// The turn's end.
+    pub fn outcome(&self, outcome: &Outcome<'_>, added: &[(String, Value)], id: &str) {
+        let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
+        self.say_with(Kind::Outcome(outcome), None, Some(id), &fields, false);
+    }
+
+    /// Until this is undone nothing is said but control lines.
+    pub fn mute(&self, muted: bool) {
+        self.inner.muted.set(muted);
+    }
+
+    fn say_with(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
+        if self.inner.muted.get() && !matches!(kind, Kind::Response(_) | Kind::Withdraw(_)) {
+            return;
+        }
+        let session = self.inner.session.borrow();
+        let turn = self.inner.turn.borrow();
+        let time = if timed { now_iso() } else { String::new() };
+        let speaks = speaks.map(|s| [body(&s.call), body(&s.id), body(&s.kind), body(&s.task)]);
+        let some = |text: &'_ str| (!text.is_empty()).then(|| text.to_owned());
+        let [agent_id, agent_kind, agent_task] = match &speaks {
+            Some([_, id, kind, task]) => [some(id), some(kind), some(task)],
+            None => [None, None, None],
+        };
+        let agent = Agent {
+            id: agent_id.as_deref().map(Str::trusted),
+            name: agent_kind.as_deref().map(Str::trusted),
+            task: agent_task.as_deref().map(Str::trusted),
+        };
+        let origin = Origin {
+            session: Some(Str::trusted(&session)).filter(|id| !id.is_empty()),
+            id: id.map(Str::trusted),
+            parent: speaks.as_ref().map(|[call, ..]| Str::trusted(call)),
+            agent: (agent != Agent::default()).then_some(&agent),
+            turn: Some(Str::trusted(&turn)).filter(|id| !id.is_empty()),
+            time: timed.then(|| Time::Iso(Str::trusted(&time))),
+        };
+        let event = Event { origin, kind, fields };
+        self.inner.speaker.borrow_mut().directly(&event, &mut self.inner.out.borrow_mut());
+        self.inner.wake.notify_one();
+    }
+}
+
+impl Default for Voice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Plain text as the body of a JSON string.
+pub fn body(plain: &str) -> String {
+    let mut body = String::with_capacity(plain.len());
+    Str::escape(plain, &mut body);
+    body
+}
+
+/// A new id for a line.
+pub fn line_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// The time in ISO 8601.
+pub fn now_iso() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (seconds, millis) = (since.as_secs() as i64, since.subsec_millis());
+    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // The proleptic Gregorian calendar in eras of 400 years; years begin in March so that the leap day comes last.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The arguments of a call as JSON, also if the model wrote something else.
+fn sound(input: &str) -> &str {
+    let raw = Raw::trusted(input);
+    if !input.trim().is_empty() && raw.check().is_ok() { input } else { "{}" }
+}
+
+fn field<'a>(at: At<'a>, key: &'a str, value: &'a str) -> Field<'a> {
+    Field {
+        at,
+        key: Str::trusted(key),
+        value: Raw::trusted(value),
+        known: true,
+    }
+}
+
+/// Gives parts as blocks: text and media.
+fn with_blocks(parts: &[Part], tell: impl FnOnce(&[Block<'_>])) {
+    enum Kept {
+        Text(String),
+        Media(&'static str, String),
+    }
+    let kept: Vec<Kept> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(Kept::Text(body(text))),
+            Part::Image { media_type, data } => Some(Kept::Media("image", media("image", media_type, data))),
+            Part::Document { media_type, data } => Some(Kept::Media("document", media("document", media_type, data))),
+            _ => None,
+        })
+        .collect();
+    let blocks: Vec<Block<'_>> = kept
+        .iter()
+        .map(|kept| match kept {
+            Kept::Text(text) => Block::Text {
+                text: Str::trusted(text),
+                fields: &[],
+            },
+            Kept::Media(kind, raw) => Block::Media(Media {
+                kind: Str::trusted(kind),
+                raw: Raw::trusted(raw),
+            }),
+        })
+        .collect();
+    tell(&blocks);
+}
+
+fn media(kind: &str, media_type: &str, data: &str) -> String {
+    serde_json::json!({"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}}).to_string()
+}
