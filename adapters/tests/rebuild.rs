@@ -79,6 +79,7 @@ fn rebuild(log: &Log, count: &mut Count) {
         partial: true,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: true,
     };
     let mut decoder = Decoder::new(log.format.dialect);
