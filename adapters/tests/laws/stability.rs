@@ -103,6 +103,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
         partial: true,
         native_tools: false,
         old_text: false,
+        agent: false,
         verbose: false,
     };
     let own_style = style(format);
