@@ -39,7 +39,6 @@ fn options(log: &Log, to: Format, chance: &mut Chance) -> Options {
         repair: maybe(4),
         validate: maybe(4),
         old_text: maybe(2),
-        agent: false,
         verbose: maybe(2),
         max_line: if maybe(8) { 1000 } else { Options::MAX_LINE },
         prompts: if maybe(4) { vec!["Say \"hi\"\n".to_owned()] } else { Vec::new() },
