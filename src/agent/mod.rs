@@ -16,6 +16,7 @@ mod inbox;
 mod keeping;
 mod live;
 mod outcome;
+pub mod permission;
 pub mod persona;
 mod rooms;
 mod showing;

@@ -1,0 +1,264 @@
+//! Where a path leads: as it is written and behind its links.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// A path, made absolute in two ways. Whoever allows asks both, whoever forbids is content with one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Without `.` and `..`, links left alone.
+    pub written: PathBuf,
+    /// With links followed as far as there is something, as the system does it: `..` behind a link leads out of where the link leads.
+    pub real: PathBuf,
+    /// The same for who takes `..` away first.
+    plain: PathBuf,
+}
+
+impl Place {
+    /// Where a path leads from a folder. `~` is the user's own folder.
+    pub fn of(path: &str, cwd: &Path, home: Option<&Path>) -> Self {
+        let joined = match (path.strip_prefix('~'), home) {
+            (Some(""), Some(home)) => home.to_owned(),
+            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+            _ => cwd.join(path),
+        };
+        let written = flat(&joined);
+        Self {
+            real: real(&joined),
+            plain: real(&written),
+            written,
+        }
+    }
+
+    /// Whether it lies in one of these folders, which are free of links.
+    pub fn is_in<P: AsRef<Path>>(&self, folders: &[P]) -> bool {
+        let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder.as_ref()));
+        inside(&self.real) && inside(&self.plain)
+    }
+
+    /// Why writing here is never a matter of course: it would change what runs later, or who may come in.
+    pub fn sensitive(&self, config: Option<&Path>) -> Option<&'static str> {
+        if let Some(config) = config
+            && [&self.written, &self.real, &self.plain].into_iter().any(|path| path.starts_with(config))
+        {
+            return Some("it holds the agent's own settings");
+        }
+        [&self.written, &self.real, &self.plain].into_iter().find_map(|path| sensitive(path))
+    }
+}
+
+/// Without `.` and `..`.
+pub(super) fn flat(path: &Path) -> PathBuf {
+    let mut flat = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                flat.pop();
+            }
+            part => flat.push(part),
+        }
+    }
+    flat
+}
+
+/// Links followed as far as the path exists; a link that leads nowhere yet is followed too, because whoever writes creates what it names.
+fn real(path: &Path) -> PathBuf {
+    let mut rest: Vec<Component<'_>> = path.components().collect();
+    rest.reverse();
+    let mut at = PathBuf::new();
+    // What links add is put before what is left.
+    let mut added: Vec<std::ffi::OsString> = Vec::new();
+    let mut links = 0;
+    loop {
+        let part: std::ffi::OsString = match added.pop() {
+            Some(part) => part,
+            None => match rest.pop() {
+                Some(part) => part.as_os_str().to_owned(),
+                None => return at,
+            },
+        };
+        if part == "/" {
+            at = PathBuf::from("/");
+        } else if part == ".." {
+            at.pop();
+        } else if part != "." {
+            at.push(&part);
+            if let Ok(to) = std::fs::read_link(&at) {
+                links += 1;
+                if links > 40 {
+                    return at;
+                }
+                at.pop();
+                added.extend(to.components().rev().map(|part| part.as_os_str().to_owned()));
+            }
+        }
+    }
+}
+
+/// Folders whose content runs, or says what runs.
+const FOLDERS: &[(&str, &str)] = &[
+    (".git", "what lies in .git can run commands"),
+    (".ssh", "it holds keys"),
+    (".gnupg", "it holds keys"),
+    (".aws", "it holds keys"),
+    (".kube", "it holds keys"),
+    (".docker", "it holds keys"),
+    (".claude", "it holds an agent's settings"),
+    (".qwen", "it holds an agent's settings"),
+    (".cursor", "it holds an agent's settings"),
+    (".agentglot", "it holds an agent's settings"),
+    (".vscode", "an editor runs what it says"),
+    (".idea", "an editor runs what it says"),
+    (".husky", "git runs what it says"),
+];
+
+/// Files that shells, git or agents read when they start.
+const FILES: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    ".gitconfig",
+    ".gitmodules",
+    ".ripgreprc",
+    ".mcp.json",
+    ".claude.json",
+    ".netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".envrc",
+    ".vimrc",
+    ".exrc",
+    ".tmux.conf",
+    ".xinitrc",
+    ".xprofile",
+    "agentglot.toml",
+];
+
+/// Folders of an agent that a user's prompts and plans lie in: as harmless as any file.
+fn harmless(parts: &[&OsStr]) -> bool {
+    let is = |index: usize, names: &[&str]| parts.get(index).is_some_and(|part| names.iter().any(|name| same(part, name)));
+    is(0, &[".claude"]) && is(1, &["worktrees", "plans"]) && parts.len() > 2
+}
+
+fn same(part: &OsStr, name: &str) -> bool {
+    // File systems that fold case exist, so nobody may write `.GIT` either.
+    part.to_str().is_some_and(|part| part.eq_ignore_ascii_case(name))
+}
+
+fn sensitive(path: &Path) -> Option<&'static str> {
+    let parts: Vec<&OsStr> = path.iter().collect();
+    for (index, part) in parts.iter().enumerate() {
+        let known = FOLDERS.iter().find(|(name, _)| same(part, name));
+        if let Some((_, why)) = known
+            && !harmless(&parts[index..])
+        {
+            return Some(why);
+        }
+    }
+    let name = parts.last()?;
+    if FILES.iter().any(|file| same(name, file)) {
+        return Some("it is read by programs when they start");
+    }
+    // `.config/fish`, `.config/autostart` and their like.
+    let text = path.to_string_lossy();
+    let known = [
+        "/.config/fish/",
+        "/.config/autostart/",
+        "/.config/systemd/",
+        "/.config/git/",
+        "/.local/bin/",
+        "/LaunchAgents/",
+    ];
+    known
+        .iter()
+        .any(|folder| text.contains(folder))
+        .then_some("it is read by programs when they start")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_do_not_lead_out_unseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let work = root.join("work");
+        std::fs::create_dir_all(work.join("src")).unwrap();
+        std::fs::create_dir_all(root.join("out/deep")).unwrap();
+        std::os::unix::fs::symlink(root.join("out"), work.join("link")).unwrap();
+        std::os::unix::fs::symlink("../out/new.txt", work.join("dangling")).unwrap();
+        std::os::unix::fs::symlink("loop", work.join("loop")).unwrap();
+        std::os::unix::fs::symlink(&work, root.join("alias")).unwrap();
+        let alias = root.join("alias/src/x");
+        for (path, inside) in [
+            ("src/a.rs", true),
+            ("src/../b", true),
+            ("not/yet/there", true),
+            ("../out/x", false),
+            ("link/x", false),
+            ("link/deep/../../work/x", true),
+            ("link/../x", false),
+            ("dangling", false),
+            ("/etc/passwd", false),
+            ("~/x", false),
+            ("~", false),
+            ("", true),
+            (".", true),
+            ("src/./.././..", false),
+            (alias.to_str().unwrap(), true),
+        ] {
+            let place = Place::of(path, &work, Some(Path::new("/home/nobody")));
+            assert_eq!(place.is_in(&[&work]), inside, "{path} {place:?}");
+        }
+        let _ = Place::of("loop/x", &work, None);
+    }
+
+    #[test]
+    fn what_programs_read_when_they_start_is_no_matter_of_course() {
+        let of = |path: &str| Place::of(path, Path::new("/w"), Some(Path::new("/home/u"))).sensitive(Some(Path::new("/conf")));
+        for path in [
+            ".git/hooks/pre-commit",
+            ".git/config",
+            "sub/.GIT/config",
+            ".git",
+            ".claude/settings.json",
+            ".claude/settings.local.json",
+            ".claude/worktrees",
+            "~/.bashrc",
+            "~/.ssh/authorized_keys",
+            "x/.envrc",
+            ".mcp.json",
+            "/conf/x",
+            "~/.config/fish/config.fish",
+            "a/../.vscode/tasks.json",
+        ] {
+            assert!(of(path).is_some(), "{path}");
+        }
+        for path in [
+            "src/main.rs",
+            ".github/workflows/x.yml",
+            ".gitignore",
+            ".claude/plans/a.md",
+            "git/x",
+            ".env",
+        ] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+}
