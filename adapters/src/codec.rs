@@ -312,9 +312,15 @@ pub trait Encode {
         false
     }
 
-    /// Whether the [`Event::fields`] of rounds, blocks and their pieces are looked at.
+    /// Whether the [`Event::fields`] of what is said within a turn are looked at: rounds, replies and their pieces, results.
     #[inline]
     fn takes_fields(&self) -> bool {
+        true
+    }
+
+    /// Whether the tokens of rounds and replies are looked at.
+    #[inline]
+    fn takes_usage(&self) -> bool {
         true
     }
 

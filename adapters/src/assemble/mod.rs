@@ -15,7 +15,7 @@ use crate::event::{
     Block, Content, Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, Request, ResultStatus,
     Session, ToolCall, ToolKind, ToolResult,
 };
-use crate::json::{Out, Raw, Str};
+use crate::json::{Out, Raw, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
 use calls::Calls;
@@ -112,7 +112,7 @@ impl Assembler {
 
     /// Takes one event of the source.
     pub fn event<'a>(&mut self, event: &Event<'a>, down: &mut Down<'_, 'a>) {
-        if let Some(session) = event.origin.session.filter(|s| s.as_escaped() != self.turn.session) {
+        if let Some(session) = event.origin.session.filter(|s| !alike(s.as_escaped(), &self.turn.session)) {
             session.as_escaped().clone_into(&mut self.turn.session);
         }
         if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {
@@ -237,7 +237,7 @@ impl Assembler {
     /// Whether the last event that named a session named this one.
     #[inline]
     pub fn is_in(&self, session: Option<Str<'_>>) -> bool {
-        session.is_none_or(|id| id.as_escaped() == self.turn.session)
+        session.is_none_or(|id| alike(id.as_escaped(), &self.turn.session))
     }
 
     /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.

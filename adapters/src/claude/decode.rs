@@ -345,7 +345,7 @@ impl Decoder {
         let used = head.walk(text, |head, name, key, at| {
             match name {
                 "message" if said.is_none() => said = Some(reader.user(at, &mut head.fields)?),
-                "tool_use_result" if detail.is_none() => detail = Some((key, at.raw()?)),
+                "tool_use_result" if detail.is_none() => detail = Some((key, at.skip()?)),
                 "tool_result_meta" | "isReplay" | "isSynthetic" => {
                     let value = at.skip()?;
                     match name {

@@ -106,7 +106,7 @@ impl Encoder {
         self.tail(out, &event.origin);
         if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Claude) {
             out.lit(",\"tool_use_result\":");
-            out.raw(detail.raw);
+            out.unchecked(detail.raw);
         }
         if !self.own() && result.status == ResultStatus::Denied {
             out.lit(",\"tool_result_meta\":[{\"id\":");

@@ -4,7 +4,7 @@ use super::{Options, assembler, style};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, alike};
 use crate::ledger::Ledger;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
@@ -136,7 +136,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         self.told.events += 1;
         *self.fresh = false;
         if let Some(id) = event.origin.session {
-            if id.as_escaped() != self.session.as_str() && !id.is_empty() {
+            if !alike(id.as_escaped(), self.session) && !id.is_empty() {
                 self.next_session(id.as_escaped());
             }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
@@ -168,6 +168,11 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     #[inline]
     fn takes_fields(&self) -> bool {
         self.options.strict || self.down.cx.trace.is_some() || self.down.encoder.takes_fields()
+    }
+
+    #[inline]
+    fn takes_usage(&self) -> bool {
+        self.down.cx.trace.is_some() || self.down.encoder.takes_usage()
     }
 
     fn input(&mut self, input: &Input<'a>) {

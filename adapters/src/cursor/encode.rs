@@ -135,7 +135,7 @@ impl Encoder {
     /// Remembers session and time.
     #[inline]
     fn note_origin(&mut self, origin: &Origin<'_>) {
-        if let Some(session) = origin.session.filter(|s| s.as_escaped() != self.session && !s.is_empty()) {
+        if let Some(session) = origin.session.filter(|s| !alike(s.as_escaped(), &self.session) && !s.is_empty()) {
             self.set_session(session.as_escaped());
         }
         if let Some(time) = origin.time {

@@ -129,9 +129,14 @@ pub trait Sink<'a> {
         let _ = (topic, session);
         false
     }
-    /// Whether anybody looks at the [`Event::fields`] of rounds, blocks and their pieces.
+    /// Whether anybody looks at the [`Event::fields`] of what is said within a turn: rounds, replies and their pieces, results.
     #[inline]
     fn takes_fields(&self) -> bool {
+        true
+    }
+    /// Whether anybody looks at the tokens of rounds and replies.
+    #[inline]
+    fn takes_usage(&self) -> bool {
         true
     }
     /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.

@@ -98,7 +98,7 @@ pub enum ResultStatus {
 pub struct Detail<'a> {
     /// Whose form it is.
     pub shape: DetailShape,
-    /// The value as written.
+    /// The value as written, of which only the structure is known to be sound: who takes a part of it checks that.
     pub raw: Raw<'a>,
 }
 

@@ -8,6 +8,7 @@
 //! control characters, numbers, literals); what it passes over with [`Cursor::skip`] is checked for structure only
 //! (quotes and brackets match). UTF-8 is checked a line at a time before a cursor is made, so everything is `&str`.
 
+mod alike;
 mod compact;
 mod cursor;
 mod depth;
@@ -20,6 +21,7 @@ mod scan;
 mod string;
 mod template;
 
+pub(crate) use alike::{alike, stands_at};
 pub(crate) use compact::on_one_line;
 pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
@@ -28,7 +30,7 @@ pub use out::Out;
 pub(crate) use out::escape_json;
 pub use raw::{Raw, Shape};
 pub use string::Str;
-pub(crate) use string::{alike, next_escape};
+pub(crate) use string::next_escape;
 pub(crate) use template::Template;
 
 /// What is wrong with a piece of JSON, and where.

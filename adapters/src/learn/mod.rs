@@ -13,6 +13,8 @@ mod parts;
 mod shape;
 mod turn;
 
+use memchr::memmem::Finder;
+
 use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
@@ -181,18 +183,14 @@ impl Learned {
         let Self { known, starts, .. } = self;
         let first = known.get(self.last)?.next[0];
         let guess = known.get(first)?;
-        // The shape that was tried last, and how many of its values the line has.
-        let mut tried = None;
-        if guess.may_be(text) {
-            match guess.shape.read(text, 0, starts) {
-                Ok(len) => return Some((first, len)),
-                Err(read) => tried = Some((first, read)),
-            }
+        match guess.shape.read(text, 0, starts) {
+            Ok(len) => Some((first, len)),
+            Err(read) => self.find_another(text, first, Some((first, read))),
         }
-        self.find_another(text, first, tried)
     }
 
-    /// The same where the shape `first` is not the line's.
+    /// The same where the shape `first` is not the line's. `tried` is the shape that was tried last, and how many of its values the
+    /// line has.
     fn find_another(&mut self, text: &str, first: usize, mut tried: Option<(usize, usize)>) -> Option<(usize, usize)> {
         let Self { known, starts, shared, .. } = self;
         let guesses = known.get(self.last)?.next;
@@ -263,8 +261,9 @@ impl Learned {
     pub(crate) fn next_session(&mut self, from: &str, to: &str) {
         self.growing = None;
         let all = self.known.len();
+        let finder = Finder::new(from);
         self.known.retain_mut(|known| {
-            let sure = known.shape.rename(known.mold.session(), from, to);
+            let sure = known.shape.rename(known.mold.session(), &finder, to);
             known.head = head(&known.shape).unwrap_or_default();
             sure && known.head.0 > 0
         });

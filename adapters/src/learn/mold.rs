@@ -17,8 +17,8 @@ pub(super) struct Mold {
     origin: OriginMold,
     fields: Box<[FieldMold]>,
     kind: KindMold,
-    /// Whether it is of a round, of a block or a piece of one.
-    in_rounds: bool,
+    /// Whether it is about a turn or the session as a whole: whoever passes over the fields within a turn looks at these.
+    aside: bool,
     /// Whether such lines say nothing about where they belong, but for their session and their own id.
     plain: bool,
 }
@@ -189,10 +189,7 @@ impl Mold {
             origin,
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
-            in_rounds: matches!(
-                event.kind,
-                Kind::Delta(_) | Kind::BlockStart(_) | Kind::BlockStop(_) | Kind::RoundStart(_) | Kind::RoundStop(_) | Kind::RoundEnd(_)
-            ),
+            aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_)),
         })
     }
 
@@ -255,7 +252,7 @@ impl Mold {
             KindMold::Notice { topic, .. } if self.plain && sink.passes_over(*topic, str_at(found, self.origin.session)) => return Some(growing),
             _ => {}
         }
-        let fields: &[FieldMold] = if self.in_rounds && !sink.takes_fields() { &[] } else { &self.fields };
+        let fields: &[FieldMold] = if self.aside || sink.takes_fields() { &self.fields } else { &[] };
         sink.event(&Event {
             origin: self.origin.at(found, cx),
             fields: fields_at(fields, found, cx),
@@ -282,15 +279,15 @@ impl Mold {
                 KindMold::RoundStart(round) => Kind::RoundStart(cx.arena.alloc(RoundStart {
                     id: str_at(found, round.word),
                     model: str_at(found, round.model),
-                    usage: UsageMold::at(round.usage.as_ref(), found)?,
+                    usage: UsageMold::at(round.usage.as_ref().filter(|_| sink.takes_usage()), found)?,
                     number: None,
                 })),
                 KindMold::RoundStop(round) => Kind::RoundStop(cx.arena.alloc(RoundStop {
                     stop: str_at(found, round.word).map(Stop::read),
-                    usage: UsageMold::at(round.usage.as_ref(), found)?,
+                    usage: UsageMold::at(round.usage.as_ref().filter(|_| sink.takes_usage()), found)?,
                 })),
                 KindMold::RoundEnd => Kind::RoundEnd(&RoundEnd::PLAIN),
-                KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, cx)?),
+                KindMold::Reply(reply) => Kind::Reply(reply.at(found, rules, sink.takes_usage(), cx)?),
                 KindMold::Result(result) => Kind::ToolResult(result.at(found, rules, cx)),
                 KindMold::Session(session) => Kind::Session(session.at(found, cx)),
                 KindMold::Outcome(outcome) => Kind::Outcome(outcome.at(found, cx)?),
@@ -455,13 +452,13 @@ impl ReplyMold {
         })
     }
 
-    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
+    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, with_usage: bool, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
         let reply = Reply {
             id: str_at(found, self.id),
             model: str_at(found, self.model),
             blocks: self.blocks.at(found, rules, cx),
             stop: str_at(found, self.stop).map(Stop::read),
-            usage: UsageMold::at(self.usage.as_ref(), found)?,
+            usage: UsageMold::at(self.usage.as_ref().filter(|_| with_usage), found)?,
             error: str_at(found, self.error),
             last: self.last,
         };
@@ -488,7 +485,7 @@ impl ResultMold {
                 // Where the content is a text of it, all but that text stays.
                 Some(detail) => {
                     let said = matches!(result.content, Content::Text(text) if holds(detail.raw.as_str(), text.as_escaped()));
-                    let hole = (!said).then_some(Hole::Value);
+                    let hole = (!said).then_some(Hole::Loose);
                     Some((detail.shape, pick.part(detail.raw.as_str(), hole)?))
                 }
             },

@@ -1,6 +1,8 @@
 //! Lines that are spelled alike: the text that stays, and the values in it that change.
 
-use crate::json::{Cursor, Raw, Shape as Json};
+use memchr::memmem::Finder;
+
+use crate::json::{Cursor, Raw, Shape as Json, stands_at};
 
 /// The most values of a line that may change.
 const MOST: usize = 40;
@@ -22,6 +24,8 @@ pub(crate) enum Hole {
     Array,
     /// A value of any type, read with a full check.
     Value,
+    /// A value of any type of which only the structure is checked.
+    Loose,
 }
 
 impl Hole {
@@ -109,13 +113,14 @@ impl Shape {
             None => (0, 0),
             Some(last) => (starts[known] as usize, self.holes[last].0 as usize),
         };
-        for (n, (start, &(end, hole))) in starts.iter_mut().zip(&self.holes).enumerate().skip(known) {
-            *start = at as u32;
+        for n in known..self.holes.len() {
+            let (end, hole) = self.holes[n];
+            *starts.get_mut(n).ok_or(n)? = at as u32;
             let piece = self.fixed.get(from..end as usize).ok_or(n)?;
-            at += piece.len();
-            if bytes.get(at - piece.len()..at).ok_or(n)? != piece {
+            if !stands_at(bytes, at, piece) {
                 return Err(n);
             }
+            at += piece.len();
             from = end as usize;
             let mut cursor = Cursor::starting(line, at);
             match (hole, bytes.get(at).ok_or(n)?) {
@@ -139,6 +144,9 @@ impl Shape {
                 (Hole::Value, first) if !first.is_ascii_whitespace() => {
                     cursor.raw().map_err(|_| n)?;
                 }
+                (Hole::Loose, first) if !first.is_ascii_whitespace() => {
+                    cursor.skip().map_err(|_| n)?;
+                }
                 _ => return Err(n),
             }
             at = cursor.position();
@@ -146,7 +154,7 @@ impl Shape {
         let n = self.holes.len();
         let piece = self.fixed.get(from..).ok_or(n)?;
         *starts.get_mut(n).ok_or(n)? = at as u32;
-        bytes.get(at..).filter(|rest| rest.starts_with(piece)).map(|_| at + piece.len()).ok_or(n)
+        stands_at(bytes, at, piece).then(|| at + piece.len()).ok_or(n)
     }
 
     /// How long the line's end is behind a value of this shape, which is `len` bytes long. `None` if it does not end there, or has
@@ -175,10 +183,11 @@ impl Shape {
     /// then the shape must not be used any more.
     ///
     /// Shapes that begin alike do so behind this as well: the text stands nowhere in them but where it is exchanged.
-    pub(super) fn rename(&mut self, spot: Option<Spot>, from: &str, to: &str) -> bool {
+    pub(super) fn rename(&mut self, spot: Option<Spot>, from: &Finder<'_>, to: &str) -> bool {
         const AGAIN: &[u8] = b"\"session_id\":\"";
-        let mut found = memchr::memmem::find_iter(&self.fixed, from.as_bytes());
-        let Some(spot) = spot else { return found.next().is_none() };
+        let places: Vec<usize> = from.find_iter(&self.fixed).collect();
+        let from = from.needle();
+        let Some(spot) = spot else { return places.is_empty() };
         let begin = match spot.from.piece.checked_sub(1) {
             None => Some(0),
             Some(hole) => self.holes.get(hole as usize).map(|&(end, _)| end as usize),
@@ -188,13 +197,12 @@ impl Shape {
         };
         // It was learnt from the first line of the session.
         if self.fixed.get(at..at + to.len()) == Some(to.as_bytes()) {
-            return found.next().is_none();
+            return places.is_empty();
         }
         let is_said = |&place: &usize| {
             let behind = self.fixed.get(place + from.len());
             place == at || self.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
         };
-        let places: Vec<usize> = memchr::memmem::find_iter(&self.fixed, from.as_bytes()).collect();
         let sure =
             !from.is_empty() && from.len() == to.len() && spot.from.piece == spot.to.piece && places.contains(&at) && places.iter().all(is_said);
         if sure {
@@ -215,6 +223,10 @@ impl Shape {
 /// Where a number of a few digits ends; `None` for other numbers, which may be none.
 #[inline]
 fn whole_number(bytes: &[u8], at: usize) -> Option<usize> {
+    // Most are indices.
+    if let Some([b'0'..=b'9', b',' | b'}' | b']']) = bytes.get(at..at + 2) {
+        return Some(at + 1);
+    }
     let digits = bytes.get(at..)?.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
     let behind = bytes.get(at + digits)?;
     let alone = digits == 1 || bytes[at] != b'0';
@@ -274,7 +286,9 @@ impl<'l> Drawing<'l> {
         }
         fixed.extend_from_slice(&bytes[at..]);
         let shape = Shape {
-            wraps: holes.iter().any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::Value)),
+            wraps: holes
+                .iter()
+                .any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::Value | Hole::Loose)),
             fixed: fixed.into(),
             holes: holes.into(),
         };

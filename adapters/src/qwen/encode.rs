@@ -7,7 +7,7 @@ use super::{facts, own};
 use crate::chat::{Frame, Object};
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
 use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
-use crate::json::{Out, Str};
+use crate::json::{Out, Str, alike};
 
 /// Writes `stream-json`, `stream-chunk-json` or `text`.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Encoder {
     /// Takes what an event says about who and when.
     #[inline]
     pub(super) fn look(&mut self, origin: &Origin<'_>, out: &Out) {
-        if let Some(session) = origin.session.filter(|s| s.as_escaped() != self.session && !s.is_empty()) {
+        if let Some(session) = origin.session.filter(|s| !alike(s.as_escaped(), &self.session) && !s.is_empty()) {
             session.as_escaped().clone_into(&mut self.session);
             self.frame.set_id("chatcmpl-", session);
         }
@@ -308,8 +308,13 @@ impl Encode for Encoder {
         self.own
     }
 
+    fn takes_usage(&self) -> bool {
+        // A foreign round has none in chunks: the turn's stand in its summary.
+        self.own || self.mode != Mode::StreamChunkJson
+    }
+
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
-        let is_told = session.is_none_or(|id| id.as_escaped() == self.session);
+        let is_told = session.is_none_or(|id| alike(id.as_escaped(), &self.session));
         is_told && !self.own && self.waiting.is_empty() && matches!(topic, Topic::Thinking | Topic::Status)
     }
 

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
 use super::json::{Json, members, whole};
-use crate::json::{Digits, Raw, Str};
+use crate::json::{Digits, Raw, Str, next_escape};
 
 /// The changes of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +83,34 @@ pub(super) fn as_spelled<'a>(patch: Raw<'_>, path: Str<'_>, created: bool, arena
         hunks += 1;
     }
     (hunks > 0).then(|| (Str::trusted(text.into_bump_str()), (added, removed)))
+}
+
+/// The text of a new file, which is plainly escaped and not empty, as the text of a unified diff for [`Reader::Everyone`], and how
+/// many lines it has: what [`Patch::between`] gives for no text and this one, but no text is looked at.
+pub(super) fn created_as_spelled<'a>(text: Str<'_>, path: Str<'_>, arena: &'a Bump) -> (Str<'a>, u64) {
+    let body = text.as_escaped();
+    let mut hunk = BumpString::with_capacity_in(body.len() + body.len() / 16 + 64, arena);
+    let (mut lines, mut from, mut at) = (0u64, 0, 0);
+    while let Some(escape) = next_escape(body, at) {
+        at = escape + 2;
+        if body.as_bytes().get(escape + 1) == Some(&b'n') {
+            hunk.push('+');
+            hunk.push_str(&body[from..at]);
+            (from, lines) = (at, lines + 1);
+        }
+    }
+    if from < body.len() {
+        ["+", &body[from..], r"\n\\ No newline at end of file\n"]
+            .iter()
+            .for_each(|part| hunk.push_str(part));
+        lines += 1;
+    }
+    let count = Digits::of(lines.into());
+    let count = if lines == 1 { ["", ""] } else { [",", count.as_str()] };
+    let head = [r"--- /dev/null\n+++ b/", path.as_escaped(), r"\n@@ -0,0 +1", count[0], count[1], r" @@\n"];
+    let mut diff = BumpString::with_capacity_in(hunk.len() + path.as_escaped().len() + 64, arena);
+    head.iter().chain([&&*hunk]).for_each(|part| diff.push_str(part));
+    (Str::trusted(diff.into_bump_str()), lines)
 }
 
 /// Who reads the text of a diff.
@@ -420,6 +448,19 @@ mod tests {
                 prop_assert_eq!(spelled, None);
             } else {
                 prop_assert_eq!(spelled, Some((Str::trusted(&body), patch.stat())));
+            }
+        }
+
+        #[test]
+        fn a_new_file_is_written_as_it_is_spelled(text in "([a\"\\\\\té]{0,2}\n){0,4}[a-c]{0,1}") {
+            let patch = Patch::between("", &text);
+            let mut diff = String::new();
+            Str::escape(&patch.unified("/dev/null", "b/p", Reader::Everyone), &mut diff);
+            let (mut body, arena) = (String::new(), Bump::new());
+            Str::escape(&text, &mut body);
+            if !text.is_empty() {
+                let spelled = created_as_spelled(Str::trusted(&body), Str::trusted("p"), &arena);
+                prop_assert_eq!(spelled, (Str::trusted(&diff), patch.stat().0));
             }
         }
 

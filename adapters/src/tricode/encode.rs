@@ -84,6 +84,10 @@ impl Encode for Encoder {
         self.style.source == Dialect::Tricode
     }
 
+    fn takes_usage(&self) -> bool {
+        false
+    }
+
     fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
         self.style.source != Dialect::Tricode && matches!(topic, Topic::Thinking | Topic::Status)
     }

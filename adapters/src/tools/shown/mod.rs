@@ -139,6 +139,20 @@ impl<'a> FileChange<'a> {
         {
             return Some((diff, Some(stat)));
         }
+        // A new file has no hunks in Claude.
+        let no_hunks = match self.hunks {
+            Hunks::Structured(patch) => patch.as_str() == "[]",
+            Hunks::Unified(..) => false,
+            Hunks::Unknown => true,
+        };
+        if self.created == Some(true)
+            && no_hunks
+            && let Some(text) = self.after.filter(|text| !text.is_empty())
+            && [text, self.path].iter().all(|text| text.is_plainly_escaped())
+        {
+            let (diff, lines) = diff::created_as_spelled(text, self.path, arena);
+            return Some((diff, Some((lines, 0))));
+        }
         let patch = self.patch();
         let stat = self.stat_of(patch.as_ref());
         let path = self.path.unescape();
