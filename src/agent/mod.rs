@@ -20,6 +20,7 @@ pub mod permission;
 pub mod persona;
 mod rooms;
 mod showing;
+pub mod store;
 mod structured;
 mod subagent;
 pub mod tool;

@@ -13,11 +13,24 @@ use agentglot_adapters::prompts::prompts;
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;
 use crate::command::run::{Choice, FOR_EVER, Run};
+use crate::command::sessions::Sessions;
 use crate::config::Config;
 use crate::io::{Console, Input, Source};
 use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
 use crate::work::Work;
+
+/// What `sessions` is to do.
+pub(super) fn sessions(typed: low::Sessions) -> Sessions {
+    match typed {
+        low::Sessions::List { all, json } => Sessions::List { all, json },
+        low::Sessions::Show { id, to } => Sessions::Show {
+            id,
+            to: to.and_then(|to| if let Chosen::Named(format) = to { Some(format) } else { None }),
+        },
+        low::Sessions::Delete { id, all } => Sessions::Delete { id, all },
+    }
+}
 
 /// What `convert` is to do.
 pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {

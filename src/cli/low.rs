@@ -35,6 +35,9 @@ pub enum Command {
     /// Be another agent's program for its hosts, with somebody else behind it
     #[command(after_long_help = RUN_MORE)]
     Run(Run),
+    /// List, show or delete the sessions of the built-in agent
+    #[command(subcommand)]
+    Sessions(Sessions),
     /// Say what was found: configuration, programs, keys, and what would run
     Doctor {
         /// As one JSON object
@@ -111,6 +114,37 @@ pub struct Run {
     /// The program's own arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
+}
+
+/// `sessions`.
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// The sessions of this folder, the latest first
+    List {
+        /// Of all folders
+        #[arg(long)]
+        all: bool,
+        /// As JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// What was said in a session
+    Show {
+        /// Its id, or enough of its beginning
+        id: String,
+        /// In the words of this dialect instead of as text (see `agentglot dialects`)
+        #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+        to: Option<Chosen>,
+    },
+    /// Delete a session: its transcript, its subagents' and its checkpoints
+    Delete {
+        /// Its id, or enough of its beginning
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// All sessions of this folder
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// What a stand-in needs to know besides its program's own arguments.

@@ -107,6 +107,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
     match command {
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
+        low::Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
         low::Command::Doctor { json } => command::doctor::run(json),
         low::Command::InstallShims { dir } => command::install_shims::run(&dir),
         low::Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)

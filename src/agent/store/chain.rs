@@ -1,0 +1,342 @@
+//! From the lines of a transcript, which are a tree, to the conversation that goes on.
+
+use std::collections::{HashMap, HashSet};
+
+use super::entry::{Entry, Said};
+use super::scan::Tail;
+use crate::agent::chat::{CallResult, Message, Part, Role};
+
+/// What a call is answered that the session ended over.
+const INTERRUPTED: &str = "The tool call was interrupted: the session ended before its result was there.";
+
+/// A conversation as it was left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// What was said, as the model is to read it. Roles alternate. If the last message is the user's, the next prompt belongs to it.
+    pub messages: Vec<Message>,
+    /// The entry that the conversation goes on from.
+    pub leaf: Option<String>,
+    /// The session that was read; a fork's own id is another.
+    pub session: String,
+    /// The model that replied last.
+    pub model: Option<String>,
+    /// The permission mode of the last prompt, as the dialect calls it.
+    pub permission_mode: Option<String>,
+    /// What the session was called.
+    pub title: Option<String>,
+    /// The entries of the user's prompts behind the last compaction, in order.
+    pub prompts: Vec<String>,
+    /// What was found wrong with the transcript, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why a transcript cannot be gone on with in the way that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// There is no conversation in it.
+    Empty,
+    /// The conversation goes on to what stands before the last compaction.
+    Cut,
+    /// There is no such message.
+    NoMessage,
+    /// More would be dropped than the turn that was named.
+    Drops(String),
+}
+
+/// Where the conversation is to end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Upto<'a> {
+    /// Behind this entry.
+    pub(super) at: Option<&'a str>,
+    /// What is dropped has to be the turn of this prompt.
+    pub(super) drops: Option<&'a str>,
+}
+
+/// The lines of a transcript that belong to one conversation.
+pub(super) struct Chain<'a> {
+    entries: Vec<Entry<'a>>,
+    /// Each entry's line, for whoever copies it.
+    lines: Vec<&'a [u8]>,
+    /// The entries on the way to the leaf, first to last.
+    path: Vec<usize>,
+    /// Those of the entries that count: none behind the place where it is to end.
+    last: usize,
+    title: Option<String>,
+    strange: usize,
+}
+
+impl<'a> Chain<'a> {
+    /// Reads the lines and finds the way. `sidechain`: it is a subagent's file.
+    pub(super) fn read(tail: &'a Tail, upto: Upto<'_>, sidechain: bool) -> Result<Self, Unfit> {
+        let mut chain = Self {
+            entries: Vec::new(),
+            lines: Vec::new(),
+            path: Vec::new(),
+            last: usize::MAX,
+            title: None,
+            strange: 0,
+        };
+        let mut named = None;
+        for line in tail.bytes().split(|&byte| byte == b'\n') {
+            let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let Some(entry) = Entry::read(line) else {
+                chain.strange += 1;
+                continue;
+            };
+            if entry.is_chained() && entry.is_sidechain == sidechain {
+                // What is written behind the note goes on from somewhere else.
+                named = None;
+                chain.entries.push(entry);
+                chain.lines.push(line);
+            } else if entry.kind == "last-prompt" {
+                named = entry.leaf_uuid;
+            } else if entry.kind == "custom-title" {
+                chain.title = entry.custom_title.filter(|title| !title.is_empty());
+            }
+        }
+        chain.find_path(named.as_deref(), upto, tail.start > 0)?;
+        Ok(chain)
+    }
+
+    fn find_path(&mut self, named: Option<&str>, upto: Upto<'_>, cut: bool) -> Result<(), Unfit> {
+        let places: HashMap<&str, usize> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| Some((entry.uuid.as_deref()?, at)))
+            .collect();
+        let is_message = |entry: &Entry<'_>| matches!(&*entry.kind, "user" | "assistant");
+        let missing = if cut { Unfit::Cut } else { Unfit::Empty };
+        let leaf = match named {
+            Some(named) => places.get(named).copied().or_else(|| self.entries.iter().rposition(is_message)),
+            None => self.entries.iter().rposition(|entry| is_message(entry) || entry.queued().is_some()),
+        };
+        let walk = |leaf: usize| {
+            let mut path = vec![leaf];
+            let mut been = HashSet::from([leaf]);
+            let mut broken = false;
+            let mut at = leaf;
+            while let Some(parent) = &self.entries[at].parent_uuid {
+                match places.get(parent.as_str()) {
+                    Some(&next) if been.insert(next) => {
+                        path.push(next);
+                        at = next;
+                    }
+                    Some(_) => break,
+                    None => {
+                        broken = true;
+                        break;
+                    }
+                }
+            }
+            path.reverse();
+            (path, broken)
+        };
+        let (mut path, broken) = walk(leaf.ok_or(missing.clone())?);
+        if broken && cut {
+            return Err(Unfit::Cut);
+        }
+        if let Some(at) = upto.at {
+            let found = places.get(at).copied().ok_or(if cut { Unfit::Cut } else { Unfit::NoMessage })?;
+            // A parallel call is not on the way itself, but its reply is.
+            let (before, broken) = walk(found);
+            if broken && cut {
+                return Err(Unfit::Cut);
+            }
+            if let Some(prompt) = upto.drops {
+                let dropped: Vec<usize> = match path.iter().position(|&on| on == found) {
+                    Some(cut) => path[cut + 1..].to_vec(),
+                    None => path.iter().copied().filter(|&on| on > found).collect(),
+                };
+                self.judge_drop(&dropped, prompt).map_err(Unfit::Drops)?;
+            }
+            (path, self.last) = (before, found);
+        }
+        if !path.iter().any(|&on| is_message(&self.entries[on])) {
+            return Err(missing);
+        }
+        self.path = path;
+        Ok(())
+    }
+
+    /// Whether all of these belong to the turn of one prompt.
+    fn judge_drop(&self, dropped: &[usize], prompt: &str) -> Result<(), String> {
+        let mut begun = false;
+        for &at in dropped {
+            let entry = &self.entries[at];
+            let id = entry.uuid.as_deref().unwrap_or_default();
+            if id == prompt {
+                begun = true;
+            } else if entry.queued().is_some() {
+                return Err(format!("a prompt that was queued while the turn ran would be dropped with it ({id})"));
+            } else if entry.is_prompt() && !entry.has(b"[Request interrupted by user") {
+                return Err(format!("another prompt would be dropped with it ({id})"));
+            } else if !begun {
+                let output = entry
+                    .attachment
+                    .is_some_and(|attachment| attachment.get().contains("\"structured_output\""));
+                let result = entry.kind == "user" && entry.has(b"\"tool_result\"") && !entry.has(b"\"is_error\":true");
+                if entry.kind == "assistant" || output || result {
+                    return Err(format!("part of the turn before it would be dropped too ({id})"));
+                }
+            }
+        }
+        if begun || dropped.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("what would be dropped is not the turn of {prompt}"))
+        }
+    }
+
+    /// The conversation.
+    pub(super) fn history(&self) -> History {
+        let mut history = History {
+            leaf: self.path.last().and_then(|&leaf| self.entries[leaf].uuid.clone()),
+            title: self.title.clone(),
+            ..History::default()
+        };
+        if self.strange > 0 {
+            history
+                .notes
+                .push(format!("{} lines of the transcript are no JSON and were passed over", self.strange));
+        }
+        let replies = self.replies();
+        let mut results = self.results();
+        let mut done = HashSet::new();
+        for &at in &self.path {
+            let entry = &self.entries[at];
+            match &*entry.kind {
+                "assistant" if !entry.is_api_error_message && done.insert(at) => {
+                    let reply = entry.reply();
+                    let blocks = reply.as_deref().and_then(|id| replies.get(id)).map_or(vec![at], Clone::clone);
+                    done.extend(&blocks);
+                    let said: Vec<Said> = blocks.iter().map(|&block| self.entries[block].said()).collect();
+                    if let Some(model) = said.iter().find_map(|said| said.model.clone()).filter(|model| model != "<synthetic>") {
+                        history.model = Some(model);
+                    }
+                    let parts: Vec<Part> = said.into_iter().flat_map(|said| said.parts).collect();
+                    history.reply(parts, &mut results);
+                }
+                "user" => {
+                    if entry.is_prompt() {
+                        history.prompts.extend(entry.uuid.clone());
+                    }
+                    if entry.permission_mode.is_some() {
+                        history.permission_mode.clone_from(&entry.permission_mode);
+                    }
+                    if entry.is_compact_summary || !entry.is_visible_in_transcript_only {
+                        // Results stand behind their calls already.
+                        let parts = entry.said().parts.into_iter().filter(|part| !matches!(part, Part::Result(_)));
+                        history.say(Role::User, parts.collect());
+                    }
+                }
+                "attachment" => {
+                    if let Some(prompt) = entry.queued() {
+                        history.say(Role::User, vec![Part::Text(prompt)]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        history
+    }
+
+    /// The blocks of each reply of which one is on the way, in the order of the file.
+    fn replies(&self) -> HashMap<String, Vec<usize>> {
+        let mut replies: HashMap<String, Vec<usize>> = HashMap::new();
+        for &at in &self.path {
+            if let Some(id) = self.entries[at].reply() {
+                replies.entry(id).or_default();
+            }
+        }
+        for (at, entry) in self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last) {
+            if let Some(blocks) = entry.reply().and_then(|id| replies.get_mut(&id)) {
+                blocks.push(at);
+            }
+        }
+        replies
+    }
+
+    /// The results by their calls; of several for one call the first.
+    fn results(&self) -> HashMap<String, CallResult> {
+        let mut results = HashMap::new();
+        let lines = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(at, entry)| *at <= self.last && entry.kind == "user" && entry.has(b"\"tool_result\""));
+        for (_, entry) in lines {
+            for part in entry.said().parts {
+                if let Part::Result(result) = part {
+                    results.entry(result.call.clone()).or_insert(result);
+                }
+            }
+        }
+        results
+    }
+
+    /// The lines of the conversation, in the order of the file: those on the way, the other blocks of their replies, and the results of
+    /// their calls.
+    pub(super) fn lines(&self) -> Vec<&'a [u8]> {
+        let mut kept: HashSet<usize> = self.path.iter().copied().collect();
+        let replies = self.replies();
+        kept.extend(replies.values().flatten());
+        let mut calls = HashSet::new();
+        for at in &kept {
+            let said = self.entries[*at].said();
+            calls.extend(
+                said.parts
+                    .into_iter()
+                    .filter_map(|part| if let Part::Call(call) = part { Some(call.id) } else { None }),
+            );
+        }
+        for (at, entry) in self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last) {
+            if entry.kind == "user" && !kept.contains(&at) && entry.has(b"\"tool_result\"") {
+                let answers = |part: &Part| matches!(part, Part::Result(result) if calls.contains(&result.call));
+                if entry.said().parts.iter().any(answers) {
+                    kept.insert(at);
+                }
+            }
+        }
+        let mut kept: Vec<usize> = kept.into_iter().collect();
+        kept.sort_unstable();
+        kept.into_iter().map(|at| self.lines[at]).collect()
+    }
+
+    /// The id that the lines say the session has.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.entries.iter().find_map(|entry| entry.session_id.as_deref())
+    }
+}
+
+impl History {
+    /// A reply, and behind it a result for each of its calls.
+    fn reply(&mut self, parts: Vec<Part>, results: &mut HashMap<String, CallResult>) {
+        let answers: Vec<Part> = parts
+            .iter()
+            .filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
+            .map(|call| {
+                Part::Result(results.remove(&call.id).unwrap_or_else(|| CallResult {
+                    call: call.id.clone(),
+                    content: vec![Part::Text(INTERRUPTED.to_owned())],
+                    is_error: true,
+                }))
+            })
+            .collect();
+        self.say(Role::Assistant, parts);
+        self.say(Role::User, answers);
+    }
+
+    fn say(&mut self, role: Role, mut parts: Vec<Part>) {
+        if parts.is_empty() {
+            return;
+        }
+        match self.messages.last_mut().filter(|last| last.role == role) {
+            Some(last) => last.parts.append(&mut parts),
+            None => self.messages.push(Message { role, parts }),
+        }
+    }
+}

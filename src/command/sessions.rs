@@ -1,0 +1,305 @@
+//! `agentglot sessions`: those of the built-in agent.
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentglot_adapters::codec::{Dialect, Format};
+use agentglot_adapters::convert::Options;
+use serde_json::{Map, Value, json};
+
+use crate::agent::chat::{Message, Part, Role};
+use crate::agent::store::{Shelf, Summary};
+use crate::io::{Console, visible};
+use crate::status::{Failure, Status};
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Sessions {
+    /// The sessions of the working folder, or of all folders.
+    List {
+        /// Of all folders.
+        all: bool,
+        /// JSON lines instead of a table.
+        json: bool,
+    },
+    /// What was said in one.
+    Show {
+        /// Its id, or enough of its beginning.
+        id: String,
+        /// A dialect to say it in; text without one.
+        to: Option<Format>,
+    },
+    /// Away with one, or with all of the working folder.
+    Delete {
+        /// Its id, or enough of its beginning.
+        id: Option<String>,
+        /// All of the working folder.
+        all: bool,
+    },
+}
+
+/// Lists, shows or deletes sessions.
+///
+/// # Errors
+/// When there is no such session, or something cannot be read or written.
+pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
+    let shelf = Shelf::open(&|name| std::env::var_os(name));
+    match sessions {
+        Sessions::List { all, json } => {
+            let listed = list(&shelf, *all)?;
+            super::print(if *json { lines(&listed) } else { table(&listed, *all) }.as_bytes())
+        }
+        Sessions::Show { id, to } => {
+            let session = one(&shelf, id)?;
+            let (history, entries) = shelf.read(&session).map_err(|error| Failure::Usage(error.to_string()))?;
+            for note in &history.notes {
+                Console::plain().say(note);
+            }
+            match to {
+                None => super::print(conversation(&history.messages).as_bytes()),
+                Some(format) => converted(&log(&session, &entries), *format),
+            }
+        }
+        Sessions::Delete { id: Some(id), all: false } => {
+            let session = one(&shelf, id)?;
+            delete(&shelf, &[session])
+        }
+        Sessions::Delete { id: None, all: true } => delete(&shelf, &list(&shelf, false)?),
+        Sessions::Delete { .. } => Err(Failure::Usage(
+            "delete wants the id of a session, or --all for those of this folder".to_owned(),
+        )),
+    }
+}
+
+fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
+    let failed = |error| Failure::Read {
+        name: "the sessions".to_owned(),
+        error,
+    };
+    let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(failed)?;
+    shelf.list((!all).then_some(&cwd)).map_err(failed)
+}
+
+/// The session whose id begins like this: one of the working folder, else of any.
+fn one(shelf: &Shelf, id: &str) -> Result<Summary, Failure> {
+    for all in [false, true] {
+        let mut fitting = list(shelf, all)?;
+        fitting.retain(|session| !id.is_empty() && session.id.starts_with(&*id.to_ascii_lowercase()));
+        if fitting.len() > 1 {
+            fitting.retain(|session| session.id == id);
+            if fitting.len() != 1 {
+                return Err(Failure::Usage(format!("more than one session begins with {id:?}; say more of its id")));
+            }
+        }
+        if let Some(session) = fitting.pop() {
+            return Ok(session);
+        }
+    }
+    Err(Failure::Usage(format!(
+        "there is no session {id:?}; `agentglot sessions list --all` names them"
+    )))
+}
+
+fn delete(shelf: &Shelf, sessions: &[Summary]) -> Result<Status, Failure> {
+    let console = Console::plain();
+    let mut status = Status::Clean;
+    for session in sessions {
+        match shelf.delete(session) {
+            Ok(()) => console.say(&format!("session {} is deleted", session.id)),
+            Err(error) => {
+                console.say(&error.to_string());
+                status.worsen(Status::Failed);
+            }
+        }
+    }
+    if sessions.is_empty() {
+        console.say("there are no sessions here");
+    }
+    Ok(status)
+}
+
+fn table(sessions: &[Summary], all: bool) -> String {
+    let mut text = String::new();
+    for session in sessions {
+        // Writing to a `String` cannot fail.
+        let _ = write!(
+            text,
+            "{}  {:<9}  {:>8}  {:>3} ",
+            session.id,
+            session.dialect,
+            ago(session.written),
+            session.turns
+        );
+        text.push_str(if session.turns == 1 { "turn   " } else { "turns  " });
+        let said = session.title.as_deref().or(session.prompt.as_deref()).unwrap_or_default();
+        text.push_str(&visible(&said.chars().take(60).collect::<String>()));
+        if let Some(cwd) = session.cwd.as_deref().filter(|_| all) {
+            let _ = write!(text, "  [{}]", visible(cwd));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    if sessions.is_empty() {
+        text.push_str(if all {
+            "No sessions.\n"
+        } else {
+            "No sessions of this folder; --all lists those of all folders.\n"
+        });
+    }
+    text
+}
+
+fn lines(sessions: &[Summary]) -> String {
+    let mut text = String::new();
+    for session in sessions {
+        let written = session.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let line = json!({
+            "id": session.id,
+            "dialect": session.dialect,
+            "cwd": session.cwd,
+            "began": session.began,
+            "written": written,
+            "turns": session.turns,
+            "bytes": session.bytes,
+            "title": session.title,
+            "prompt": session.prompt,
+            "path": session.path.display().to_string(),
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn ago(time: SystemTime) -> String {
+    let seconds = SystemTime::now().duration_since(time).unwrap_or_default().as_secs();
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// The conversation for people.
+fn conversation(messages: &[Message]) -> String {
+    let mut text = String::new();
+    for part in messages
+        .iter()
+        .flat_map(|message| message.parts.iter().map(move |part| (message.role, part)))
+    {
+        let said = match part {
+            (Role::User, Part::Text(said)) => format!("> {}", said.trim_end().replace('\n', "\n> ")),
+            (Role::Assistant, Part::Text(said)) => said.trim_end().to_owned(),
+            (_, Part::Thinking { text, .. }) => format!("(thinks) {}", text.trim_end()),
+            (_, Part::Redacted { .. }) => "(thinks what only the vendor can read)".to_owned(),
+            (_, Part::Image { media_type, data } | Part::Document { media_type, data }) => format!("[{media_type}, {} bytes]", data.len() / 4 * 3),
+            (_, Part::Call(call)) => format!("* {} {}", call.name, call.input),
+            (_, Part::Result(result)) => {
+                let lines: Vec<&str> = result
+                    .content
+                    .iter()
+                    .flat_map(|part| {
+                        if let Part::Text(text) = part {
+                            text.lines()
+                        } else {
+                            "[no text]".lines()
+                        }
+                    })
+                    .collect();
+                let mut shown = lines.iter().take(10).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n");
+                if lines.len() > 10 {
+                    let _ = write!(shown, "\n  … {} more lines", lines.len() - 10);
+                }
+                if result.is_error { format!("  (failed)\n{shown}") } else { shown }
+            }
+        };
+        for line in said.lines() {
+            text.push_str(&visible(line));
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The transcript as a log of Claude Code's lines.
+fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut log = Vec::new();
+    let mut say = |line: Value| {
+        // A `Vec` takes everything.
+        let _ = writeln!(log, "{line}");
+    };
+    let mut open = false;
+    let end = || json!({"type": "result", "subtype": "success", "is_error": false, "session_id": session.id});
+    for entry in entries {
+        let Ok(mut entry) = serde_json::from_slice::<Map<String, Value>>(entry) else {
+            continue;
+        };
+        let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
+        let is_result = entry["message"]["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+        if kind == "user" && !is_result {
+            if open {
+                say(end());
+            }
+            say(json!({"type": "system", "subtype": "init", "cwd": session.cwd, "session_id": session.id}));
+            open = true;
+        }
+        if matches!(kind, "user" | "assistant") {
+            let mut line = Map::new();
+            for (from, to) in [
+                ("type", "type"),
+                ("message", "message"),
+                ("uuid", "uuid"),
+                ("timestamp", "timestamp"),
+                ("toolUseResult", "tool_use_result"),
+                ("requestId", "request_id"),
+            ] {
+                if let Some(value) = entry.remove(from) {
+                    line.insert(to.to_owned(), value);
+                }
+            }
+            line.insert("parent_tool_use_id".to_owned(), Value::Null);
+            line.insert("session_id".to_owned(), Value::String(session.id.clone()));
+            say(Value::Object(line));
+        }
+    }
+    if open {
+        say(end());
+    }
+    log
+}
+
+fn converted(log: &[u8], to: Format) -> Result<Status, Failure> {
+    let failed = |error| Failure::Write {
+        name: "standard output".to_owned(),
+        error,
+    };
+    if to == Format::from(Dialect::Claude) {
+        return super::print(log);
+    }
+    let mut written = Vec::new();
+    crate::convert(log, &mut written, Options::new(Dialect::Claude.into(), to)).map_err(failed)?;
+    super::print(&written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_reads_like_one() {
+        let messages = [
+            Message::user("one\ntwo"),
+            Message {
+                role: Role::Assistant,
+                parts: vec![Part::Text("Done.\u{1b}[31m".to_owned())],
+            },
+        ];
+        let text = conversation(&messages);
+        assert!(text.starts_with("> one\n> two\n\nDone."), "{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+}
