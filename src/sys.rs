@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -43,5 +43,31 @@ pub(crate) fn end_with_parent(_: &mut Command) {}
 pub(crate) fn own_session(command: &mut Command) {
     let prepare = || rustix::process::setsid().map(drop).map_err(Into::into);
     // SAFETY: as above; `setsid` is one system call and async-signal-safe.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// A session of its own with the terminal that the process gets as its standard input.
+pub(crate) fn own_terminal(command: &mut Command) {
+    let prepare = || {
+        rustix::process::setsid()?;
+        // SAFETY: standard input has been put in its place before this runs, and nothing closes it meanwhile.
+        let stdin = unsafe { BorrowedFd::borrow_raw(0) };
+        rustix::process::ioctl_tiocsctty(stdin).map_err(Into::into)
+    };
+    // SAFETY: as above; two system calls without libc's help.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// The process, and whatever it starts, may do no more than these rules allow.
+#[cfg(target_os = "linux")]
+pub(crate) fn restrict(command: &mut Command, rules: landlock::RulesetCreated) {
+    let mut rules = Some(rules);
+    let prepare = move || match rules.take() {
+        // What the error says would have to be allocated.
+        Some(rules) => rules.restrict_self().map(drop).map_err(|_| io::ErrorKind::PermissionDenied.into()),
+        None => Ok(()),
+    };
+    // SAFETY: as above; the rules were made before the fork, and to apply them takes two system calls and closes one file. Neither the
+    // status nor the error holds anything on the heap.
     unsafe { command.pre_exec(prepare) };
 }

@@ -107,7 +107,7 @@ impl Environment {
 }
 
 /// The depth of a child, if ours is `ours`.
-pub(super) fn deeper(ours: Option<&OsStr>, limit: u32) -> Result<u32, StartError> {
+pub(crate) fn deeper(ours: Option<&OsStr>, limit: u32) -> Result<u32, StartError> {
     let depth = match ours {
         None => 0,
         Some(value) if value.is_empty() => 0,
@@ -123,7 +123,7 @@ pub(super) fn deeper(ours: Option<&OsStr>, limit: u32) -> Result<u32, StartError
 }
 
 /// Refuses what the system would cut off or refuse with a word that helps nobody.
-pub(super) fn check(what: impl Fn() -> String, text: &OsStr, more: usize) -> Result<(), StartError> {
+pub(crate) fn check(what: impl Fn() -> String, text: &OsStr, more: usize) -> Result<(), StartError> {
     if text.as_bytes().contains(&0) {
         return Err(StartError::Nul { what: what() });
     }

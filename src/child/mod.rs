@@ -27,16 +27,16 @@ use tokio::sync::watch as channel;
 use tokio::task::JoinHandle;
 
 mod driver;
-mod environment;
+pub(crate) mod environment;
 mod error;
 mod exit;
 mod lookup;
 mod plan;
 mod relay;
 mod shared;
-mod start;
-mod sweep;
-mod tail;
+pub(crate) mod start;
+pub(crate) mod sweep;
+pub(crate) mod tail;
 pub mod watch;
 
 pub use environment::{BASIC, DEPTH, Environment, FAMILY};

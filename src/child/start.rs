@@ -109,7 +109,7 @@ const fn setup(error: io::Error) -> StartError {
 }
 
 /// A word that no other child on this machine has.
-fn mark() -> String {
+pub(crate) fn mark() -> String {
     static CHILDREN: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let count = CHILDREN.fetch_add(1, Ordering::Relaxed);

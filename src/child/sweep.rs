@@ -2,7 +2,7 @@
 
 /// Kills every process whose environment carries the mark, until none is left or time is up.
 #[cfg(target_os = "linux")]
-pub(super) fn sweep(mark: &str) {
+pub(crate) fn sweep(mark: &str) {
     use std::time::{Duration, Instant};
     let until = Instant::now() + Duration::from_secs(2);
     // What is killed may have had time to start another one.
@@ -13,7 +13,7 @@ pub(super) fn sweep(mark: &str) {
 
 /// Other systems do not show the environment of a process.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn sweep(_: &str) {}
+pub(crate) fn sweep(_: &str) {}
 
 /// Whether there was one.
 #[cfg(target_os = "linux")]

@@ -2,15 +2,15 @@ use std::collections::VecDeque;
 
 /// The last bytes of a stream.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     bytes: VecDeque<u8>,
     limit: usize,
     /// How many bytes there were in all.
-    pub(super) total: u64,
+    pub(crate) total: u64,
 }
 
 impl Tail {
-    pub(super) const fn new(limit: usize) -> Self {
+    pub(crate) const fn new(limit: usize) -> Self {
         Self {
             bytes: VecDeque::new(),
             limit,
@@ -18,7 +18,7 @@ impl Tail {
         }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
         let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
@@ -26,7 +26,12 @@ impl Tail {
         self.bytes.extend(kept);
     }
 
-    pub(super) fn to_vec(&self) -> Vec<u8> {
+    /// How many bytes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }
 }

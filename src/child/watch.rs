@@ -97,14 +97,14 @@ fn end(group: Pid) {
 
 /// Our side of a watcher that runs.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     process: std::process::Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Watch {
     /// Starts one, unless nobody is to watch. Without a mark it looks for nothing that left the group.
-    pub(super) fn start(who: &Watcher, mark: &str) -> Result<Option<Self>, StartError> {
+    pub(crate) fn start(who: &Watcher, mark: &str) -> Result<Option<Self>, StartError> {
         let program = match who {
             Watcher::Nobody => return Ok(None),
             Watcher::Program(path) => path.clone(),
@@ -142,7 +142,7 @@ impl Watch {
     }
 
     /// Whether it has gone. It is no zombie then.
-    pub(super) fn gone(&mut self) -> bool {
+    pub(crate) fn gone(&mut self) -> bool {
         !matches!(self.process.try_wait(), Ok(None))
     }
 

@@ -1,1 +1,5 @@
 //! The tools of each dialect: its names, schemas and texts over the operations of [`super::tools`].
+
+pub mod claude;
+pub(crate) mod input;
+pub mod qwen;

@@ -1,0 +1,3 @@
+//! The tools of Claude Code.
+
+pub mod shell;

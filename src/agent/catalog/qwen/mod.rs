@@ -1,0 +1,3 @@
+//! The tools of Qwen Code, which are those of the RFC too.
+
+pub mod shell;
