@@ -86,6 +86,15 @@ impl Hotline {
         answer
     }
 
+    /// Says something whose answer nobody waits for, such as a notification for an MCP server in the host.
+    pub fn say(&self, question: Question) {
+        let mut inner = self.inner.borrow_mut();
+        inner.count += 1;
+        let id = format!("agentglot-{}", inner.count);
+        inner.asked.push((id, question));
+        inner.wake.notify_one();
+    }
+
     /// The host has answered. Returns whether anybody had asked.
     pub fn answer(&self, id: &str, answer: Result<Value, Unanswered>) -> bool {
         let waiting = self.inner.borrow_mut().waiting.remove(id);

@@ -15,6 +15,7 @@ pub mod hotline;
 mod inbox;
 mod keeping;
 mod live;
+pub mod mcp;
 mod outcome;
 pub mod permission;
 pub mod persona;
