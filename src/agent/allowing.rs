@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::chat::Call;
 use super::core::{Core, Thread};
 use super::hotline::{self, Question};
-use super::tool::{Access, Given, Tool};
+use super::tool::{Access, Cx, Given, Progress, Tool};
+use crate::adapters::codec::Dialect;
 use crate::adapters::event::ControlKind;
 
 /// What became of the question.
@@ -40,7 +41,19 @@ pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
     if !needs {
         return Leave::Given(input.clone());
     }
-    host(core, call, input, None, Vec::new()).await
+    let tell = |_: Progress<'_>| {};
+    let cx = Cx {
+        call: &call.id,
+        cancel: core.cancel.borrow().clone(),
+        world: &core.world,
+        tell: &tell,
+    };
+    let preview = match core.dialect {
+        Dialect::Tricode => tool.preview(input, &cx).await,
+        _ => None,
+    };
+    let fields = preview.map(|diff| ("preview".to_owned(), Value::String(diff)));
+    host(core, call, input, None, fields.into_iter().collect()).await
 }
 
 /// Asks the host.

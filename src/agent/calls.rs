@@ -142,12 +142,12 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
             ));
         }
     };
-    let Some(tool) = tool.filter(|_| allowing::offers(core, &call.name)) else {
-        return core.persona.unknown(&call.name);
-    };
     if let Some(refused) = core.persona.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
         return refused;
     }
+    let Some(tool) = tool.filter(|_| allowing::offers(core, &call.name)) else {
+        return core.persona.unknown(&call.name);
+    };
     let cancel = core.cancel.borrow().clone();
     let leave = tokio::select! {
         biased;
@@ -157,9 +157,12 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
     let input = match leave {
         Leave::Given(input) => input,
         Leave::Denied { given, end } => {
-            if end && let Some(why) = given.content.iter().find_map(text) {
+            let why = given.content.iter().find_map(text);
+            if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
                 core.cancel.borrow().cancel();
+            } else if let Some(why) = why.filter(|_| core.persona.behind_denial().is_some()) {
+                ran.end = Some(End::Denied(why.to_owned()));
             }
             return given;
         }

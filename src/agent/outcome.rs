@@ -51,6 +51,7 @@ pub fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value
         stop,
         denials: Some(Raw::trusted(&denials)),
         structured: structured.as_deref().map(Raw::trusted),
+        synthetic: matches!(came.end, End::Denied(_)),
         ..Outcome::new(said.kind)
     };
     let mut added = vec![("modelUsage".to_owned(), by_model(core))];
@@ -77,6 +78,7 @@ impl Said {
             End::Budget(limit) => (OutcomeKind::Limit(Limit::Budget), format!("Reached maximum budget (${limit})"), None),
             End::Interrupted(_) => (OutcomeKind::Cancelled, "stopped by the host".to_owned(), None),
             End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),
+            End::Denied(why) => (OutcomeKind::Failed(Place::Tool), why.clone(), None),
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),
             End::Unstructured(tries) => (
                 OutcomeKind::Limit(Limit::Retries),

@@ -7,7 +7,8 @@ use super::calls;
 use super::chat::{Message, Part};
 use super::core::{Core, Thread, Tokens};
 use super::voice::line_id;
-use crate::adapters::event::{Event, Kind, StopKind, Topic};
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
 use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
 
 /// How a turn ended.
@@ -25,6 +26,8 @@ pub enum End {
     Interrupted(bool),
     /// A hook, or a person who denied a call, stopped it.
     Stopped(String),
+    /// A call was not allowed, and the turn ends behind the round's results without an answer.
+    Denied(String),
     /// The model cannot be had.
     Failed(ModelError),
     /// It should have answered by a tool, and did not, so often.
@@ -157,6 +160,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let mut ids = Vec::new();
     let wishes = core.wishes.borrow().clone();
     let begun = Instant::now();
+    let mut started = false;
     let ask = Ask {
         model: &thread.model,
         system: &thread.system,
@@ -171,6 +175,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     };
     let mut hear = |event: &Event<'_>| {
         gather.event(event);
+        started |= matches!(event.kind, Kind::RoundStart(_));
         // A block's whole is written when it stops: its line has this id.
         let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
         core.voice.say(event.kind, speaks.as_ref(), id.as_deref());
@@ -209,7 +214,13 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             }
             Err(Broken::Cancelled)
         }
-        Some(Err(error)) => Err(Broken::Failed(error)),
+        Some(Err(error)) => {
+            // Hosts that count rounds count the ones that fail too.
+            if !started && core.dialect == Dialect::Tricode {
+                core.voice.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
+            }
+            Err(Broken::Failed(error))
+        }
         Some(Ok(())) => {
             let message = gather.message();
             let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));

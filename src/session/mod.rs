@@ -392,7 +392,7 @@ impl Session {
                 }
                 let free = asks_leave && self.is_free(request.permission, backend.dialect());
                 if self.host.types_answers && asks_leave && !self.host.allows_all {
-                    self.unasked.push_back(typed::Question::of(&id, event.origin, request));
+                    self.unasked.push_back(typed::Question::of(&id, event, request));
                     return self.ask_person(now, backend);
                 }
                 if free || self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {

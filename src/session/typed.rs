@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::Session;
 use super::control::{Asked, refuse, respond};
 use crate::adapters::conduct::Typed;
-use crate::adapters::event::{ControlKind, Event, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
+use crate::adapters::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::Heard;
 use crate::adapters::tools::{Arena, Translate};
@@ -22,18 +22,22 @@ pub(super) struct Question {
     tool: String,
     call: Option<String>,
     input: Option<String>,
+    /// What the call would change, as a JSON text.
+    preview: Option<String>,
 }
 
 impl Question {
-    pub(super) fn of(id: &str, origin: Origin<'_>, request: &Request<'_>) -> Self {
+    pub(super) fn of(id: &str, event: &Event<'_>, request: &Request<'_>) -> Self {
+        let preview = event.fields.iter().find(|field| field.key.is("preview"));
         let body = |text: Str<'_>| text.as_escaped().to_owned();
         let permission = request.permission.copied().unwrap_or_default();
         Self {
             id: id.to_owned(),
-            session: origin.session.map(body),
+            session: event.origin.session.map(body),
             tool: body(permission.name),
             call: permission.call.map(body),
             input: permission.input.map(|input| input.as_str().to_owned()),
+            preview: preview.map(|field| field.value.as_str().to_owned()),
         }
     }
 
@@ -55,7 +59,17 @@ impl Question {
             session: self.session.as_deref().map(Str::trusted),
             ..Origin::default()
         };
-        tell(&Event::new(origin, Kind::Request(&request)));
+        let preview = self.preview.as_deref().map(|preview| Field {
+            at: At::Line,
+            key: Str::trusted("preview"),
+            value: Raw::trusted(preview),
+            known: true,
+        });
+        tell(&Event {
+            origin,
+            kind: Kind::Request(&request),
+            fields: preview.as_slice(),
+        });
     }
 }
 
@@ -68,6 +82,7 @@ impl Session {
             tool: question.tool.clone(),
             call: Some(question.call.clone()),
             input: Some(question.input.clone()),
+            preview: None,
         };
         question.tell(|event| self.backend(&Heard::Event(event), now, backend));
     }

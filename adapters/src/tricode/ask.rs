@@ -5,6 +5,7 @@
 //! call whose tool needs leave, in exactly its words, and once a call.
 
 use super::repr;
+use crate::event::Fields;
 use crate::json::{Raw, Str};
 
 /// The tools that need leave.
@@ -152,8 +153,11 @@ pub(super) const AGAIN: &str = "Invalid choice. Please enter 1, 2, 3, or 4.\nYou
 /// What it prints when nothing can be typed any more.
 pub(super) const CLOSED: &str = "\nOperation cancelled by user.\n";
 
-/// Prints a question. The preview of a change, which needs the file, is not there.
-pub(super) fn write(tool: Str<'_>, arguments: Option<Raw<'_>>, to: &mut String) {
+/// So many lines of a preview are shown.
+const LINES: usize = 200;
+
+/// Prints a question. The preview is what an edit would change, as a diff, where the agent tells it: it needs the file.
+pub(super) fn write(tool: Str<'_>, arguments: Option<Raw<'_>>, preview: Option<Str<'_>>, to: &mut String) {
     to.push_str(&format!("\n{RULE}\n{TITLE}\n{RULE}\nTool: {}\nArguments:\n", tool.unescape()));
     let mut body = Vec::new();
     for (key, value) in arguments.into_iter().flat_map(Raw::members) {
@@ -165,8 +169,26 @@ pub(super) fn write(tool: Str<'_>, arguments: Option<Raw<'_>>, to: &mut String) 
         to.push_str(&format!("  {}: {}", key.unescape(), cut.unwrap_or(&shown)));
         to.push_str(if cut.is_some() { "...\n" } else { "\n" });
     }
+    if let Some(preview) = preview.map(Str::unescape).filter(|preview| !preview.is_empty()) {
+        to.push_str("\n--- Diff Preview (dry-run) ---\n");
+        for line in preview.lines().take(LINES) {
+            to.push_str(line);
+            to.push('\n');
+        }
+        let more = preview.lines().count().saturating_sub(LINES);
+        if more > 0 {
+            to.push_str(&format!("... {more} more lines omitted ...\n"));
+        }
+        to.push_str("--- End Diff Preview ---\n\n");
+    }
     to.push_str(OPTIONS);
     to.push_str(CHOICE);
+}
+
+/// The preview among the members of a question.
+pub(super) fn preview<'a>(fields: Fields<'a>) -> Option<Str<'a>> {
+    let found = fields.iter().find(|field| field.key.is("preview"));
+    found.and_then(|field| field.value.string())
 }
 
 enum Found {
@@ -225,7 +247,7 @@ mod tests {
 
     fn asked(tool: &str, arguments: &str) -> String {
         let mut text = String::new();
-        write(Str::trusted(tool), Some(Raw::trusted(arguments)), &mut text);
+        write(Str::trusted(tool), Some(Raw::trusted(arguments)), None, &mut text);
         text
     }
 
@@ -259,6 +281,27 @@ mod tests {
                     .all(|(_, found)| found.tool == "create_file" && found.text == question.as_bytes())
             );
         }
+    }
+
+    #[test]
+    fn a_question_about_an_edit_shows_what_would_change() {
+        let shown = |lines: usize| {
+            let mut text = String::new();
+            let diff = "+x\\n".repeat(lines);
+            write(
+                Str::trusted("edit_file"),
+                Some(Raw::trusted("{\"path\":\"p\"}")),
+                Some(Str::trusted(&diff)),
+                &mut text,
+            );
+            text
+        };
+        let little = format!("Arguments:\n  path: p\n\n--- Diff Preview (dry-run) ---\n+x\n--- End Diff Preview ---\n\n{RULE}\nOptions:\n");
+        assert!(shown(1).contains(&little), "{}", shown(1));
+        assert!(shown(203).contains("+x\n... 3 more lines omitted ...\n--- End"));
+        let line = LINE.replace("create_file", "edit_file");
+        let (lines, found) = told(&format!("{line}{}{RESULT}", shown(2)), 7);
+        assert_eq!((lines, found.len()), (format!("{line}{RESULT}"), 1));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use super::formatted_result::Shown;
 use super::held::{Held, HeldCalls};
 use super::own::{Own, join};
 use super::plan::{List, Plan};
-use super::{DENIED, failure, input, lines};
+use super::{DENIED, ask, failure, input, lines};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    Block, Event, Fatal, Fate, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
+    Block, Event, Fatal, Fate, Fields, Input, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Request, ResultStatus, RoundEnd, Session, ToolCall,
     ToolResult, Topic,
 };
 use crate::ids;
@@ -128,7 +128,7 @@ impl Encode for Encoder {
                 self.unsaid_session(origin, out);
                 self.fatal(fatal, out);
             }
-            Kind::Request(request) => self.ask(origin, request, out),
+            Kind::Request(request) => self.ask(origin, request, event.fields, out),
             Kind::Prompt(prompt) => input::prompt(prompt, out),
             _ => {}
         }
@@ -220,7 +220,7 @@ impl Encoder {
     }
 
     /// Asks a person for leave, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
-    fn ask(&mut self, origin: Origin<'_>, request: &Request<'_>, out: &mut Out) {
+    fn ask(&mut self, origin: Origin<'_>, request: &Request<'_>, fields: Fields<'_>, out: &mut Out) {
         let Some(permission) = request.permission.filter(|_| self.asks) else {
             return;
         };
@@ -242,7 +242,7 @@ impl Encoder {
             name = line.get("name").and_then(Raw::string).unwrap_or(name);
             input = line.get("arguments").or(input);
         }
-        self.own.ask(name, input, out);
+        self.own.ask(name, input, ask::preview(fields), out);
     }
 
     fn result(&mut self, origin: Origin<'_>, result: &ToolResult<'_>, out: &mut Out) {
@@ -319,7 +319,11 @@ impl Encoder {
         }
         self.release(out);
         out.used(outcome.word.map_or("", Str::as_escaped));
-        if !outcome.is_error {
+        // The program ends without a word when a call was not allowed.
+        let wordless = outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Tool);
+        if wordless {
+            out.merged("the result of the call says that it was not allowed");
+        } else if !outcome.is_error {
             let said = outcome.text.filter(|text| !text.is_empty());
             if let Some(text) = said {
                 out.used(text.as_escaped());

@@ -26,6 +26,17 @@ mod repr;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
+/// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.
+pub fn python_repr(json: &str) -> String {
+    let value = crate::json::Raw::trusted(json);
+    let mut body = Vec::new();
+    if value.check().is_ok() {
+        repr::repr(value, &mut body);
+    }
+    let body = String::from_utf8_lossy(&body);
+    crate::json::Str::trusted(&body).unescape().into_owned()
+}
+
 /// How the result of a call that was not allowed begins.
 const DENIED: &str = "Denied:";
 

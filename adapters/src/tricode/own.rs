@@ -35,7 +35,7 @@ impl Own {
             }
             Kind::Request(request) => {
                 if let Some(permission) = request.permission.filter(|_| self.asks) {
-                    self.ask(permission.name, permission.input, out);
+                    self.ask(permission.name, permission.input, ask::preview(fields), out);
                 }
             }
             Kind::Noise(text) => {
@@ -57,9 +57,9 @@ impl Own {
     }
 
     /// Asks a person for leave.
-    pub(super) fn ask(&mut self, tool: Str<'_>, arguments: Option<Raw<'_>>, out: &mut Out) {
+    pub(super) fn ask(&mut self, tool: Str<'_>, arguments: Option<Raw<'_>>, preview: Option<Str<'_>>, out: &mut Out) {
         self.scratch.clear();
-        ask::write(tool, arguments, &mut self.scratch);
+        ask::write(tool, arguments, preview, &mut self.scratch);
         out.lit(&self.scratch);
         self.asked = true;
     }
