@@ -1,5 +1,8 @@
 //! The tools of each dialect: its names, schemas and texts over the operations of [`super::tools`].
 
+pub mod args;
 pub mod claude;
 pub(crate) mod input;
 pub mod qwen;
+#[cfg(test)]
+pub(crate) mod testing;

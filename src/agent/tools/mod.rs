@@ -1,5 +1,13 @@
 //! What tools do, whatever a dialect calls them: typed arguments in, typed results or errors out.
 
 pub mod confine;
+pub mod diff;
+pub mod edit;
 pub mod environment;
+pub mod notebook;
+pub mod read;
+pub mod seen;
 pub mod shell;
+pub mod text;
+pub mod work;
+pub mod write;

@@ -1,0 +1,164 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::adapters::event::{DetailShape, ResultStatus};
+use crate::agent::catalog::testing::{Room, text};
+use crate::agent::chat::Part;
+
+fn room() -> Room {
+    Room::new(files(&Rc::default()))
+}
+
+fn detail(given: &crate::agent::tool::Given) -> &Value {
+    let (shape, detail) = given.detail.as_ref().expect("a typed result");
+    assert_eq!(*shape, DetailShape::Claude);
+    detail
+}
+
+#[tokio::test]
+async fn reading_and_editing_go_as_recorded() {
+    let room = room();
+    let path = room.put("hello.txt", "hello\nworld\n");
+    let read = room.call("Read", json!({"file_path": path})).await;
+    assert_eq!(text(&read), "1\thello\n2\tworld\n3\t");
+    let file = json!({"filePath": path, "content": "hello\nworld\n", "numLines": 3, "startLine": 1, "totalLines": 3});
+    assert_eq!(detail(&read), &json!({"type": "text", "file": file}));
+    let edit = room
+        .call("Edit", json!({"file_path": path, "old_string": "hello", "new_string": "goodbye"}))
+        .await;
+    assert_eq!(
+        text(&edit),
+        format!("The file {path} has been updated successfully. (file state is current in your context \u{2014} no need to Read it back)")
+    );
+    let recorded = json!({
+        "filePath": path, "oldString": "hello", "newString": "goodbye", "originalFile": "hello\nworld\n",
+        "structuredPatch": [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": ["-hello", "+goodbye", " world"]}],
+        "userModified": false, "replaceAll": false,
+    });
+    assert_eq!(detail(&edit).to_string(), recorded.to_string());
+    assert_eq!(room.get("hello.txt"), "goodbye\nworld\n");
+}
+
+#[tokio::test]
+async fn a_new_file_is_told_as_recorded_and_a_missing_one_too() {
+    let room = room();
+    let path = room.path("asked.txt");
+    let write = room.call("Write", json!({"file_path": path, "content": "asked\n"})).await;
+    assert_eq!(
+        text(&write),
+        format!("File created successfully at: {path} (file state is current in your context \u{2014} no need to Read it back)")
+    );
+    let recorded =
+        json!({"type": "create", "filePath": path, "content": "asked\n", "structuredPatch": [], "originalFile": null, "userModified": false});
+    assert_eq!(detail(&write).to_string(), recorded.to_string());
+    // The model knows what it wrote.
+    let again = room.call("Write", json!({"file_path": path, "content": "more\n"})).await;
+    assert_eq!(detail(&again)["type"], "update");
+    assert_eq!(detail(&again)["originalFile"], "asked\n");
+    let missing = room.call("Read", json!({"file_path": room.path("none.txt")})).await;
+    let words = format!("File does not exist. Note: your current working directory is {}.", room.root().display());
+    assert_eq!((text(&missing), missing.status), (words.clone(), ResultStatus::Error));
+    assert_eq!(detail(&missing), &json!(format!("Error: {words}")));
+}
+
+#[tokio::test]
+async fn what_was_not_read_or_has_changed_is_left_alone() {
+    let room = room();
+    let path = room.put("a.txt", "one\none\n");
+    for (tool, more) in [
+        ("Edit", json!({"old_string": "one", "new_string": "two"})),
+        ("Write", json!({"content": "x"})),
+    ] {
+        let mut input = more;
+        input["file_path"] = path.clone().into();
+        let given = room.call(tool, input).await;
+        assert_eq!(
+            text(&given),
+            "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>"
+        );
+        assert_eq!(detail(&given), "Error: File has not been read yet. Read it first before writing to it.");
+    }
+    room.call("Read", json!({"file_path": path})).await;
+    let several = room
+        .call("Edit", json!({"file_path": path, "old_string": "one", "new_string": "two"}))
+        .await;
+    assert!(text(&several).starts_with("<tool_use_error>Found 2 matches of the string to replace, but replace_all is false."));
+    let none = room
+        .call("Edit", json!({"file_path": path, "old_string": "three", "new_string": "two"}))
+        .await;
+    assert_eq!(
+        text(&none),
+        "<tool_use_error>String to replace not found in file.\nString: three</tool_use_error>"
+    );
+    // Of the same size and perhaps of the same time: its content tells.
+    room.put("a.txt", "ONE\none\n");
+    for (tool, more) in [
+        ("Edit", json!({"old_string": "one", "new_string": "two", "replace_all": true})),
+        ("Write", json!({"content": "x"})),
+    ] {
+        let mut input = more;
+        input["file_path"] = path.clone().into();
+        assert!(text(&room.call(tool, input).await).starts_with("<tool_use_error>File has been modified since read"));
+    }
+    assert_eq!(room.get("a.txt"), "ONE\none\n");
+}
+
+#[tokio::test]
+async fn links_out_of_the_workspace_lead_nowhere() {
+    let room = room();
+    std::os::unix::fs::symlink("/etc", room.root().join("out")).expect("a link");
+    for path in [
+        room.path("out/passwd"),
+        "/etc/passwd".into(),
+        room.path("../x"),
+        "../../etc/passwd".into(),
+        "~/.ssh/id".into(),
+    ] {
+        for (tool, more) in [
+            ("Read", json!({})),
+            ("Write", json!({"content": "x"})),
+            ("Edit", json!({"old_string": "", "new_string": "x"})),
+        ] {
+            let mut input = more;
+            input["file_path"] = path.clone().into();
+            let given = room.call(tool, input).await;
+            assert!(text(&given).contains("is outside the workspace"), "{tool} {path}: {}", text(&given));
+        }
+    }
+}
+
+#[tokio::test]
+async fn windows_empty_files_and_what_is_no_text() {
+    let room = room();
+    let path = room.put("lines", &(1..=5000).map(|n| format!("{n}\n")).collect::<String>());
+    let given = room.call("Read", json!({"file_path": path, "offset": 10, "limit": 2})).await;
+    assert_eq!(text(&given), "10\t10\n11\t11");
+    assert_eq!(detail(&given)["file"]["content"], "10\n11");
+    assert_eq!(detail(&given)["file"]["totalLines"], 5001);
+    let given = room.call("Read", json!({"file_path": path})).await;
+    assert_eq!(detail(&given)["file"]["numLines"], 2000);
+    assert!(text(&given).contains("Lines 1 to 2000 of 5001 are shown."));
+    let given = room.call("Read", json!({"file_path": path, "offset": 6000})).await;
+    assert!(text(&given).contains("shorter than the provided offset (6000). The file has 5001 lines."));
+    let empty = room.put("empty", "");
+    assert!(text(&room.call("Read", json!({"file_path": empty})).await).contains("the contents are empty"));
+    let binary = room.put("binary", "a\0b");
+    assert!(text(&room.call("Read", json!({"file_path": binary})).await).contains("cannot read binary files"));
+    let folder = room.call("Read", json!({"file_path": room.root()})).await;
+    assert!(text(&folder).starts_with("EISDIR"));
+    std::fs::write(room.root().join("p.png"), b"\x89PNG\r\n\x1a\nrest").expect("written");
+    let picture = room.call("Read", json!({"file_path": room.path("p.png")})).await;
+    assert!(matches!(&picture.content[..], [Part::Image { media_type, .. }] if media_type == "image/png"));
+    assert_eq!(detail(&picture)["file"]["originalSize"], 12);
+}
+
+#[tokio::test]
+async fn a_preview_changes_nothing() {
+    let room = room();
+    let path = room.put("a.txt", "one\n");
+    let tool = room.tool("Edit");
+    let input = json!({"file_path": path, "old_string": "one", "new_string": "two"});
+    let shown = tool.preview(&input, &room.cx()).await;
+    assert_eq!(shown, Some(format!("--- {path}\n+++ {path}\n@@ -1,1 +1,1 @@\n-one\n+two\n")));
+    assert_eq!(room.get("a.txt"), "one\n");
+}

@@ -1,0 +1,130 @@
+//! Jupyter notebooks as text.
+
+use serde_json::{Value, json};
+
+use super::read::Window;
+
+/// A notebook is read as a whole.
+pub const WINDOW: Window = Window {
+    first: 1,
+    lines: None,
+    bytes: 16 << 20,
+    hash: false,
+};
+
+/// The most characters of an output.
+const OUTPUT: usize = 10_000;
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// `code`, `markdown`, `raw`.
+    pub kind: String,
+    /// Its id, or `cell-N` with its number from 0 where it has none.
+    pub id: String,
+    /// Its text.
+    pub source: String,
+    /// The language of its code.
+    pub language: Option<String>,
+    /// How many cells were run before it and it.
+    pub count: Option<u64>,
+    /// What it printed, each output cut at 10,000 characters.
+    pub outputs: Vec<String>,
+    /// Pictures that it drew.
+    pub pictures: Vec<Picture>,
+}
+
+/// A picture in an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// `image/png` …
+    pub media_type: String,
+    /// The bytes in base64.
+    pub data: String,
+}
+
+impl Cell {
+    /// As Claude's `tool_use_result` shows it.
+    pub fn json(&self) -> Value {
+        let mut cell = json!({"cellType": self.kind, "source": self.source, "cell_id": self.id});
+        if let Some(count) = self.count {
+            cell["execution_count"] = count.into();
+        }
+        if let Some(language) = &self.language {
+            cell["language"] = language.as_str().into();
+        }
+        if !self.outputs.is_empty() {
+            cell["outputs"] = self.outputs.iter().map(|text| json!({"output_type": "stream", "text": text})).collect();
+        }
+        cell
+    }
+}
+
+/// The cells of a notebook; `None` if it is none.
+pub fn cells(text: &str) -> Option<Vec<Cell>> {
+    let book: Value = serde_json::from_str(text).ok()?;
+    let language = book["metadata"]["language_info"]["name"].as_str().unwrap_or("python");
+    let cells = book["cells"].as_array()?;
+    Some(cells.iter().enumerate().map(|(n, cell)| self::cell(n, cell, language)).collect())
+}
+
+fn cell(n: usize, cell: &Value, language: &str) -> Cell {
+    let kind = cell["cell_type"].as_str().unwrap_or("code").to_owned();
+    let outputs = cell["outputs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let pictures = outputs.iter().filter_map(|output| output["data"].as_object()).flat_map(|data| {
+        let pictures = data.iter().filter(|(key, _)| matches!(key.as_str(), "image/png" | "image/jpeg"));
+        pictures.map(|(key, data)| Picture {
+            media_type: key.clone(),
+            data: joined(data).split_whitespace().collect(),
+        })
+    });
+    Cell {
+        id: cell["id"].as_str().map_or_else(|| format!("cell-{n}"), str::to_owned),
+        source: joined(&cell["source"]),
+        language: (kind == "code").then(|| language.to_owned()),
+        count: cell["execution_count"].as_u64(),
+        outputs: outputs.iter().map(printed).filter(|text| !text.is_empty()).collect(),
+        pictures: pictures.collect(),
+        kind,
+    }
+}
+
+/// What an output says.
+fn printed(output: &Value) -> String {
+    let text = match output["output_type"].as_str() {
+        Some("error") => joined(&output["traceback"]),
+        Some("stream") => joined(&output["text"]),
+        _ => joined(&output["data"]["text/plain"]),
+    };
+    super::text::beginning(&text, OUTPUT).to_owned()
+}
+
+/// A text, or the lines of one.
+fn joined(text: &Value) -> String {
+    match text {
+        Value::String(text) => text.clone(),
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        _ => String::new(),
+    }
+}
+
+/// A notebook as the model reads it.
+pub fn text(cells: &[Cell]) -> String {
+    let mut text = String::new();
+    for cell in cells {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let kind = if cell.kind == "code" {
+            String::new()
+        } else {
+            format!("<cell_type>{}</cell_type>", cell.kind)
+        };
+        text.push_str(&format!("<cell id=\"{}\">{kind}{}</cell id=\"{}\">", cell.id, cell.source, cell.id));
+        for output in &cell.outputs {
+            text.push('\n');
+            text.push_str(output);
+        }
+    }
+    text
+}

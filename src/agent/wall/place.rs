@@ -1,0 +1,531 @@
+//! A file or folder of the workspace, there or not, and what can be done with it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
+use tokio_util::sync::CancellationToken;
+
+use super::stamp::sha256;
+use super::{Fault, Folder, HASHED_UP_TO, Stamp, Witness};
+
+/// A file or folder of the workspace, there or not.
+#[derive(Clone)]
+pub struct Place {
+    folder: Arc<Folder>,
+    /// Its path in the folder, free of links; empty for the folder itself.
+    inside: PathBuf,
+    real: PathBuf,
+    named: PathBuf,
+    witness: Option<Witness>,
+}
+
+/// What stands at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link that was not followed.
+    Link,
+    /// A pipe, a socket, a device: which.
+    Special(&'static str),
+}
+
+/// What the system says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was written last, where the system says so.
+    pub modified: Option<SystemTime>,
+    /// Device and inode.
+    pub id: (u64, u64),
+}
+
+/// What has to be true of a file that is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Guard<'a> {
+    /// There is none yet.
+    New,
+    /// It looks as it did.
+    Same(&'a Stamp),
+    /// Nothing.
+    Anything,
+}
+
+/// What is in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: OsString,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Place").field(&self.real).finish()
+    }
+}
+
+impl Place {
+    pub(super) fn new(folder: Arc<Folder>, inside: PathBuf, real: PathBuf, named: PathBuf, witness: Option<Witness>) -> Self {
+        Self {
+            folder,
+            inside,
+            real,
+            named,
+            witness,
+        }
+    }
+
+    /// Its absolute path, free of links.
+    pub fn path(&self) -> &Path {
+        &self.real
+    }
+
+    /// The path by which it was asked for, absolute, without `.` and `..`.
+    pub fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// What the system says of it; links are not followed, for the path has none.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] when nothing is there.
+    pub fn stat(&self) -> Result<Stat, Fault> {
+        let (parent, name) = self.parent()?;
+        self.stat_in(&parent, name)
+    }
+
+    /// The same; nothing there is no error.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn stat_if_there(&self) -> Result<Option<Stat>, Fault> {
+        match self.stat() {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Fault::Missing(_)) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Opens a regular file to read it.
+    ///
+    /// # Errors
+    /// [`Fault::Folder`] and [`Fault::Special`] for anything else.
+    pub fn open(&self) -> Result<(File, Stat), Fault> {
+        let (parent, name) = self.parent()?;
+        self.open_in(&parent, name, OpenOptions::new().read(true))
+    }
+
+    /// Reads a regular file of at most so many bytes.
+    ///
+    /// # Errors
+    /// [`Fault::TooBig`] when it has more.
+    pub fn read(&self, most: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+        let (file, stat) = self.open()?;
+        self.read_all(file, stat, most)
+    }
+
+    /// Writes a file as a whole, and the folders above it where they are missing. Gives how it looks now.
+    ///
+    /// # Errors
+    /// [`Fault::Exists`] and [`Fault::Changed`] by the guard. The file is then, and after every other fault, what it was.
+    pub fn write(&self, content: &[u8], guard: Guard<'_>) -> Result<Stamp, Fault> {
+        let (parent, name) = self.parent_made()?;
+        let before = match self.stat_in(&parent, name) {
+            Ok(stat) => Some(stat),
+            Err(Fault::Missing(_)) => None,
+            Err(fault) => return Err(fault),
+        };
+        match (guard, &before) {
+            (Guard::New, Some(_)) => return Err(Fault::Exists(self.named.clone())),
+            (Guard::Same(_), None) => return Err(Fault::Changed(self.named.clone())),
+            _ => {}
+        }
+        // Whoever may not write the file may not replace it either.
+        let old = match &before {
+            Some(_) => Some(self.open_in(&parent, name, OpenOptions::new().write(true))?.0),
+            None => None,
+        };
+        let (draft, mut file) = Draft::create(&parent).map_err(|error| self.fault(&error))?;
+        let written = file.write_all(content).and_then(|()| {
+            if let Some(old) = &old {
+                take_after(old, &file)?;
+            }
+            file.sync_data()
+        });
+        written.map_err(|error| self.fault(&error))?;
+        drop(file);
+        if let Guard::Same(stamp) = guard
+            && !self.is_still(stamp)?
+        {
+            return Err(Fault::Changed(self.named.clone()));
+        }
+        self.tell(before.as_ref())?;
+        match guard {
+            Guard::New => draft.name_new(name),
+            _ => draft.name(name),
+        }
+        .map_err(|error| self.fault(&error))?;
+        Ok(Stamp::of(self.stat_in(&parent, name)?, content))
+    }
+
+    /// Whether the file looks as it did: by what the system says of it, or else by its content.
+    ///
+    /// # Errors
+    /// When that cannot be told. A file that is gone is not the same.
+    pub fn is_still(&self, stamp: &Stamp) -> Result<bool, Fault> {
+        let Some(stat) = self.stat_if_there()? else { return Ok(false) };
+        let Some(hash) = stamp.hash else { return Ok(stat == stamp.stat) };
+        if stat.size != stamp.stat.size || stat.kind != Kind::File || stat.size > HASHED_UP_TO {
+            return Ok(false);
+        }
+        // Times may lie: two writes within a clock's tick have the same.
+        let (content, _) = self.read(HASHED_UP_TO)?;
+        Ok(sha256(&content) == hash)
+    }
+
+    /// Deletes a file, or a link.
+    ///
+    /// # Errors
+    /// [`Fault::Folder`] for a folder.
+    pub fn delete_file(&self) -> Result<(), Fault> {
+        let (parent, name) = self.parent()?;
+        let stat = self.stat_in(&parent, name)?;
+        if stat.kind == Kind::Folder {
+            return Err(Fault::Folder(self.named.clone()));
+        }
+        self.tell(Some(&stat))?;
+        parent.remove_file(name).map_err(|error| self.fault(&error))
+    }
+
+    /// Deletes a folder: an empty one, or with all that is in it. Links in it are deleted, not followed.
+    ///
+    /// # Errors
+    /// [`Fault::NotEmpty`]; [`Fault::Other`] for a folder of the workspace itself. What was deleted by then is gone.
+    pub fn delete_folder(&self, all: bool, cancel: &CancellationToken) -> Result<(), Fault> {
+        if self.inside.as_os_str().is_empty() {
+            return Err(Fault::Other(format!("{} is the workspace itself", self.named.display())));
+        }
+        let (parent, name) = self.parent()?;
+        if self.stat_in(&parent, name)?.kind != Kind::Folder {
+            return Err(Fault::NotFolder(self.named.clone()));
+        }
+        if all {
+            self.clear(&parent, name, cancel)?;
+        }
+        parent.remove_dir(name).map_err(|error| self.fault(&error))
+    }
+
+    /// Makes a folder; with `parents`, those above it too.
+    ///
+    /// # Errors
+    /// [`Fault::Exists`] when something is there; [`Fault::Missing`] without its parent.
+    pub fn make_folder(&self, parents: bool) -> Result<(), Fault> {
+        let (parent, name) = if parents { self.parent_made()? } else { self.parent()? };
+        if name == "." {
+            return Err(Fault::Exists(self.named.clone()));
+        }
+        parent.create_dir(name).map_err(|error| self.fault(&error))
+    }
+
+    /// What is in a folder, in no order.
+    ///
+    /// # Errors
+    /// [`Fault::NotFolder`] for anything else.
+    pub fn entries(&self) -> Result<Vec<Entry>, Fault> {
+        let stat = self.stat()?;
+        if stat.kind != Kind::Folder {
+            return Err(Fault::NotFolder(self.named.clone()));
+        }
+        let fault = |error| self.fault(&error);
+        let entries = self.folder.handle.read_dir(self.inside_or_dot()).map_err(fault)?;
+        entries
+            .map(|entry| {
+                let entry = entry?;
+                Ok(Entry {
+                    kind: kind(entry.file_type()?),
+                    name: entry.file_name(),
+                })
+            })
+            .collect::<std::io::Result<_>>()
+            .map_err(fault)
+    }
+
+    /// The place of something in this folder; the name may be that of a link.
+    #[must_use]
+    pub fn child(&self, name: &OsStr) -> Self {
+        Self {
+            folder: self.folder.clone(),
+            inside: self.inside.join(name),
+            real: self.real.join(name),
+            named: self.named.join(name),
+            witness: self.witness.clone(),
+        }
+    }
+
+    fn inside_or_dot(&self) -> &Path {
+        if self.inside.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &self.inside
+        }
+    }
+
+    /// Its folder, opened, and its name there.
+    fn parent(&self) -> Result<(Dir, &OsStr), Fault> {
+        let (above, name) = self.split();
+        let parent = self.folder.handle.open_dir(above).map_err(|error| self.fault(&error))?;
+        Ok((parent, name))
+    }
+
+    /// The same; the folders are made where they are missing.
+    fn parent_made(&self) -> Result<(Dir, &OsStr), Fault> {
+        match self.parent() {
+            Err(Fault::Missing(_)) => {
+                let (above, _) = self.split();
+                self.folder.handle.create_dir_all(above).map_err(|error| self.fault(&error))?;
+                self.parent()
+            }
+            other => other,
+        }
+    }
+
+    fn split(&self) -> (&Path, &OsStr) {
+        let above = self.inside.parent().filter(|above| !above.as_os_str().is_empty());
+        (above.unwrap_or(Path::new(".")), self.inside.file_name().unwrap_or(OsStr::new(".")))
+    }
+
+    fn stat_in(&self, parent: &Dir, name: &OsStr) -> Result<Stat, Fault> {
+        let about = parent.symlink_metadata(name).map_err(|error| self.fault(&error))?;
+        Ok(stat(&about))
+    }
+
+    fn open_in(&self, parent: &Dir, name: &OsStr, how: &OpenOptions) -> Result<(File, Stat), Fault> {
+        self.regular(self.stat_in(parent, name)?.kind)?;
+        let mut how = how.clone();
+        #[cfg(unix)]
+        {
+            use cap_std::fs::OpenOptionsExt;
+            // A pipe that takes the file's place now must not hold us up.
+            how.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        }
+        let file = parent.open_with(name, &how).map_err(|error| self.fault(&error))?;
+        let stat = stat(&file.metadata().map_err(|error| self.fault(&error))?);
+        self.regular(stat.kind)?;
+        Ok((file.into_std(), stat))
+    }
+
+    fn regular(&self, kind: Kind) -> Result<(), Fault> {
+        match kind {
+            Kind::File => Ok(()),
+            Kind::Folder => Err(Fault::Folder(self.named.clone())),
+            // There was none when the path was looked up.
+            Kind::Link => Err(Fault::Changed(self.named.clone())),
+            Kind::Special(what) => Err(Fault::Special {
+                path: self.named.clone(),
+                what,
+            }),
+        }
+    }
+
+    fn read_all(&self, file: File, stat: Stat, most: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+        let too_big = |size| Fault::TooBig {
+            path: self.named.clone(),
+            size,
+            most,
+        };
+        if stat.size > most {
+            return Err(too_big(stat.size));
+        }
+        let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default() + 1);
+        file.take(most.saturating_add(1))
+            .read_to_end(&mut content)
+            .map_err(|error| self.fault(&error))?;
+        if content.len() as u64 > most {
+            return Err(too_big(content.len() as u64));
+        }
+        let stamp = Stamp::of(stat, &content);
+        Ok((content, stamp))
+    }
+
+    /// Tells the witness how the file is until now.
+    fn tell(&self, before: Option<&Stat>) -> Result<(), Fault> {
+        let Some(witness) = &self.witness else { return Ok(()) };
+        match before {
+            Some(stat) if stat.kind == Kind::File => witness(&self.real, Some(&self.read(u64::MAX - 1)?.0)),
+            Some(_) => {}
+            None => witness(&self.real, None),
+        }
+        Ok(())
+    }
+
+    /// Empties a folder. No recursion: a tree may be deep.
+    fn clear(&self, parent: &Dir, name: &OsStr, cancel: &CancellationToken) -> Result<(), Fault> {
+        let fault = |error| self.fault(&error);
+        let open = |parent: &Dir, name: &OsStr| -> Result<(Dir, Vec<Entry>), Fault> {
+            // No link: one could have been put there by now.
+            if parent.symlink_metadata(name).map_err(fault)?.is_symlink() {
+                return Err(Fault::Changed(self.named.clone()));
+            }
+            let folder = parent.open_dir(name).map_err(fault)?;
+            let entries = folder.entries().map_err(fault)?;
+            let entries = entries.map(|entry| {
+                let entry = entry?;
+                Ok(Entry {
+                    kind: kind(entry.file_type()?),
+                    name: entry.file_name(),
+                })
+            });
+            let entries = entries.collect::<std::io::Result<_>>().map_err(fault)?;
+            Ok((folder, entries))
+        };
+        let (folder, entries) = open(parent, name)?;
+        let mut open_folders = vec![(folder, entries, self.clone())];
+        while let Some((folder, entries, place)) = open_folders.last_mut() {
+            if cancel.is_cancelled() {
+                return Err(Fault::Cancelled);
+            }
+            match entries.pop() {
+                Some(entry) if entry.kind == Kind::Folder => {
+                    let (inner, inner_entries) = open(folder, &entry.name)?;
+                    let inner_place = place.child(&entry.name);
+                    open_folders.push((inner, inner_entries, inner_place));
+                }
+                Some(entry) => {
+                    if entry.kind == Kind::File {
+                        place
+                            .child(&entry.name)
+                            .tell(Some(&stat(&folder.symlink_metadata(&entry.name).map_err(fault)?)))?;
+                    }
+                    folder.remove_file(&entry.name).map_err(fault)?;
+                }
+                None => {
+                    let name = place.inside.file_name().map(OsStr::to_owned);
+                    open_folders.pop();
+                    if let (Some((above, ..)), Some(name)) = (open_folders.last(), name) {
+                        above.remove_dir(name).map_err(fault)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self, error: &std::io::Error) -> Fault {
+        Fault::of(error, &self.named)
+    }
+}
+
+/// A new file that has no name of its own yet, and is deleted if it gets none.
+struct Draft<'d> {
+    folder: &'d Dir,
+    name: String,
+}
+
+impl<'d> Draft<'d> {
+    fn create(folder: &'d Dir) -> std::io::Result<(Self, File)> {
+        loop {
+            let name = format!(".agentglot-{:016x}", rand::random::<u64>());
+            let made = folder.open_with(&name, OpenOptions::new().write(true).create_new(true));
+            match made {
+                Ok(file) => return Ok((Self { folder, name }, file.into_std())),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes a name, whoever has it.
+    fn name(mut self, name: &OsStr) -> std::io::Result<()> {
+        self.folder.rename(&self.name, self.folder, name)?;
+        self.name.clear();
+        Ok(())
+    }
+
+    /// Takes a name that nobody has.
+    fn name_new(self, name: &OsStr) -> std::io::Result<()> {
+        match self.folder.hard_link(&self.name, self.folder, name) {
+            // The draft's own name goes with the draft.
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            // A file system without links.
+            Err(_) if self.folder.symlink_metadata(name).is_err() => self.name(name),
+            Err(_) => Err(ErrorKind::AlreadyExists.into()),
+        }
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.name.is_empty() {
+            let _ = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+/// Gives a new file the mode and, if we may, the owner of the old one.
+#[cfg(unix)]
+fn take_after(old: &File, new: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let (was, is) = (old.metadata()?, new.metadata()?);
+    if was.uid() != is.uid() || was.gid() != is.gid() {
+        // Only a privileged process may give files away; the group may be ours to choose.
+        let _ = fchown(new, Some(was.uid()), Some(was.gid())).or_else(|_| fchown(new, None, Some(was.gid())));
+    }
+    new.set_permissions(was.permissions())
+}
+
+#[cfg(not(unix))]
+fn take_after(old: &File, new: &File) -> std::io::Result<()> {
+    new.set_permissions(old.metadata()?.permissions())
+}
+
+fn stat(about: &Metadata) -> Stat {
+    #[cfg(unix)]
+    let id = {
+        use cap_std::fs::MetadataExt;
+        (about.dev(), about.ino())
+    };
+    #[cfg(not(unix))]
+    let id = (0, 0);
+    Stat {
+        kind: kind(about.file_type()),
+        size: about.len(),
+        modified: about.modified().ok().map(cap_std::time::SystemTime::into_std),
+        id,
+    }
+}
+
+fn kind(of: FileType) -> Kind {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::FileTypeExt;
+        if of.is_fifo() {
+            return Kind::Special("named pipe");
+        } else if of.is_socket() {
+            return Kind::Special("socket");
+        } else if of.is_block_device() || of.is_char_device() {
+            return Kind::Special("device");
+        }
+    }
+    if of.is_file() {
+        Kind::File
+    } else if of.is_dir() {
+        Kind::Folder
+    } else if of.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Special("special file")
+    }
+}
