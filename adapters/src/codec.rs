@@ -10,7 +10,7 @@ use crate::conduct::Conduct;
 use crate::event::{Event, Input, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str};
 use crate::trace::Trace;
-use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
+use crate::{agentglot, anthropic, claude, cursor, openai, qwen, qwen_code, tricode};
 
 /// A vendor's vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +27,10 @@ pub enum Dialect {
     Cursor,
     /// The canonical model itself.
     Agentglot,
+    /// An OpenAI-compatible model API. Read only: agents speak to it, hosts do not.
+    Openai,
+    /// Anthropic's model API. Read only, too.
+    Anthropic,
 }
 
 /// One of a dialect's output modes.
@@ -44,6 +48,8 @@ pub enum Mode {
     Stdio,
     /// The canonical events: `events`.
     Events,
+    /// Server-sent events, as a model API streams them: `sse`.
+    Sse,
 }
 
 /// A dialect in one of its modes: `claude`, `claude:json`, `qwen:stream-chunk-json` …
@@ -56,8 +62,21 @@ pub struct Format {
 }
 
 impl Dialect {
-    /// Every dialect.
+    /// Every dialect of agents.
     pub const ALL: [Self; 6] = [Self::Claude, Self::Qwen, Self::QwenCode, Self::Tricode, Self::Cursor, Self::Agentglot];
+
+    /// The model APIs: their streams can be read, and are never written.
+    pub const APIS: [Self; 2] = [Self::Openai, Self::Anthropic];
+
+    /// Every dialect of agents, and the model APIs.
+    pub fn readable() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::APIS)
+    }
+
+    /// Whether it is a model API.
+    pub const fn is_api(self) -> bool {
+        matches!(self, Self::Openai | Self::Anthropic)
+    }
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -68,6 +87,8 @@ impl Dialect {
             Self::Tricode => "tricode",
             Self::Cursor => "cursor",
             Self::Agentglot => "agentglot",
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
         }
     }
 
@@ -80,6 +101,8 @@ impl Dialect {
             Self::Tricode => "Tricode's STDIO lines",
             Self::Cursor => "Cursor's --print",
             Self::Agentglot => "the canonical model itself, as JSON lines",
+            Self::Openai => "the stream of an OpenAI-compatible model API",
+            Self::Anthropic => "the stream of Anthropic's model API",
         }
     }
 
@@ -90,6 +113,7 @@ impl Dialect {
             Self::Qwen => &[Mode::StreamJson, Mode::StreamChunkJson, Mode::Text],
             Self::Tricode => &[Mode::Stdio],
             Self::Agentglot => &[Mode::Events],
+            Self::Openai | Self::Anthropic => &[Mode::Sse],
         }
     }
 
@@ -103,14 +127,16 @@ impl Dialect {
             Self::Tricode => tricode::fields::KNOWN,
             Self::Cursor => cursor::fields::KNOWN,
             Self::Agentglot => &[],
+            Self::Openai => openai::fields::KNOWN,
+            Self::Anthropic => anthropic::fields::KNOWN,
         }
     }
 
-    /// How its own program behaves towards its host. The canonical events have no program: they behave like the RFC's.
+    /// How its own program behaves towards its host. The canonical events and the model APIs have no program: they behave like the RFC's.
     pub fn conduct(self) -> &'static dyn Conduct {
         match self {
             Self::Claude => &claude::conduct::Claude,
-            Self::Qwen | Self::Agentglot => &qwen::conduct::Rfc,
+            Self::Qwen | Self::Agentglot | Self::Openai | Self::Anthropic => &qwen::conduct::Rfc,
             Self::QwenCode => &qwen_code::conduct::Qwen,
             Self::Tricode => &tricode::conduct::Tricode,
             Self::Cursor => &cursor::conduct::CursorAgent,
@@ -125,7 +151,7 @@ impl Dialect {
     /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
     /// signs.
     pub(crate) const fn ids_name_rounds(self) -> bool {
-        matches!(self, Self::Claude | Self::Cursor | Self::Agentglot)
+        matches!(self, Self::Claude | Self::Cursor | Self::Agentglot | Self::Anthropic)
     }
 }
 
@@ -139,6 +165,7 @@ impl Mode {
             Self::Text => "text",
             Self::Stdio => "stdio",
             Self::Events => "events",
+            Self::Sse => "sse",
         }
     }
 }
@@ -151,10 +178,15 @@ impl Format {
 
     /// Whether it comes line by line while the agent works.
     pub const fn is_streaming(self) -> bool {
-        !matches!(self.mode, Mode::Json | Mode::Text)
+        !matches!(self.mode, Mode::Json | Mode::Text | Mode::Sse)
     }
 
-    /// Every format of every dialect.
+    /// Whether it can be written: the streams of model APIs cannot.
+    pub const fn is_writable(self) -> bool {
+        !self.dialect.is_api()
+    }
+
+    /// Every format of every dialect of agents.
     pub fn all() -> impl Iterator<Item = Self> {
         Dialect::ALL
             .into_iter()
@@ -183,7 +215,7 @@ impl fmt::Display for Format {
 
 /// A name that is no dialect, or a mode that the dialect does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect {0:?}; there are {list}", list = Format::all().map(|f| f.to_string()).collect::<Vec<_>>().join(", "))]
+#[error("unknown dialect {0:?}; there are {list}", list = Format::all().chain(Dialect::APIS.map(Format::from)).map(|f| f.to_string()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {
@@ -191,8 +223,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
         let (name, mode) = text.split_once(':').map_or((text, None), |(name, mode)| (name, Some(mode)));
-        let dialect = Dialect::ALL
-            .into_iter()
+        let dialect = Dialect::readable()
             .find(|d| d.name() == name)
             .ok_or_else(|| UnknownFormat(text.to_owned()))?;
         let modes = dialect.modes();
@@ -425,6 +456,8 @@ pub enum Decoder {
     Tricode(tricode::Decoder),
     Cursor(cursor::Decoder),
     Agentglot(agentglot::Decoder),
+    Openai(openai::Decoder),
+    Anthropic(anthropic::Decoder),
 }
 
 /// The encoder of any dialect.
@@ -450,22 +483,24 @@ impl Decoder {
             Dialect::Tricode => tricode::Decoder::default().into(),
             Dialect::Cursor => cursor::Decoder::default().into(),
             Dialect::Agentglot => agentglot::Decoder::default().into(),
+            Dialect::Openai => openai::Decoder::default().into(),
+            Dialect::Anthropic => anthropic::Decoder::default().into(),
         }
     }
 
-    /// A decoder of what a host says. Cursor and Tricode have no lines of their hosts'.
+    /// A decoder of what a host says. Cursor, Tricode and the model APIs have no lines of their hosts'.
     pub fn of_host(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Claude => claude::Decoder::of_host().into(),
             Dialect::Qwen => qwen::Decoder::of_host().into(),
             Dialect::QwenCode => qwen_code::Decoder::of_host().into(),
-            Dialect::Tricode | Dialect::Cursor | Dialect::Agentglot => Self::new(dialect),
+            Dialect::Tricode | Dialect::Cursor | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => Self::new(dialect),
         }
     }
 }
 
 impl Encoder {
-    /// An encoder at the beginning of a session.
+    /// An encoder at the beginning of a session. For a model API, which nobody writes, it writes the canonical events.
     pub fn new(dialect: Dialect, style: Style) -> Self {
         match dialect {
             Dialect::Claude => claude::Encoder::new(style).into(),
@@ -473,7 +508,7 @@ impl Encoder {
             Dialect::QwenCode => qwen_code::Encoder::new(style).into(),
             Dialect::Tricode => tricode::Encoder::new(style).into(),
             Dialect::Cursor => cursor::Encoder::new(style).into(),
-            Dialect::Agentglot => agentglot::Encoder::new(style).into(),
+            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => agentglot::Encoder::new(style).into(),
         }
     }
 }
@@ -484,7 +519,7 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for format in Format::all() {
+        for format in Format::all().chain(Dialect::APIS.map(Format::from)) {
             assert_eq!(format.to_string().parse::<Format>(), Ok(format));
             let long = format!("{}:{}", format.dialect.name(), format.mode.name());
             assert_eq!(long.parse::<Format>(), Ok(format));

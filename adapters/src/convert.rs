@@ -13,7 +13,7 @@ use pipe::{Nobody, Pipe, Told};
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
 use crate::event::{Entry, Fate, Finding};
-use crate::frame::{Line, Lines, Values};
+use crate::frame::{Frame, Line, Lines, Sse, Values};
 use crate::json::{Cursor, Error, Out, on_one_line};
 use crate::ledger::Ledger;
 use crate::tools::Translate;
@@ -43,6 +43,7 @@ pub struct Converter {
 enum Framing {
     Lines(Lines),
     Values { finder: Values, buffer: Vec<u8> },
+    Events(Sse),
 }
 
 #[derive(Debug)]
@@ -73,7 +74,9 @@ impl Converter {
     /// Ready for the first byte.
     pub fn new(options: Options) -> Self {
         let whole = options.from.mode == Mode::Json;
-        let framing = if whole && options.from != options.to {
+        let framing = if options.from.mode == Mode::Sse {
+            Framing::Events(Sse::new(options.max_line))
+        } else if whole && options.from != options.to {
             Framing::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
@@ -120,6 +123,10 @@ impl Converter {
         core.out.swap(out);
         match framing {
             Framing::Lines(lines) => *stopped = !core.lines(input, lines),
+            Framing::Events(events) => events.feed(input, |frame| {
+                *stopped = !core.frame(frame);
+                !*stopped
+            }),
             Framing::Values { finder, buffer } => {
                 buffer.extend_from_slice(input);
                 while let Some(end) = finder.end(buffer) {
@@ -143,6 +150,10 @@ impl Converter {
             match framing {
                 Framing::Lines(lines) => lines.finish(|line| {
                     *stopped = !core.line(line);
+                    !*stopped
+                }),
+                Framing::Events(events) => events.finish(|frame| {
+                    *stopped = !core.frame(frame);
                     !*stopped
                 }),
                 Framing::Values { buffer, .. } => {
@@ -311,6 +322,27 @@ impl Core {
             self.out.bytes(bytes);
         }
         go_on
+    }
+
+    /// Handles one server-sent event, or a line that is none: a payload that stands there as it is.
+    fn frame(&mut self, frame: Frame<'_>) -> bool {
+        let (data, line) = match frame {
+            Frame::Event { data, line, .. } => (data, line),
+            Frame::Stray { text, line } => (text, line),
+            Frame::Oversize { bytes, line } => {
+                self.line = line;
+                let limit = self.options.max_line;
+                return self.damage(
+                    0,
+                    format!("an event of more than {bytes} bytes is over the limit of {limit}; it was left out"),
+                );
+            }
+        };
+        self.line = line;
+        match std::str::from_utf8(data) {
+            Ok(text) if text.starts_with('{') => self.text(on_one_line(text).as_bytes(), true),
+            _ => self.text(data, true),
+        }
     }
 
     /// Handles one value of a `json` format: an array is the list of its elements, each a message of its own.

@@ -13,7 +13,7 @@ pub(crate) use opened::{Opened, word};
 
 use crate::codec::{Dialect, Format, Mode};
 use crate::json::Cursor;
-use crate::{agentglot, claude, cursor, qwen, qwen_code, tricode};
+use crate::{agentglot, anthropic, claude, cursor, openai, qwen, qwen_code, tricode};
 
 /// Only this dialect writes such a line.
 pub(crate) const PROOF: u32 = 1000;
@@ -85,7 +85,7 @@ impl fmt::Display for Unclear {
             return write!(f, "this is {kind}, not a log of any known dialect");
         }
         if self.candidates.is_empty() {
-            let known: Vec<_> = Dialect::ALL.iter().map(|d| d.name()).collect();
+            let known: Vec<_> = Dialect::readable().map(Dialect::name).collect();
             return write!(
                 f,
                 "{seen} read and no dialect recognised; name it with --from (there are {})",
@@ -277,7 +277,7 @@ impl Detector {
     /// The dialects with their scores, the best first.
     fn ranking(&self) -> Vec<(u64, &Mark)> {
         let mut ranking: Vec<(u64, &Mark)> = Vec::new();
-        for dialect in Dialect::ALL {
+        for dialect in Dialect::readable() {
             let own = || self.marks.iter().filter(move |m| m.format.dialect == dialect);
             if let Some(best) = own().max_by_key(|m| m.score) {
                 ranking.push((own().map(|m| m.score).sum(), best));
@@ -337,13 +337,15 @@ impl Detector {
 
 /// What each dialect says about a line.
 fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'a> {
-    Dialect::ALL.into_iter().filter_map(move |dialect| match dialect {
+    Dialect::readable().filter_map(move |dialect| match dialect {
         Dialect::Claude => claude::recognise::recognise(line),
         Dialect::Qwen => qwen::recognise::recognise(line),
         Dialect::QwenCode => qwen_code::recognise::recognise(line),
         Dialect::Tricode => tricode::recognise::recognise(line),
         Dialect::Cursor => cursor::recognise::recognise(line),
         Dialect::Agentglot => agentglot::recognise::recognise(line),
+        Dialect::Openai => openai::recognise::recognise(line),
+        Dialect::Anthropic => anthropic::recognise::recognise(line),
     })
 }
 

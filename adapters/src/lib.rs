@@ -39,10 +39,13 @@ mod blocks;
 mod chat;
 mod learn;
 mod threads;
+mod weave;
 
 pub mod agentglot;
+pub mod anthropic;
 pub mod claude;
 pub mod cursor;
+pub mod openai;
 pub mod qwen;
 pub mod qwen_code;
 pub mod tricode;

@@ -43,7 +43,7 @@ pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Opti
         ..Thread::default()
     };
     asking.add_user([Part::Text(request)]);
-    let mut gather = Gather::default();
+    let mut gather = Gather::new(core.model.api(), &thread.model);
     let ask = Ask {
         model: &thread.model,
         system: &thread.system,

@@ -156,7 +156,7 @@ enum Broken {
 async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let cancel = core.cancel.borrow().clone();
     let speaks = thread.speaks.clone();
-    let mut gather = Gather::default();
+    let mut gather = Gather::new(core.model.api(), &thread.model);
     let mut ids = Vec::new();
     let wishes = core.wishes.borrow().clone();
     let begun = Instant::now();

@@ -104,7 +104,7 @@ impl Behind {
             Self::Program(Dialect::Claude) => "cli:claude",
             Self::Program(Dialect::Cursor) => "cli:cursor",
             Self::Program(Dialect::Tricode) => "cli:tricode",
-            Self::Program(Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot) => "cli:qwen",
+            Self::Program(Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic) => "cli:qwen",
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         let mut members = Vec::new();
         let mut at = Cursor::new(text);
         if let Ok(mut object) = at.object() {

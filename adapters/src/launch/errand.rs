@@ -146,7 +146,7 @@ fn not_here(program: &Program, words: &str) -> String {
         Dialect::Qwen | Dialect::QwenCode => "Qwen Code",
         Dialect::Tricode => "Tricode",
         Dialect::Cursor => "Cursor",
-        Dialect::Agentglot => "agentglot",
+        Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => "agentglot",
     };
     format!(
         "error: '{} {words}' is a command of {whose} itself, which a stand-in does not have\n",

@@ -231,7 +231,7 @@ impl PermissionMode {
 const fn names(dialect: Dialect) -> &'static [(&'static str, PermissionMode)] {
     use PermissionMode::{AcceptEdits, Ask, Auto, Bypass, DontAsk, Plan};
     match dialect {
-        Dialect::Claude | Dialect::Agentglot => &[
+        Dialect::Claude | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[
             ("default", Ask),
             ("manual", Ask),
             ("acceptEdits", AcceptEdits),
@@ -308,7 +308,7 @@ impl ArgError {
 }
 
 impl Dialect {
-    /// The command line of its program; the canonical events have none.
+    /// The command line of its program; the canonical events and the model APIs have none.
     pub const fn args(self) -> Option<&'static Program> {
         match self {
             Self::Claude => Some(&crate::claude::args::PROGRAM),
@@ -316,7 +316,7 @@ impl Dialect {
             Self::QwenCode => Some(&crate::qwen_code::args::PROGRAM),
             Self::Tricode => Some(&crate::tricode::args::PROGRAM),
             Self::Cursor => Some(&crate::cursor::args::PROGRAM),
-            Self::Agentglot => None,
+            Self::Agentglot | Self::Openai | Self::Anthropic => None,
         }
     }
 }

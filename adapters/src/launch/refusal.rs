@@ -14,7 +14,7 @@ impl ArgError {
             ),
             Dialect::Cursor => Self::line("Error: No prompt provided for print mode", 1),
             Dialect::Tricode => super::argparse_error(&crate::tricode::args::PROGRAM, "the following arguments are required: prompt"),
-            Dialect::Claude | Dialect::Agentglot => Self::line(
+            Dialect::Claude | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => Self::line(
                 "Error: Input must be provided either through stdin or as a prompt argument when using --print",
                 1,
             ),
@@ -37,7 +37,9 @@ impl ArgError {
                 ),
                 1,
             ),
-            Dialect::Claude | Dialect::Agentglot => Self::line(format!("No conversation found with session ID: {id}"), 1),
+            Dialect::Claude | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
+                Self::line(format!("No conversation found with session ID: {id}"), 1)
+            }
         }
     }
 

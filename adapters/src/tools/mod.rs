@@ -263,7 +263,7 @@ impl Family {
             Dialect::Qwen | Dialect::QwenCode => Some(Self::Qwen),
             Dialect::Cursor => Some(Self::Cursor),
             Dialect::Tricode => Some(Self::Tricode),
-            Dialect::Agentglot => None,
+            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => None,
         }
     }
 }

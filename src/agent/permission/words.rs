@@ -149,7 +149,7 @@ impl Policy {
                 Some(qwen_suggestions(spec, input, access)),
                 vec![("blocked_path".to_owned(), Value::Null)],
             ),
-            Dialect::Claude | Dialect::Agentglot => self.claude_question(spec, input, access, reason),
+            Dialect::Claude | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => self.claude_question(spec, input, access, reason),
             Dialect::Cursor | Dialect::Tricode => (None, Vec::new()),
         }
     }

@@ -118,7 +118,9 @@ pub(crate) const fn program(dialect: Dialect) -> (&'static str, &'static [&'stat
                 "TRACESTATE",
             ],
         ),
-        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot => ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"]),
+        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
+            ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"])
+        }
         Dialect::Cursor => ("cursor-agent", &["CURSOR_*"]),
         Dialect::Tricode => ("tricode", &["OPENAI_*", "ANTHROPIC_*", "TRICODE_*"]),
     }

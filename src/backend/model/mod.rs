@@ -1,6 +1,18 @@
 //! Models behind an API over HTTP.
+//!
+//! [`Client`] asks: it writes the request for the API of its [`Endpoint`], reads the stream, and tries again what failed before anything of
+//! a reply had come. What is told is the canonical model's; [`Gather`] puts a reply together for the conversation. [`Catalog`] knows
+//! prices, limits and the ways of servers.
 
+mod anthropic;
+mod catalog;
+mod client;
+mod endpoint;
+mod failure;
 mod gather;
+mod history;
+mod openai;
+mod stream;
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +22,13 @@ use async_trait::async_trait;
 use crate::adapters::event::Event;
 use crate::agent::chat::Message;
 use crate::agent::tool::Spec;
-pub use gather::{Gather, cost, window};
+pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
+pub use client::Client;
+pub use endpoint::{Api, Endpoint, Key, Patience};
+pub use gather::Gather;
+
+/// Who is told what a model says.
+pub type Hear<'h> = dyn FnMut(&Event<'_>) + 'h;
 
 /// A model that can be asked.
 #[async_trait(?Send)]
@@ -20,7 +38,10 @@ pub trait Model: fmt::Debug {
     ///
     /// # Errors
     /// When there is no reply, or only the beginning of one. What was told of it by then stands.
-    async fn reply(&self, ask: &Ask<'_>, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError>;
+    async fn reply(&self, ask: &Ask<'_>, hear: &mut Hear<'_>) -> Result<(), ModelError>;
+
+    /// Which API it is behind: what a [`Gather`] has to know.
+    fn api(&self) -> Api;
 }
 
 /// What a model is asked.

@@ -1,0 +1,26 @@
+//! The stream of Anthropic's model API: `POST /v1/messages` with `stream`.
+//!
+//! One payload of a server-sent event is one line here: `message_start` … `message_stop`, `ping`, `error`, or a whole `message`, which
+//! some servers answer whatever was asked. docs/anthropic.md says what each member becomes. It is read, never written: agents speak to it,
+//! hosts do not.
+
+mod decode;
+pub(crate) mod fields;
+pub(crate) mod recognise;
+
+pub use crate::weave::End;
+pub use decode::Decoder;
+
+use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
+use crate::codec::Dialect;
+
+static WORDS: Vocabulary = Vocabulary {
+    dialect: Dialect::Anthropic,
+    signature: Signature::Seal,
+    usage: UsageForm::Split,
+    start: StartForm::Full,
+    knows: fields::knows,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! The stream of an OpenAI-compatible model API: `POST /chat/completions` with `stream`.
+//!
+//! One payload of a server-sent event is one line here: a `chat.completion.chunk`, an error object, `[DONE]`, or a whole
+//! `chat.completion`, which some servers answer whatever was asked. docs/openai.md says what each member becomes. It is read, never
+//! written: agents speak to it, hosts do not.
+
+mod calls;
+mod decode;
+pub(crate) mod fields;
+pub(crate) mod recognise;
+mod usage;
+
+pub use crate::weave::End;
+pub use decode::Decoder;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Requests to Anthropic's API.
+
+use serde_json::{Map, Value, json};
+
+use super::catalog::{Asking, Known, Manner};
+use super::history::{self, Turn};
+use super::{Api, Ask};
+use crate::agent::chat::{Part, Role};
+
+/// The least that may be thought with a budget.
+const LEAST_BUDGET: u64 = 1024;
+
+/// The body of a request.
+pub(super) fn body(ask: &Ask<'_>, manner: Manner, known: Option<&Known>) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("model".into(), ask.model.into());
+    let most = known.and_then(|known| known.output);
+    // It has to be said; what nobody limits may be long.
+    let tokens = ask.max_tokens.unwrap_or(most.unwrap_or(8192).min(32_000));
+    body.insert("max_tokens".into(), tokens.into());
+    if !ask.system.is_empty() {
+        body.insert(
+            "system".into(),
+            json!([{"type": "text", "text": ask.system, "cache_control": {"type": "ephemeral"}}]),
+        );
+    }
+    let turns = history::turns(ask.messages);
+    body.insert("messages".into(), messages(&turns).into());
+    if !ask.tools.is_empty() {
+        let mut tools: Vec<Value> = ask
+            .tools
+            .iter()
+            .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}))
+            .collect();
+        if let Some(last) = tools.last_mut() {
+            last["cache_control"] = json!({"type": "ephemeral"});
+        }
+        body.insert("tools".into(), tools.into());
+    }
+    let thinking = thinking(ask, manner.thinking, tokens, &turns);
+    match ask.must_call {
+        // A call cannot be forced on a model that thinks.
+        Some(name) if !ask.tools.is_empty() && thinking.is_none() => {
+            body.insert("tool_choice".into(), json!({"type": "tool", "name": name}));
+        }
+        _ => {}
+    }
+    if thinking.is_none() {
+        // A model that thinks takes no other than its own.
+        for (name, value) in [("temperature", ask.temperature), ("top_p", ask.top_p)] {
+            if let Some(value) = value {
+                body.insert(name.into(), value.into());
+            }
+        }
+    }
+    if let Some(thinking) = thinking {
+        body.insert("thinking".into(), thinking);
+    }
+    if let (Some(effort), Asking::Adaptive) = (ask.effort, manner.thinking) {
+        body.insert("output_config".into(), json!({"effort": effort}));
+    }
+    body.insert("stream".into(), true.into());
+    body
+}
+
+fn thinking(ask: &Ask<'_>, asking: Asking, tokens: u64, turns: &[Turn<'_>]) -> Option<Value> {
+    let budget = ask.thinking.filter(|&budget| budget > 0)?;
+    // A model that has called tools without a thought before cannot begin to think in the middle of its work.
+    let last = turns.iter().rfind(|turn| turn.role == Role::Assistant);
+    let at_work = turns
+        .last()
+        .is_some_and(|turn| turn.parts.iter().any(|part| matches!(**part, Part::Result(_))));
+    let thought = |turn: &Turn<'_>| turn.parts.iter().any(|part| is_thought(part));
+    if ask.must_call.is_some() || (at_work && !last.is_some_and(thought)) {
+        return None;
+    }
+    if asking == Asking::Adaptive {
+        return Some(json!({"type": "adaptive"}));
+    }
+    let budget = budget.max(LEAST_BUDGET).min(tokens.checked_sub(1)?);
+    (budget >= LEAST_BUDGET).then(|| json!({"type": "enabled", "budget_tokens": budget}))
+}
+
+/// A thought that may go back: Anthropic's own, with its signature.
+fn is_thought(part: &Part) -> bool {
+    match part {
+        Part::Thinking { signature, source, .. } => source.api == Api::Anthropic.name() && signature.as_deref().is_some_and(|s| !s.is_empty()),
+        Part::Redacted { .. } => true,
+        _ => false,
+    }
+}
+
+fn messages(turns: &[Turn<'_>]) -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    for turn in turns {
+        let role = match turn.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let content: Vec<Value> = turn.parts.iter().filter_map(|part| block(part)).collect();
+        if content.is_empty() {
+            continue;
+        }
+        // A message of thoughts alone, which do not go back, leaves two of the user's side by side.
+        match messages.last_mut().filter(|last| last["role"] == role) {
+            Some(last) => {
+                if let Some(before) = last["content"].as_array_mut() {
+                    before.extend(content);
+                }
+            }
+            None => messages.push(json!({"role": role, "content": content})),
+        }
+    }
+    // What the next request will begin with.
+    let last = messages.last_mut().and_then(|message| message["content"].as_array_mut()?.last_mut());
+    if let Some(block) = last.filter(|block| !matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))) {
+        block["cache_control"] = json!({"type": "ephemeral"});
+    }
+    messages
+}
+
+fn block(part: &Part) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image { media_type, data } => source("image", media_type, data),
+        Part::Document { media_type, data } => source("document", media_type, data),
+        Part::Thinking { text, signature, .. } if is_thought(part) => json!({"type": "thinking", "thinking": text, "signature": signature}),
+        Part::Thinking { .. } => return None,
+        Part::Redacted { data } => json!({"type": "redacted_thinking", "data": data}),
+        Part::Call(call) => json!({"type": "tool_use", "id": id(&call.id), "name": call.name, "input": history::arguments(&call.input)}),
+        Part::Result(result) => {
+            let mut content: Vec<Value> = result
+                .content
+                .iter()
+                .filter(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()))
+                .filter_map(block)
+                .collect();
+            if content.is_empty() && result.is_error {
+                content.push(json!({"type": "text", "text": "(no output)"}));
+            }
+            let mut block = json!({"type": "tool_result", "tool_use_id": id(&result.call), "content": content});
+            if result.is_error {
+                block["is_error"] = true.into();
+            }
+            block
+        }
+    })
+}
+
+fn source(kind: &str, media_type: &str, data: &str) -> Value {
+    json!({"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}})
+}
+
+/// An id as Anthropic takes it: letters, digits, `_` and `-`. Others have more in theirs.
+fn id(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
