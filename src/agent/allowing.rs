@@ -6,10 +6,14 @@ use serde_json::{Value, json};
 
 use super::chat::Call;
 use super::core::{Core, Thread};
+use super::hooking::{self, Before};
 use super::hotline::{self, Question};
+use super::permission::{Reason, Unheard, Verdict};
 use super::tool::{Access, Cx, Given, Progress, Tool};
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::ControlKind;
+use crate::adapters::event::{ControlKind, DetailShape};
+use crate::adapters::launch::PermissionMode;
+use crate::session::NOBODY;
 
 /// What became of the question.
 #[derive(Debug)]
@@ -26,21 +30,66 @@ pub enum Leave {
 }
 
 /// Whether a tool is there for this session.
-pub fn offers(core: &Core, name: &str) -> bool {
-    let _ = (core, name);
-    true
+pub fn offers(core: &Core, tool: &dyn Tool) -> bool {
+    core.policy.borrow().offered(tool.spec())
 }
 
-/// Asks for leave.
+/// Asks for leave: hooks first, then the rules, then the host.
 pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Leave {
-    let _ = thread;
-    let needs = core
-        .persona
-        .needs_leave(&call.name)
-        .unwrap_or_else(|| matches!(tool.access(input), Access::Write(_) | Access::Run(_) | Access::Fetch(_) | Access::Mcp));
-    if !needs {
-        return Leave::Given(input.clone());
+    let (spec, access) = (tool.spec(), tool.access(input));
+    let mut input = input.clone();
+    let mut asked_by_hook = None;
+    match hooking::before(core, thread, call, &input).await {
+        Before::Nothing => {}
+        Before::Allow(updated) => return Leave::Given(updated.unwrap_or(input)),
+        Before::Ask(updated, why) => {
+            input = updated.unwrap_or(input);
+            asked_by_hook = Some(why);
+        }
+        Before::Changed(updated) => input = updated,
+        Before::Deny(why) => return unheard(core, tool, &access, &Unheard::Hook(why), false),
+        Before::Stop(why) => {
+            return Leave::Denied {
+                given: Given::denied(why),
+                end: true,
+            };
+        }
     }
+    let verdict = match core.persona.needs_leave(&call.name) {
+        _ if asked_by_hook.is_some() => Verdict::Ask {
+            reason: Reason::Nothing,
+            suggestions: None,
+            fields: Vec::new(),
+        },
+        Some(true) if core.policy.borrow().mode() != PermissionMode::Bypass => Verdict::Ask {
+            reason: Reason::Nothing,
+            suggestions: None,
+            fields: Vec::new(),
+        },
+        Some(_) => return Leave::Given(input),
+        None => core.policy.borrow().judge(spec, &input, &access),
+    };
+    match verdict {
+        Verdict::Allow { .. } => Leave::Given(input),
+        Verdict::Deny { message, .. } => denied(&message, false),
+        Verdict::Ask { suggestions, mut fields, .. } => {
+            if let Some(speaks) = &thread.speaks {
+                fields.push(("agent_id".to_owned(), json!(speaks.id)));
+            }
+            if core.dialect == Dialect::Tricode {
+                fields.extend(
+                    preview(core, tool, call, &input)
+                        .await
+                        .map(|diff| ("preview".to_owned(), Value::String(diff))),
+                );
+            }
+            host(core, thread, tool, &access, call, &input, suggestions, fields).await
+        }
+    }
+}
+
+/// What a call would change, for a person who is asked about it.
+async fn preview(core: &Core, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
     let tell = |_: Progress<'_>| {};
     let cx = Cx {
         call: &call.id,
@@ -48,16 +97,22 @@ pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
         world: &core.world,
         tell: &tell,
     };
-    let preview = match core.dialect {
-        Dialect::Tricode => tool.preview(input, &cx).await,
-        _ => None,
-    };
-    let fields = preview.map(|diff| ("preview".to_owned(), Value::String(diff)));
-    host(core, call, input, None, fields.into_iter().collect()).await
+    tool.preview(input, &cx).await
 }
 
 /// Asks the host.
-pub async fn host(core: &Rc<Core>, call: &Call, input: &Value, suggestions: Option<Value>, fields: Vec<(String, Value)>) -> Leave {
+#[allow(clippy::too_many_arguments)]
+async fn host(
+    core: &Rc<Core>,
+    thread: &Thread,
+    tool: &dyn Tool,
+    access: &Access,
+    call: &Call,
+    input: &Value,
+    suggestions: Option<Value>,
+    fields: Vec<(String, Value)>,
+) -> Leave {
+    super::showing::confirms(core, thread, tool, call, input);
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),
@@ -70,34 +125,43 @@ pub async fn host(core: &Rc<Core>, call: &Call, input: &Value, suggestions: Opti
         fields,
     };
     match core.hotline.ask(question).await {
-        Ok(answer) => read(&answer, input),
-        Err(why) => denied(&why.to_string(), false),
+        Ok(answer) => read(core, tool, access, &answer, input),
+        Err(hotline::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
+        Err(hotline::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
     }
 }
 
-fn read(answer: &Value, input: &Value) -> Leave {
-    let word = ["behavior", "decision", "outcome"]
-        .iter()
-        .find_map(|name| answer.get(name)?.as_str())
-        .unwrap_or_default();
-    if matches!(word, "allow" | "approve") {
-        let updated = ["updatedInput", "updated_input"]
-            .iter()
-            .find_map(|name| answer.get(name))
-            .filter(|value| value.is_object());
-        return Leave::Given(updated.unwrap_or(input).clone());
+fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Leave {
+    let text = |names: &[&str]| names.iter().find_map(|name| answer.get(name)?.as_str());
+    let word = text(&["behavior", "decision", "outcome"]).unwrap_or_default();
+    let why = text(&["message", "reason"]).filter(|why| !why.is_empty()).map(str::to_owned);
+    let interrupt = answer.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
+    match word {
+        "allow" | "approve" => {
+            if let Some(updates) = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name)) {
+                super::rooms::permission_updates(core, updates);
+            }
+            let updated = ["updatedInput", "updated_input"]
+                .iter()
+                .find_map(|name| answer.get(name))
+                .filter(|value| value.is_object());
+            Leave::Given(updated.unwrap_or(input).clone())
+        }
+        "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(core, tool, access, &Unheard::Nobody, false),
+        "deny" | "reject" if interrupt => unheard(core, tool, access, &Unheard::Stopped(why), true),
+        "deny" | "reject" => unheard(core, tool, access, &Unheard::Denied(why), false),
+        _ => unheard(core, tool, access, &Unheard::Invalid, false),
     }
-    let why = ["message", "reason"]
-        .iter()
-        .find_map(|name| answer.get(name)?.as_str())
-        .unwrap_or("not allowed");
-    denied(why, answer.get("interrupt").and_then(Value::as_bool).unwrap_or(false))
+}
+
+fn unheard(core: &Core, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
+    denied(&core.policy.borrow().unheard(tool.spec(), access, why), end)
 }
 
 /// A call that was not allowed.
-pub fn denied(why: &str, end: bool) -> Leave {
+fn denied(why: &str, end: bool) -> Leave {
     Leave::Denied {
-        given: Given::denied(why).with(crate::adapters::event::DetailShape::Claude, json!(format!("Error: {why}"))),
+        given: Given::denied(why).with(DetailShape::Claude, json!(format!("Error: {why}"))),
         end,
     }
 }

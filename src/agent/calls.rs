@@ -107,7 +107,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: 
         id: &id,
     };
     core.voice.result(&done, thread.speaks.as_ref());
-    super::keeping::result(core, thread, &done);
+    super::keeping::result(thread, &done);
     One {
         result: CallResult {
             call: call.id.clone(),
@@ -145,9 +145,10 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
     if let Some(refused) = core.persona.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
         return refused;
     }
-    let Some(tool) = tool.filter(|_| allowing::offers(core, &call.name)) else {
+    let Some(tool) = tool.filter(|tool| allowing::offers(core, tool.as_ref())) else {
         return core.persona.unknown(&call.name);
     };
+    super::showing::pending(core, thread, call);
     let cancel = core.cancel.borrow().clone();
     let leave = tokio::select! {
         biased;
@@ -188,7 +189,7 @@ async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
         world: &core.world,
         tell: &tell,
     };
-    super::showing::begins(core, thread, tool, call, input);
+    super::showing::begins(core, thread, call);
     let late = async {
         cancel.cancelled().await;
         // A tool comes back soon once it is stopped; one that does not is left.
@@ -198,6 +199,7 @@ async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
         given = run_tool(core, thread, tool, call, input, &cx) => given,
         () = late => canceled(INTERRUPTED),
     };
+    super::showing::ends(core, thread, call);
     if cancel.is_cancelled() && given.status == ResultStatus::Error {
         return Given {
             status: ResultStatus::Canceled,

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::chat::{Message, Part};
-use super::core::{Core, Thread, Tokens};
+use super::core::{Core, Thread};
+use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Event, Topic};
 use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind, window};
 
@@ -57,17 +58,7 @@ pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Opti
         () = cancel.cancelled() => return Err(stopped()),
         said = core.model.reply(&ask, &mut hear) => said?,
     }
-    let usage = gather.usage().map(|usage| Tokens::of(&usage)).unwrap_or_default();
-    {
-        let mut spent = core.spent.borrow_mut();
-        let of_model = spent.models.entry(thread.model.clone()).or_default();
-        of_model.tokens += usage;
-        of_model.requests += 1;
-        of_model.cost += gather
-            .usage()
-            .and_then(|usage| crate::backend::model::cost(&thread.model, &usage))
-            .unwrap_or(0.0);
-    }
+    let usage = gather.usage().map(|usage| core.count(&thread.model, &usage)).unwrap_or_default();
     let summary = gather.message().text();
     if summary.trim().is_empty() {
         return Err(ModelError {
@@ -84,8 +75,8 @@ pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Opti
         thread.add_user(last);
     }
     thread.filled = usage.output;
-    super::keeping::compacted(core, thread, trigger, before, &summary);
-    told(core, trigger, before, usage.output);
+    let boundary = super::keeping::compacted(thread, trigger == "manual", before, usage.output, &summary);
+    told(core, trigger, before, usage.output, boundary);
     Ok(())
 }
 
@@ -98,7 +89,15 @@ fn unanswered(messages: &mut Vec<Message>) -> Option<Vec<Part>> {
 }
 
 /// Tells the host, as its dialect does.
-fn told(core: &Core, trigger: &str, before: u64, after: u64) {
+fn told(core: &Core, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
+    if core.dialect == Dialect::Claude {
+        let line = json!({
+            "type": "system", "subtype": "compact_boundary", "session_id": *core.session.borrow(),
+            "uuid": boundary.unwrap_or_else(super::voice::line_id),
+            "compact_metadata": {"trigger": trigger, "pre_tokens": before, "post_tokens": after},
+        });
+        return core.voice.line(&line);
+    }
     let data = json!({
         "trigger": trigger, "pre_tokens": before, "post_tokens": after,
         "original_token_count": before, "new_token_count": after,

@@ -2,25 +2,28 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::chat::{Message, Part};
 use super::hotline::Hotline;
 use super::inbox::Inbox;
+use super::mcp::{self, Mcp};
+use super::permission::Policy;
 use super::persona::Persona;
 use super::tool::{Spec, Tool, World};
 use super::voice::{Speaks, Voice};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::Usage;
 use crate::adapters::launch::Launch;
-use crate::backend::model::Model;
+use crate::backend::model::{self, Model};
 
 /// One agent.
-#[derive(Debug)]
 pub struct Core {
     /// The dialect in use.
     pub dialect: Dialect,
@@ -28,6 +31,8 @@ pub struct Core {
     pub launch: Launch,
     /// How it behaves in the dialect.
     pub persona: Rc<dyn Persona>,
+    /// The tools of the dialect.
+    pub tools: Vec<Rc<dyn Tool>>,
     /// Who thinks.
     pub model: Rc<dyn Model>,
     /// The surroundings of its tools.
@@ -38,6 +43,16 @@ pub struct Core {
     pub hotline: Hotline,
     /// What it is asked.
     pub inbox: Inbox,
+    /// MCP servers, once they were asked for.
+    pub mcp: RefCell<Option<Mcp>>,
+    /// What the handshake says of them, until it was taken over.
+    pub greeting: RefCell<Option<Value>>,
+    /// What is to be done beside the turns.
+    pub chores: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
+    /// What may run.
+    pub policy: RefCell<Policy>,
+    /// What tools print that run now.
+    pub screens: super::showing::Screens,
     /// What the host may change while it runs.
     pub wishes: RefCell<Wishes>,
     /// The conversation.
@@ -52,6 +67,56 @@ pub struct Core {
     pub structured: super::structured::Slot,
     /// Turns that have begun.
     pub turns: Cell<u64>,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("dialect", &self.dialect).finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    /// Does something beside the turns.
+    pub fn chore(&self, chore: impl Future<Output = ()> + 'static) {
+        self.chores.borrow_mut().push(Box::pin(chore));
+        self.voice.nudge();
+    }
+
+    /// The MCP servers, which begin to come up when they are first asked for.
+    pub fn mcp(&self) -> Mcp {
+        let mcp = self.mcp.borrow_mut().get_or_insert_with(|| self.start_mcp()).clone();
+        if let Some(greeting) = self.greeting.take()
+            && let Err(error) = mcp.initialize(&greeting)
+        {
+            tracing::warn!("{error}");
+        }
+        mcp
+    }
+
+    fn start_mcp(&self) -> Mcp {
+        let root = self.world.wall.root().to_owned();
+        let variable = |name: &str| std::env::var(name).ok();
+        let servers = mcp::config::of_flag(&self.launch.mcp_config, &root, &variable).unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            Vec::new()
+        });
+        Mcp::start(
+            servers,
+            self.hotline.clone(),
+            mcp::Options::new(root, self.world.environment.to_vec(), &variable),
+        )
+    }
+
+    /// Adds what a call of the model has used to the session's sum.
+    pub fn count(&self, model: &str, used: &Usage<'_>) -> Tokens {
+        let tokens = Tokens::of(used);
+        let mut spent = self.spent.borrow_mut();
+        let of_model = spent.models.entry(model.to_owned()).or_default();
+        of_model.tokens += tokens;
+        of_model.requests += 1;
+        of_model.cost += model::cost(model, used).unwrap_or(0.0);
+        tokens
+    }
 }
 
 /// What the host may change while the agent runs.
@@ -111,6 +176,8 @@ pub struct Thread {
     pub model: String,
     /// The most rounds of a turn.
     pub max_rounds: Option<u64>,
+    /// Its transcript.
+    pub kept: super::keeping::Kept,
     /// Tokens that the last request had, as the API counted them.
     pub filled: u64,
 }

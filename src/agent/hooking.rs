@@ -9,6 +9,29 @@ use super::core::{Core, Thread};
 use super::tool::Given;
 use super::voice::Speaks;
 
+/// What hooks say before a call.
+#[derive(Debug)]
+pub enum Before {
+    /// Nothing.
+    Nothing,
+    /// It runs, without any further question; with these arguments, if they were changed.
+    Allow(Option<Value>),
+    /// The host is to be asked, for this reason.
+    Ask(Option<Value>, String),
+    /// It is judged with these arguments.
+    Changed(Value),
+    /// It does not run, for this reason.
+    Deny(String),
+    /// The turn ends here, for this reason.
+    Stop(String),
+}
+
+/// Before a call.
+pub async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value) -> Before {
+    let _ = (core, thread, call, input);
+    Before::Nothing
+}
+
 /// What hooks want behind a call.
 #[derive(Debug, Default)]
 pub struct After {

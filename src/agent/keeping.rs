@@ -1,21 +1,144 @@
 //! Where the transcript is written.
 
-use super::chat::Message;
-use super::core::{Core, Thread};
-use super::voice::Done;
-use crate::adapters::event::Usage;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::chat::{CallResult, Message, Part};
+use super::core::{Core, Thread, Tokens};
+use super::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
+use super::voice::{Done, Speaks};
+use crate::adapters::event::ResultStatus;
+
+/// The transcript of a conversation; none if it is not kept.
+pub type Kept = Option<Rc<RefCell<Transcript>>>;
+
+/// What the user says.
+pub fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: Option<&str>, turn: &str, origin: Option<&Value>) {
+    with(thread, |transcript| {
+        let policy = core.policy.borrow();
+        transcript.append_user(
+            parts,
+            &UserFacts {
+                uuid: id,
+                prompt_id: Some(turn),
+                permission_mode: Some(policy.mode_name()),
+                origin,
+                ..UserFacts::default()
+            },
+        );
+    });
+}
+
+/// What the agent says in the user's name.
+pub fn aside(thread: &Thread, text: &str) {
+    with(thread, |transcript| {
+        let facts = UserFacts {
+            is_meta: true,
+            ..UserFacts::default()
+        };
+        transcript.append_user(&[Part::Text(text.to_owned())], &facts);
+    });
+}
 
 /// A reply of the model's, with the ids of its blocks' lines.
-pub fn reply(core: &Core, thread: &Thread, message: &Message, ids: &[String], usage: Option<&Usage<'_>>) {
-    let _ = (core, thread, message, ids, usage);
+pub fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Option<&str>, ids: &[String], tokens: Option<Tokens>) {
+    with(thread, |transcript| {
+        let usage = tokens.map(|tokens| {
+            json!({
+                "input_tokens": tokens.input, "output_tokens": tokens.output,
+                "cache_read_input_tokens": tokens.cache_read, "cache_creation_input_tokens": tokens.cache_write,
+            })
+        });
+        let round = Round {
+            message_id: id,
+            model,
+            stop_reason: stop,
+            usage: usage.as_ref(),
+            request_id: None,
+        };
+        transcript.append_assistant(&message.parts, &round, ids);
+    });
 }
 
 /// The result of a call.
-pub fn result(core: &Core, thread: &Thread, done: &Done<'_>) {
-    let _ = (core, thread, done);
+pub fn result(thread: &Thread, done: &Done<'_>) {
+    with(thread, |transcript| {
+        let result = CallResult {
+            call: done.call.id.clone(),
+            content: done.content.to_vec(),
+            is_error: done.status != ResultStatus::Success,
+        };
+        let facts = ResultFacts {
+            uuid: Some(done.id),
+            detail: done.detail.map(|(_, detail)| detail),
+            denial: (done.status == ResultStatus::Denied).then_some("user-rejected"),
+        };
+        transcript.append_result(&result, &facts);
+    });
 }
 
-/// The conversation was made shorter.
-pub fn compacted(core: &Core, thread: &Thread, trigger: &str, before: u64, summary: &str) {
-    let _ = (core, thread, trigger, before, summary);
+/// The model did not reply.
+pub fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
+    with(thread, |transcript| {
+        transcript.append_failure(&ApiFailure {
+            text,
+            error: Some(word),
+            status,
+            ..ApiFailure::default()
+        });
+    });
+}
+
+/// The conversation was made shorter. Returns the boundary's id.
+pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str) -> Option<String> {
+    let kept = thread.kept.as_ref()?;
+    let facts = Compaction {
+        manual,
+        tokens_before: before,
+        tokens_after: Some(after),
+        ..Compaction::default()
+    };
+    Some(kept.borrow_mut().compact(summary, &facts).0)
+}
+
+/// A subagent's own transcript.
+pub fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
+    let kept = parent.kept.as_ref()?;
+    let about = Subagent {
+        id: &speaks.id,
+        kind: &speaks.kind,
+        description: Some(&speaks.task),
+        call: Some(&speaks.call),
+    };
+    Some(Rc::new(RefCell::new(kept.borrow_mut().subagent(&about))))
+}
+
+/// The turn is over: what was written is made safe, and the host is told if that went wrong.
+pub fn turn_ended(core: &Core, thread: &Thread) {
+    let Some(kept) = &thread.kept else { return };
+    let mut transcript = kept.borrow_mut();
+    if let Some(Value::Object(state)) = core.persona.keep() {
+        transcript.note(STATE, &state);
+    }
+    transcript.end_turn();
+    transcript.sync_now();
+    if let Some(trouble) = transcript.take_trouble() {
+        tracing::warn!("{}", trouble.text);
+    }
+    for mirror in transcript.take_mirror() {
+        if let Ok(line) = serde_json::from_str::<Value>(&mirror.line()) {
+            core.voice.line(&line);
+        }
+    }
+}
+
+/// The kind of line that holds what a persona keeps.
+pub const STATE: &str = "agentglot-state";
+
+fn with(thread: &Thread, write: impl FnOnce(&mut Transcript)) {
+    if let Some(kept) = &thread.kept {
+        write(&mut kept.borrow_mut());
+    }
 }

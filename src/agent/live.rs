@@ -44,6 +44,9 @@ async fn answer(core: &Rc<Core>, asked: Asked) {
     };
     core.voice.set_turn(&turn);
     let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
+    let mcp = core.mcp();
+    mcp.ready().await;
+    mcp.refresh().await;
     prepare(core, &mut thread);
     introduce(core, &thread);
     if core.launch.replay_user_messages {
@@ -55,8 +58,11 @@ async fn answer(core: &Rc<Core>, asked: Asked) {
     } else {
         asked.parts.clone()
     };
+    let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
+    super::keeping::prompt(core, &thread, &parts, Some(asked.id.as_str()).filter(|id| !id.is_empty()), &turn, origin);
     thread.add_user(parts);
     let came = turn::rounds(core, &mut thread).await;
+    super::keeping::turn_ended(core, &thread);
     *core.thread.borrow_mut() = thread;
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     outcome::tell(core, &came, begun, echoed);
@@ -76,7 +82,12 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     }
     let schema = wishes.schema.clone();
     drop(wishes);
-    let mut tools = core.persona.tools(&core.world);
+    let mut tools = core.tools.clone();
+    let mcp = core.mcp();
+    tools.extend(mcp.tools());
+    for (server, text) in mcp.instructions() {
+        thread.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
+    }
     if core.dialect != Dialect::Tricode {
         tools.push(Rc::new(Subagents::new(core.dialect, super::subagent::kinds(core))) as Rc<dyn Tool>);
     }
@@ -96,15 +107,22 @@ fn introduce(core: &Core, thread: &Thread) {
     let tools = json!(names).to_string();
     let agents: Vec<String> = super::subagent::kinds(core).map(|(name, _)| name).collect();
     let agents = json!(agents).to_string();
+    let servers: Vec<Value> = core
+        .mcp()
+        .status()
+        .into_iter()
+        .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
+        .collect();
+    let servers = json!(servers).to_string();
     let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&thread.model));
-    let mode = core.launch.permission_or_default().name(core.dialect).unwrap_or("default");
+    let mode = core.policy.borrow().mode_name();
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),
         tools: Some(Raw::trusted(&tools)),
         permission_mode: Some(Str::trusted(mode)),
         api_key_source: Some(Str::trusted("env")),
-        mcp_servers: Some(Raw::trusted("[]")),
+        mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted("[]")),
         agents: Some(Raw::trusted(&agents)),
         opens_turn: true,

@@ -24,6 +24,7 @@ mod showing;
 pub mod store;
 mod structured;
 mod subagent;
+pub mod terminal;
 pub mod tool;
 pub mod tools;
 mod turn;
@@ -41,10 +42,12 @@ use async_trait::async_trait;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
-use self::core::{Core, Wishes};
+use self::core::{Core, Thread, Wishes};
 use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
+use self::permission::Policy;
 use self::persona::Persona;
+use self::store::{History, Transcript};
 use self::tool::World;
 use self::voice::Voice;
 use self::wall::Wall;
@@ -65,14 +68,14 @@ pub struct Parts {
     pub dialect: Dialect,
     /// What the host asked for.
     pub launch: Launch,
-    /// The session's id.
-    pub session: String,
     /// The working folder.
     pub cwd: PathBuf,
     /// Who thinks.
     pub model: Rc<dyn Model>,
     /// The model's name.
     pub model_name: String,
+    /// The session's transcript, and what was said in it by now.
+    pub kept: (Transcript, Option<History>),
     /// Variables that commands get besides the usual ones.
     pub pass_env: Vec<String>,
 }
@@ -83,6 +86,7 @@ pub struct Agent {
     core: Rc<Core>,
     local: LocalSet,
     life: Option<JoinHandle<()>>,
+    _scratch: tempfile::TempDir,
 }
 
 impl Agent {
@@ -95,28 +99,50 @@ impl Agent {
             name: parts.cwd.display().to_string(),
             error,
         })?;
+        let scratch = tempfile::Builder::new().prefix("agentglot-").tempdir().map_err(|error| Failure::Write {
+            name: "a folder for the session's own files".to_owned(),
+            error,
+        })?;
         let world = Rc::new(World {
             wall: Arc::new(wall),
-            environment: Arc::new(std::env::vars().collect()),
-            scratch: std::env::temp_dir(),
+            environment: Arc::new(tools::environment::environment([], &parts.pass_env)),
+            scratch: scratch.path().to_owned(),
         });
         let persona: Rc<dyn Persona> = Rc::new(usual::Usual(parts.dialect));
         let wishes = wishes(&parts)?;
         let voice = Voice::new();
-        voice.set_session(&parts.session);
+        let (transcript, history) = parts.kept;
+        let session = transcript.id().to_owned();
+        voice.set_session(&session);
+        let thread = Thread {
+            messages: history.map(|history| history.messages).unwrap_or_default(),
+            kept: Some(Rc::new(RefCell::new(transcript))),
+            ..Thread::default()
+        };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let (policy, problems) = Policy::new(&parts.launch, world.wall.root(), home, None);
+        for problem in problems {
+            tracing::warn!("{problem}");
+        }
         let core = Rc::new(Core {
+            policy: RefCell::new(policy),
             dialect: parts.dialect,
+            tools: persona.tools(&world),
             persona,
             model: parts.model,
             world,
             voice,
             hotline: Hotline::default(),
             inbox: Inbox::default(),
+            screens: RefCell::default(),
+            mcp: RefCell::default(),
+            greeting: RefCell::default(),
+            chores: RefCell::default(),
             wishes: RefCell::new(wishes),
-            thread: RefCell::default(),
+            thread: RefCell::new(thread),
             spent: RefCell::default(),
             cancel: RefCell::new(CancellationToken::new()),
-            session: RefCell::new(parts.session),
+            session: RefCell::new(session),
             structured: Rc::default(),
             turns: Cell::new(0),
             launch: parts.launch,
@@ -125,6 +151,7 @@ impl Agent {
             core,
             local: LocalSet::new(),
             life: None,
+            _scratch: scratch,
         })
     }
 }
@@ -180,6 +207,9 @@ impl Backend for Agent {
         self.local
             .run_until(async {
                 loop {
+                    for chore in core.chores.take() {
+                        tokio::task::spawn_local(chore);
+                    }
                     let (asked, withdrawn) = core.hotline.take();
                     asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
                     withdrawn.iter().for_each(|id| core.voice.withdraw(id));
@@ -208,9 +238,18 @@ impl Backend for Agent {
     async fn stop(&mut self, _: bool) {
         self.core.cancel.borrow().cancel();
         self.core.inbox.close();
-        if let Some(life) = &mut self.life {
-            let _ = self.local.run_until(tokio::time::timeout(LAST, life)).await;
-        }
+        let core = self.core.clone();
+        let mcp = core.mcp.take();
+        let life = self.life.take();
+        let last = async move {
+            if let Some(life) = life {
+                let _ = life.await;
+            }
+            if let Some(mcp) = mcp {
+                mcp.stop().await;
+            }
+        };
+        let _ = self.local.run_until(tokio::time::timeout(LAST, last)).await;
     }
 }
 

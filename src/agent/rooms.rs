@@ -6,15 +6,45 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::core::Core;
-use crate::adapters::event::Request;
+use crate::adapters::event::{ControlKind, Request};
 
 /// See [`super::control::request`].
 pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
-    let _ = (core, id, request, members);
-    false
+    let subtype = request.subtype.as_escaped();
+    if request.kind == ControlKind::Mcp || subtype.starts_with("mcp_") {
+        let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
+        let members: Value = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        core.clone().chore(async move {
+            let answer = core.mcp().control(&subtype, &members).await;
+            let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
+            core.voice.respond(&id, &answer);
+        });
+        return true;
+    }
+    if request.kind != ControlKind::SetMode {
+        return false;
+    }
+    let mode = members.get("mode").and_then(Value::as_str).unwrap_or_default();
+    match core.policy.borrow_mut().set_mode(mode) {
+        Ok(_) => false,
+        Err((why, _)) => {
+            core.voice.respond(id, &Err(why));
+            true
+        }
+    }
 }
 
 /// What the handshake says.
 pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
-    let _ = (core, members);
+    let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    *core.greeting.borrow_mut() = Some(greeting);
+    let core = core.clone();
+    core.clone().chore(async move {
+        core.mcp();
+    });
+}
+
+/// Rules that the host gives together with its leave.
+pub fn permission_updates(core: &Core, updates: &Value) {
+    let _ = (core, updates);
 }

@@ -134,9 +134,11 @@ pub async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) 
             .unwrap_or_else(|| parent.model.clone()),
         messages: vec![Message::user(wanted.prompt.clone())],
         max_rounds: None,
+        kept: super::keeping::subagent(parent, &speaks),
         filled: 0,
         speaks: Some(speaks.clone()),
     };
+    super::keeping::prompt(core, &thread, &prompt, None, "", None);
     let calls_before = core.spent.borrow().calls;
     let came = turn::rounds(core, &mut thread).await;
     super::hooking::subagent_ends(core, &speaks).await;

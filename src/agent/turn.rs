@@ -186,30 +186,28 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         () = cancel.cancelled() => None,
         said = core.model.reply(&ask, &mut hear) => Some(said),
     };
-    let usage = gather.usage();
-    let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
     core.spent.borrow_mut().api += begun.elapsed();
-    if let Some(usage) = usage {
-        let tokens = Tokens::of(&usage);
+    let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
+    let tokens = gather.usage().map(|usage| core.count(&model, &usage)).unwrap_or_default();
+    if tokens != Tokens::default() {
         thread.filled = tokens.read() + tokens.output;
-        let cost = crate::backend::model::cost(&model, &usage);
-        let mut spent = core.spent.borrow_mut();
-        let of_model = spent.models.entry(model.clone()).or_default();
-        of_model.tokens += tokens;
-        of_model.requests += 1;
-        of_model.cost += cost.unwrap_or(0.0);
-        if thread.speaks.is_none() {
+        if speaks.is_none() {
+            let mut spent = core.spent.borrow_mut();
             spent.turn += tokens;
             spent.session += tokens;
         }
     }
+    let id = gather
+        .id()
+        .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
+    let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
+    let mut message = gather.message();
     match said {
         None => {
             // What was said by then stays in the conversation, but for calls, which nobody will run.
-            let mut message = gather.message();
             message.parts.retain(|part| matches!(part, Part::Text(text) if !text.is_empty()));
             if !message.parts.is_empty() {
-                super::keeping::reply(core, thread, &message, &ids, None);
+                super::keeping::reply(thread, &message, &id, &model, None, &[], None);
                 thread.messages.push(message);
             }
             Err(Broken::Cancelled)
@@ -222,9 +220,8 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             Err(Broken::Failed(error))
         }
         Some(Ok(())) => {
-            let message = gather.message();
-            let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
-            super::keeping::reply(core, thread, &message, &ids, usage.as_ref());
+            let word = stop.as_ref().map(|(_, word)| word.as_str());
+            super::keeping::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })
         }
     }

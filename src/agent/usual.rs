@@ -2,8 +2,11 @@
 
 use std::rc::Rc;
 
+use super::catalog;
 use super::persona::Persona;
 use super::tool::{Given, Tool, World};
+use super::tools::seen::Seen;
+use super::tools::shell::{Commands, Settings};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::DetailShape;
 
@@ -17,8 +20,17 @@ impl Persona for Usual {
     }
 
     fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>> {
-        let _ = world;
-        Vec::new()
+        let commands = Commands::new(world, Settings::default());
+        let seen = Rc::new(Seen::default());
+        match self.0 {
+            Dialect::Claude => {
+                let mut tools = catalog::claude::files(&seen);
+                tools.extend(catalog::claude::shell::shell(&commands));
+                tools
+            }
+            Dialect::Qwen | Dialect::QwenCode => catalog::qwen::shell::shell(&commands),
+            _ => Vec::new(),
+        }
     }
 
     fn system_prompt(&self, world: &World) -> String {

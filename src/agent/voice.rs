@@ -110,6 +110,11 @@ impl Voice {
         self.inner.wake.notified().await;
     }
 
+    /// Wakes whoever waits for something to be said.
+    pub fn nudge(&self) {
+        self.inner.wake.notify_one();
+    }
+
     /// Says an event as it is, in the name of the session, the turn and whoever speaks.
     pub fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
         self.say_with(kind, speaks, id, &[], false);

@@ -68,11 +68,9 @@ pub fn run(json: bool) -> Result<Status, Failure> {
         };
         found.push(runtime.block_on(look(dialect, chosen, &pass_env)));
     }
+    let by_environment = || PROGRAMS.iter().any(|dialect| Choice::of_environment(*dialect).is_some());
     match &backend {
-        None if problems.is_empty() => problems.push(
-            "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"
-                .to_owned(),
-        ),
+        None if problems.is_empty() && !by_environment() => problems.push(super::run::no_backend()),
         Some(Choice::Cli(dialect, _)) => {
             for program in found.iter().filter(|program| program.dialect == *dialect) {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());

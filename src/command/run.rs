@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::conduct::Facts;
-use agentglot_adapters::launch::{self, Command, Errand, Launch, PermissionMode, Resume};
+use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::live::Listener;
 
+use crate::agent::store::{Ask, History, Store, Transcript, Writer};
+use crate::agent::{Agent, Parts};
 use crate::backend::demo::demo;
+use crate::backend::model::{Api, Client, Endpoint};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
 use crate::io::{Console, Input, Source};
@@ -20,6 +24,9 @@ use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::status::{Failure, Status};
+
+/// A transcript, and what was said in it by now.
+type Kept = (Transcript, Option<History>);
 
 /// Whom to be, and who answers.
 #[derive(Clone, Debug)]
@@ -67,6 +74,8 @@ pub enum Choice {
     Demo,
     /// Another agent's program.
     Cli(Dialect, Option<PathBuf>),
+    /// The built-in agent, with a model behind this API.
+    Model(Api),
 }
 
 /// Runs until the session ends. Returns the exit code of the program that we stand in for.
@@ -85,8 +94,9 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             return Ok(error.exit_code);
         }
     };
-    let Some(choice) = &run.backend else {
-        Console::plain().say("no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]");
+    let chosen = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
+    let Some(choice) = &chosen else {
+        Console::plain().say(&no_backend());
         return Ok(Status::Usage.code());
     };
     let prompt = if launch.has_stdin_protocol() {
@@ -114,15 +124,26 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         error,
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
-    let session = match (&launch.session_id, &launch.resume) {
-        (Some(id), _) | (None, Resume::Session(id)) => id.clone(),
+    let kept = match choice {
+        Choice::Model(_) => match keep(&launch, &cwd) {
+            Ok(kept) => Some(kept),
+            Err(refusal) => {
+                Console::plain().lines(&refusal.text);
+                return Ok(refusal.exit_code);
+            }
+        },
+        _ => None,
+    };
+    let session = match (&kept, &launch.session_id, &launch.resume) {
+        (Some((transcript, _)), ..) => transcript.id().to_owned(),
+        (None, Some(id), _) | (None, None, Resume::Session(id)) => id.clone(),
         _ => uuid::Uuid::new_v4().to_string(),
     };
     let live_facts = Live {
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let host = host(&launch, &live_facts, run);
+    let host = host(&launch, &live_facts, run, choice);
     let types_answers = host.types_answers;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -132,7 +153,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             error,
         })?;
     runtime.block_on(async {
-        let mut backend = backend(run, choice, &launch, &live_facts, &cwd)?;
+        let mut backend = backend(run, choice, &launch, &live_facts, &cwd, kept)?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -233,12 +254,12 @@ fn prompt(launch: &Launch, patience: Duration) -> Result<Option<String>, String>
     Ok((!text.is_empty()).then_some(text))
 }
 
-fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
+fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice) -> Host {
     let dialect = launch.format.dialect;
     let mode = launch.permission_or_default();
     Host {
         format: launch.format,
-        agent: false,
+        agent: matches!(choice, Choice::Model(_)),
         partial: launch.partial,
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode == Mode::Json,
@@ -253,9 +274,9 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
         max_rounds: launch
             .max_turns
-            .filter(|_| matches!(&run.backend, Some(Choice::Cli(other, _)) if *other != Dialect::Claude)),
-        rules: match &run.backend {
-            Some(Choice::Cli(behind, _)) => Rules::of(launch, *behind),
+            .filter(|_| matches!(choice, Choice::Cli(other, _) if *other != Dialect::Claude)),
+        rules: match choice {
+            Choice::Cli(behind, _) => Rules::of(launch, *behind),
             _ => Rules::default(),
         },
         echoes: dialect.conduct().echoes() || launch.replay_user_messages,
@@ -276,13 +297,36 @@ fn host(launch: &Launch, live: &Live, run: &Run) -> Host {
     }
 }
 
-fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path) -> Result<Box<dyn Backend>, Failure> {
+/// The transcript of the built-in agent's session.
+fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, ArgError> {
+    let dialect = launch.format.dialect;
+    let store = Store::open(dialect, cwd, &|name| std::env::var_os(name));
+    store.begin(&Ask::of(launch), Writer::new(cwd)).map_err(|error| error.refusal(dialect))
+}
+
+fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path, kept: Option<Kept>) -> Result<Box<dyn Backend>, Failure> {
     match choice {
         Choice::Demo => {
             let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;
             Ok(Box::new(demo))
         }
         Choice::Replay(path) => replay(path, run.pace, live),
+        Choice::Model(api) => {
+            let client = Client::of_environment(*api).map_err(|error| Failure::Usage(error.message))?;
+            let variable = |name: &str| std::env::var(name).ok();
+            let named = launch.model.clone().map(|name| run.models.get(&name).cloned().unwrap_or(name));
+            let model_name = named.or_else(|| Endpoint::model_of_environment(*api, &variable));
+            let parts = Parts {
+                dialect: run.dialect,
+                launch: launch.clone(),
+                kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,
+                cwd: cwd.to_owned(),
+                model: Rc::new(client),
+                model_name: model_name.unwrap_or_else(|| usual_model(*api).to_owned()),
+                pass_env: run.pass_env.clone(),
+            };
+            Ok(Box::new(Agent::new(parts)?))
+        }
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
             Ok(Box::new(
@@ -341,8 +385,27 @@ impl Signals {
     }
 }
 
+/// The back ends, for messages.
+const CHOICES: &str = "demo, replay:FILE, cli:claude|qwen|cursor|tricode[=PATH] and model:openai|anthropic";
+
+/// What is said to somebody who has chosen no back end.
+pub(super) fn no_backend() -> String {
+    format!(
+        "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it, or a model's API by OPENAI_API_KEY, \
+         OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {CHOICES}"
+    )
+}
+
+/// The model of an API, where nobody names one.
+const fn usual_model(api: Api) -> &'static str {
+    match api {
+        Api::Openai => "gpt-5.1",
+        Api::Anthropic => "claude-sonnet-4-5",
+    }
+}
+
 impl Choice {
-    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`.
+    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`, `model:API`.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence that names the choices.
@@ -364,9 +427,25 @@ impl Choice {
             };
             return Ok(Self::Cli(dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
         }
-        Err(format!(
-            "{text:?} is no back end; there are demo, replay:FILE and cli:claude|qwen|cursor|tricode[=PATH]"
-        ))
+        if let Some(name) = text.strip_prefix("model:") {
+            return Api::read(name)
+                .map(Self::Model)
+                .ok_or_else(|| format!("model:{name}: there are model:openai and model:anthropic"));
+        }
+        Err(format!("{text:?} is no back end; there are {CHOICES}"))
+    }
+
+    /// What the environment has a key or an address for. With both, a host of Claude Code's gets Anthropic's API, any other OpenAI's.
+    pub(super) fn of_environment(dialect: Dialect) -> Option<Self> {
+        let has = |names: [&str; 2]| names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let openai = has(["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+        let anthropic = has(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]) || has(["ANTHROPIC_AUTH_TOKEN", ""]);
+        match (openai, anthropic) {
+            (false, false) => None,
+            (true, true) if dialect == Dialect::Claude => Some(Self::Model(Api::Anthropic)),
+            (true, _) => Some(Self::Model(Api::Openai)),
+            (false, true) => Some(Self::Model(Api::Anthropic)),
+        }
     }
 }
 
@@ -376,6 +455,7 @@ impl std::fmt::Display for Choice {
         match self {
             Self::Replay(path) => write!(f, "replay:{}", path.display()),
             Self::Demo => f.write_str("demo"),
+            Self::Model(api) => write!(f, "model:{}", api.name()),
             Self::Cli(dialect, path) => {
                 let name = if *dialect == Dialect::QwenCode { "qwen" } else { dialect.name() };
                 write!(f, "cli:{name}")?;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::rules::Verdict;
-use super::{OnAsk, Session};
+use super::{NOBODY, OnAsk, Session};
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Answer;
 use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
@@ -250,7 +250,7 @@ impl Session {
                 let command = command.clone();
                 self.put_to_command(id, request, &command);
             }
-            _ => refuse(id, "nobody can be asked for leave here", backend),
+            _ => refuse(id, NOBODY, backend),
         }
     }
 

@@ -30,6 +30,9 @@ use control::{Asked, refuse, respond, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 pub use rules::Rules;
+
+/// What a question is refused with where the host cannot be asked.
+pub const NOBODY: &str = "nobody can be asked for leave here";
 use turn::Turn;
 
 /// One conversation.
