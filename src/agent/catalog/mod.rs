@@ -6,3 +6,4 @@ pub(crate) mod input;
 pub mod qwen;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod tricode;

@@ -239,6 +239,15 @@ impl Place {
         parent.create_dir(name).map_err(|error| self.fault(&error))
     }
 
+    /// Opens a folder, to be the working folder of a program.
+    ///
+    /// # Errors
+    /// [`Fault::NotFolder`] for anything else.
+    pub fn open_folder(&self) -> Result<File, Fault> {
+        let folder = self.folder.handle.open_dir(self.inside_or_dot());
+        folder.map(Dir::into_std_file).map_err(|error| self.fault(&error))
+    }
+
     /// What is in a folder, in no order.
     ///
     /// # Errors

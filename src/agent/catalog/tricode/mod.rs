@@ -1,0 +1,270 @@
+//! Tricode: its tools under its names, with its result texts, its plan and its reminders. Version 341a160 (docs/tricode.md).
+
+mod args;
+mod difflib;
+mod edit;
+mod list;
+mod place;
+mod plan;
+mod prompt;
+mod read;
+mod run;
+mod search;
+mod spec;
+mod web;
+mod write;
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use self::plan::Plan;
+use crate::adapters::codec::Dialect;
+use crate::agent::persona::Persona;
+use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
+use crate::agent::tools::shell::{Commands, Settings};
+
+/// The persona.
+#[derive(Debug)]
+pub struct Tricode {
+    shared: Rc<Shared>,
+    wish: Wish,
+}
+
+/// What the launch says of it.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The tools that there are; `None` is all. `plan` is always one.
+    pub tools: Option<Vec<String>>,
+    /// What AGENTS.md files say.
+    pub notes: String,
+    /// The notes stand instead of what the program says of itself (`--override-system-prompt`).
+    pub overrides: bool,
+    /// How commands run. Their shell is `sh` unless it is named here.
+    pub commands: Settings,
+}
+
+/// What the tools of a session have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    plan: RefCell<Plan>,
+    settings: Settings,
+    commands: OnceCell<Rc<Commands>>,
+}
+
+impl Shared {
+    fn commands(&self, world: &World) -> &Commands {
+        self.commands.get_or_init(|| Commands::new(world, self.settings.clone()))
+    }
+}
+
+impl Tricode {
+    /// At the beginning of a session.
+    pub fn new(wish: Wish) -> Self {
+        let mut settings = wish.commands.clone();
+        settings.shell.get_or_insert_with(|| "/bin/sh".into());
+        let shared = Shared {
+            settings,
+            ..Shared::default()
+        };
+        Self {
+            shared: Rc::new(shared),
+            wish,
+        }
+    }
+
+    fn offers(&self, what: What) -> bool {
+        let named = |names: &Vec<String>| names.iter().any(|name| name.trim() == what.name());
+        let session = matches!(what, What::Start | What::Send | What::Output | What::Close);
+        what == What::Plan || !session && self.wish.tools.as_ref().is_none_or(named)
+    }
+}
+
+impl Persona for Tricode {
+    fn dialect(&self) -> Dialect {
+        Dialect::Tricode
+    }
+
+    fn tools(&self, _: &Rc<World>) -> Vec<Rc<dyn Tool>> {
+        let offered = spec::all().into_iter().filter(|(what, _)| self.offers(*what));
+        let entry = |(what, spec)| {
+            let shared = self.shared.clone();
+            Rc::new(Entry { what, spec, shared }) as Rc<dyn Tool>
+        };
+        offered.map(entry).collect()
+    }
+
+    fn system_prompt(&self, world: &World) -> String {
+        let tools: Vec<What> = What::ALL.into_iter().filter(|what| self.offers(*what)).collect();
+        let own_identity = !(self.wish.overrides && !self.wish.notes.is_empty());
+        prompt::system(world, &tools, &self.wish.notes, own_identity)
+    }
+
+    fn gate(&self, name: &str, _: &Value) -> Option<Given> {
+        self.shared.plan.borrow_mut().gate(name)
+    }
+
+    fn needs_leave(&self, name: &str) -> Option<bool> {
+        Some(What::ALL.into_iter().any(|what| what.name() == name && what.needs_leave()))
+    }
+
+    fn behind_denial(&self) -> Option<Given> {
+        Some(Given::denied("Denied: previous operation denied by user"))
+    }
+
+    fn reminder(&self) -> Option<String> {
+        self.shared.plan.borrow().reminder()
+    }
+
+    fn unfinished(&self) -> Option<String> {
+        self.shared.plan.borrow().unfinished()
+    }
+
+    fn keep(&self) -> Option<Value> {
+        self.shared.plan.borrow().keep()
+    }
+
+    fn restore(&self, kept: &Value) {
+        self.shared.plan.borrow_mut().restore(kept);
+    }
+}
+
+/// The tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Plan,
+    Search,
+    Read,
+    Create,
+    Edit,
+    List,
+    DeleteFile,
+    DeletePath,
+    Mkdir,
+    Run,
+    Start,
+    Send,
+    Output,
+    Close,
+    Sessions,
+    Fetch,
+    WebSearch,
+}
+
+impl What {
+    const ALL: [Self; 17] = [
+        Self::Plan,
+        Self::Search,
+        Self::Read,
+        Self::Create,
+        Self::Edit,
+        Self::List,
+        Self::DeleteFile,
+        Self::DeletePath,
+        Self::Mkdir,
+        Self::Run,
+        Self::Start,
+        Self::Send,
+        Self::Output,
+        Self::Close,
+        Self::Sessions,
+        Self::Fetch,
+        Self::WebSearch,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Search => "search_context",
+            Self::Read => "read_file",
+            Self::Create => "create_file",
+            Self::Edit => "edit_file",
+            Self::List => "list_directory",
+            Self::DeleteFile => "delete_file",
+            Self::DeletePath => "delete_path",
+            Self::Mkdir => "mkdir",
+            Self::Run => "run_command",
+            Self::Start => "start_session",
+            Self::Send => "send_input",
+            Self::Output => "read_output",
+            Self::Close => "close_session",
+            Self::Sessions => "list_sessions",
+            Self::Fetch => "fetch_url",
+            Self::WebSearch => "web_search",
+        }
+    }
+
+    /// Whether a person is asked before it runs.
+    const fn needs_leave(self) -> bool {
+        matches!(
+            self,
+            Self::Create | Self::Edit | Self::DeleteFile | Self::DeletePath | Self::Mkdir | Self::Run | Self::Start | Self::Send | Self::Close
+        )
+    }
+}
+
+/// A tool of a session.
+#[derive(Debug)]
+struct Entry {
+    what: What,
+    spec: Spec,
+    shared: Rc<Shared>,
+}
+
+#[async_trait(?Send)]
+impl Tool for Entry {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn access(&self, input: &Value) -> Access {
+        let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match self.what {
+            What::Search | What::List => Access::Read(vec![args::text_or(input, "path", ".").unwrap_or(".").to_owned()]),
+            What::Read => Access::Read(vec![text("path")]),
+            What::Create | What::Edit | What::DeleteFile | What::DeletePath | What::Mkdir => Access::Write(vec![text("path")]),
+            What::Run | What::Start => Access::Run(text("command")),
+            What::Send => Access::Run(text("input_text")),
+            What::Fetch => Access::Fetch(text("url")),
+            What::Plan | What::Output | What::Close | What::Sessions | What::WebSearch => Access::Nothing,
+        }
+    }
+
+    async fn preview(&self, input: &Value, cx: &Cx<'_>) -> Option<String> {
+        if self.what != What::Edit {
+            return None;
+        }
+        let (input, wall) = (input.clone(), cx.world.wall.clone());
+        tokio::task::spawn_blocking(move || edit::preview(&input, &wall)).await.ok()?
+    }
+
+    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
+        self.shared.plan.borrow_mut().count(self.what.name());
+        let cancel = cx.cancel.clone();
+        match self.what {
+            What::Plan => self.shared.plan.borrow_mut().call(input),
+            What::Read => place::work(input, cx, read::read).await,
+            What::Create => place::work(input, cx, write::create).await,
+            What::Edit => place::work(input, cx, edit::edit).await,
+            What::DeleteFile => place::work(input, cx, write::delete_file).await,
+            What::DeletePath => place::work(input, cx, move |input, wall| write::delete_path(input, wall, &cancel)).await,
+            What::Mkdir => place::work(input, cx, write::mkdir).await,
+            What::List => {
+                let environment = Arc::clone(&cx.world.environment);
+                place::work(input, cx, move |input, wall| list::list(input, wall, &environment, &cancel)).await
+            }
+            What::Search => place::work(input, cx, move |input, wall| search::search(input, wall, &cancel)).await,
+            What::Run => run::run(self.shared.commands(cx.world), input, cx).await,
+            What::Fetch => web::fetch(input),
+            What::WebSearch => web::search(input),
+            What::Sessions => Given::text("No active sessions"),
+            What::Start | What::Send | What::Output | What::Close => Given::error(format!("Unknown tool: {}", self.what.name())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod recorded_tests;
