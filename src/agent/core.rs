@@ -67,6 +67,8 @@ pub struct Core {
     pub structured: super::structured::Slot,
     /// Turns that have begun.
     pub turns: Cell<u64>,
+    /// The session goes on from an earlier run.
+    pub resumed: bool,
 }
 
 impl fmt::Debug for Core {

@@ -126,6 +126,7 @@ fn introduce(core: &Core, thread: &Thread) {
         slash_commands: Some(Raw::trusted("[]")),
         agents: Some(Raw::trusted(&agents)),
         opens_turn: true,
+        resumed: core.resumed,
         ..Session::default()
     };
     let added: [(&str, Value); 0] = [];

@@ -42,6 +42,7 @@ use async_trait::async_trait;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
+use self::catalog::tricode::{Tricode, Wish};
 use self::core::{Core, Thread, Wishes};
 use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
@@ -94,7 +95,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the working folder cannot be opened, or a file that the launch names cannot be read.
-    pub fn new(parts: Parts) -> Result<Self, Failure> {
+    pub fn new(mut parts: Parts) -> Result<Self, Failure> {
         let wall = Wall::new(&parts.cwd).map_err(|error| Failure::Read {
             name: parts.cwd.display().to_string(),
             error,
@@ -108,11 +109,18 @@ impl Agent {
             environment: Arc::new(tools::environment::environment([], &parts.pass_env)),
             scratch: scratch.path().to_owned(),
         });
-        let persona: Rc<dyn Persona> = Rc::new(usual::Usual(parts.dialect));
+        let persona: Rc<dyn Persona> = match parts.dialect {
+            Dialect::Tricode => Rc::new(Tricode::new(Wish::of(&mut parts.launch, &world)?)),
+            dialect => Rc::new(usual::Usual(dialect)),
+        };
         let wishes = wishes(&parts)?;
         let voice = Voice::new();
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
+        let resumed = history.is_some();
+        if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
+            persona.restore(state);
+        }
         voice.set_session(&session);
         let thread = Thread {
             messages: history.map(|history| history.messages).unwrap_or_default(),
@@ -145,6 +153,7 @@ impl Agent {
             session: RefCell::new(session),
             structured: Rc::default(),
             turns: Cell::new(0),
+            resumed,
             launch: parts.launch,
         });
         Ok(Self {

@@ -98,7 +98,10 @@ fn words(core: &Core, error: &ModelError) -> String {
         (Claude, None) => format!("API Error: {}", error.message),
         (Qwen | QwenCode, Some(status)) => format!("[API Error: {status} {}]", error.message),
         (Qwen | QwenCode, None) => format!("[API Error: {}]", error.message),
-        (Tricode, Some(status)) => format!("OpenAI API error: Error code: {status} - {}", error.message),
+        (Tricode, Some(status)) => {
+            let words = error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message);
+            format!("OpenAI API error: Error code: {status} - {words}")
+        }
         (Tricode, None) => format!("OpenAI API error: {}", error.message),
         _ => error.message.clone(),
     }

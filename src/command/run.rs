@@ -15,7 +15,7 @@ use agentglot_adapters::live::Listener;
 use crate::agent::store::{Ask, History, Store, Transcript, Writer};
 use crate::agent::{Agent, Parts};
 use crate::backend::demo::demo;
-use crate::backend::model::{Api, Client, Endpoint};
+use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
 use crate::io::{Console, Input, Source};
@@ -124,13 +124,17 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         error,
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
+    if let (Choice::Model(api), Dialect::Tricode) = (choice, run.dialect)
+        && let Err(error) = Client::of_environment(*api)
+        && error.kind == ModelErrorKind::Authentication
+    {
+        let text = format!("Error: API key not configured for provider '{}'\n", api.name());
+        return Ok(refuse(run.dialect, &ArgError { text, exit_code: 0 }));
+    }
     let kept = match choice {
         Choice::Model(_) => match keep(&launch, &cwd) {
             Ok(kept) => Some(kept),
-            Err(refusal) => {
-                Console::plain().lines(&refusal.text);
-                return Ok(refusal.exit_code);
-            }
+            Err(refusal) => return Ok(refuse(run.dialect, &refusal)),
         },
         _ => None,
     };
@@ -194,6 +198,15 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         }
         Ok(code)
     })
+}
+
+/// Says why a run cannot begin: Tricode does so on standard output.
+fn refuse(dialect: Dialect, refusal: &ArgError) -> u8 {
+    match dialect {
+        Dialect::Tricode => _ = std::io::stdout().lock().write_all(refusal.text.as_bytes()),
+        _ => Console::plain().lines(&refusal.text),
+    }
+    refusal.exit_code
 }
 
 /// A small command's answer.

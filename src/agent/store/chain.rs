@@ -2,9 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::entry::{Entry, Said};
 use super::scan::Tail;
 use crate::agent::chat::{CallResult, Message, Part, Role};
+use crate::agent::keeping::STATE;
 
 /// What a call is answered that the session ended over.
 const INTERRUPTED: &str = "The tool call was interrupted: the session ended before its result was there.";
@@ -28,6 +31,8 @@ pub struct History {
     pub prompts: Vec<String>,
     /// What was found wrong with the transcript, a sentence each.
     pub notes: Vec<String>,
+    /// What the agent's persona has kept last.
+    pub state: Option<Value>,
 }
 
 /// Why a transcript cannot be gone on with in the way that was asked for.
@@ -62,6 +67,7 @@ pub(super) struct Chain<'a> {
     /// Those of the entries that count: none behind the place where it is to end.
     last: usize,
     title: Option<String>,
+    state: Option<Value>,
     strange: usize,
 }
 
@@ -74,6 +80,7 @@ impl<'a> Chain<'a> {
             path: Vec::new(),
             last: usize::MAX,
             title: None,
+            state: None,
             strange: 0,
         };
         let mut named = None;
@@ -95,6 +102,8 @@ impl<'a> Chain<'a> {
                 named = entry.leaf_uuid;
             } else if entry.kind == "custom-title" {
                 chain.title = entry.custom_title.filter(|title| !title.is_empty());
+            } else if entry.kind == STATE {
+                chain.state = serde_json::from_slice(line).ok();
             }
         }
         chain.find_path(named.as_deref(), upto, tail.start > 0)?;
@@ -196,6 +205,7 @@ impl<'a> Chain<'a> {
         let mut history = History {
             leaf: self.path.last().and_then(|&leaf| self.entries[leaf].uuid.clone()),
             title: self.title.clone(),
+            state: self.state.clone(),
             ..History::default()
         };
         if self.strange > 0 {

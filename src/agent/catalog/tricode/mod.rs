@@ -15,6 +15,7 @@ mod web;
 mod write;
 
 use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,9 +24,11 @@ use serde_json::Value;
 
 use self::plan::Plan;
 use crate::adapters::codec::Dialect;
+use crate::adapters::launch::Launch;
 use crate::agent::persona::Persona;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
 use crate::agent::tools::shell::{Commands, Settings};
+use crate::status::Failure;
 
 /// The persona.
 #[derive(Debug)]
@@ -45,6 +48,42 @@ pub struct Wish {
     pub overrides: bool,
     /// How commands run. Their shell is `sh` unless it is named here.
     pub commands: Settings,
+}
+
+impl Wish {
+    /// What a command line says. The plan is always among its tools, and the workspace is everything where it lifts the limit.
+    ///
+    /// # Errors
+    /// When the root folder cannot be opened.
+    pub fn of(launch: &mut Launch, world: &World) -> Result<Self, Failure> {
+        if let Some(tools) = &mut launch.tools
+            && !tools.iter().any(|tool| tool == What::Plan.name())
+        {
+            tools.insert(0, What::Plan.name().to_owned());
+        }
+        let has = |flag: &str| launch.rest.iter().any(|(name, _)| name == flag);
+        if has("--bypass-work-directory-limit") {
+            world
+                .wall
+                .add(Path::new("/"))
+                .map_err(|error| Failure::Read { name: "/".to_owned(), error })?;
+        }
+        Ok(Self {
+            tools: launch.tools.clone(),
+            notes: notes(world.wall.root()),
+            overrides: has("--override-system-prompt"),
+            commands: Settings::default(),
+        })
+    }
+}
+
+/// What the AGENTS.md of the working folder and that of the user say.
+fn notes(root: &Path) -> String {
+    let own = std::env::home_dir().map(|home| home.join(".tricode").join("AGENTS.md"));
+    let files = [Some(root.join("AGENTS.md")), own];
+    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
+    let texts = files.into_iter().flatten().filter_map(read).map(|text| text.trim().to_owned());
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What the tools of a session have in common.
