@@ -7,6 +7,7 @@
 mod command;
 pub mod place;
 pub mod rule;
+pub mod shell;
 mod words;
 
 use std::cell::RefCell;
@@ -388,13 +389,13 @@ impl Policy {
             return self.ask(spec, input, access, Reason::User);
         }
         let reads = self.only_reads(spec, access);
+        if let Access::Run(line) = access
+            && let Some(unclear) = self.hides_from_rules(spec, line)
+        {
+            return self.ask(spec, input, access, unclear);
+        }
         match self.mode {
             PermissionMode::Bypass => {
-                if let Access::Run(line) = access
-                    && let Some(unclear) = self.hides_from_rules(spec, line)
-                {
-                    return self.ask(spec, input, access, unclear);
-                }
                 return Verdict::Allow {
                     reason: Reason::Mode(self.mode),
                 };
@@ -656,3 +657,5 @@ fn host(url: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_shell;

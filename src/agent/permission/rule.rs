@@ -230,6 +230,14 @@ impl Rule {
         command_matches(content, command, self.dialect)
     }
 
+    /// Whether it holds for a command to which more words may be added: the rule says that anything may follow.
+    pub(super) fn is_open(&self) -> bool {
+        match self.content.as_deref() {
+            None => true,
+            Some(content) => content.ends_with('*') || matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode | Dialect::Cursor),
+        }
+    }
+
     /// Whether it is about this host (`WebFetch(domain:example.com)`).
     pub(super) fn matches_host(&self, host: &str) -> bool {
         let Some(content) = self.content.as_deref() else { return true };

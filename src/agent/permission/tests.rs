@@ -6,19 +6,19 @@ use tempfile::TempDir;
 use super::*;
 use crate::adapters::launch::Launch;
 
-struct Room {
+pub(super) struct Room {
     _folder: TempDir,
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
-fn room() -> Room {
+pub(super) fn room() -> Room {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("w");
     std::fs::create_dir_all(root.join("src")).unwrap();
     Room { _folder: folder, root }
 }
 
-fn launch(dialect: Dialect, mode: Option<PermissionMode>) -> Launch {
+pub(super) fn launch(dialect: Dialect, mode: Option<PermissionMode>) -> Launch {
     Launch {
         permission: mode,
         answerer: Answerer::Host,
@@ -26,13 +26,13 @@ fn launch(dialect: Dialect, mode: Option<PermissionMode>) -> Launch {
     }
 }
 
-fn policy(room: &Room, launch: &Launch) -> Policy {
+pub(super) fn policy(room: &Room, launch: &Launch) -> Policy {
     let (policy, problems) = Policy::new(launch, &room.root, Some(PathBuf::from("/home/u")), None);
     assert_eq!(problems, Vec::<String>::new());
     policy
 }
 
-fn spec(name: &str, kind: ToolKind) -> Spec {
+pub(super) fn spec(name: &str, kind: ToolKind) -> Spec {
     Spec {
         name: name.to_owned(),
         description: String::new(),
@@ -42,7 +42,7 @@ fn spec(name: &str, kind: ToolKind) -> Spec {
     }
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+pub(super) fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Allow { .. } => "allow",
         Verdict::Deny { .. } => "deny",
@@ -66,7 +66,7 @@ fn read(policy: &Policy, path: &str) -> Verdict {
     )
 }
 
-fn run(policy: &Policy, line: &str) -> Verdict {
+pub(super) fn run(policy: &Policy, line: &str) -> Verdict {
     policy.judge(&spec("Bash", ToolKind::Shell), &json!({"command": line}), &Access::Run(line.to_owned()))
 }
 

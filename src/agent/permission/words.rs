@@ -37,7 +37,7 @@ const INVALID: &str = "The canUseTool callback returned an invalid permission re
                        {behavior: 'deny', message: string}. updatedPermissions may hold at most 4096 updates, rules and directories in all.";
 
 impl Policy {
-    const fn is_qwen(&self) -> bool {
+    pub(super) const fn is_qwen(&self) -> bool {
         matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode)
     }
 
