@@ -73,12 +73,16 @@ impl Dir {
         }
     }
 
-    /// Writes a whole file: all of it is there, or what was there before.
-    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    /// Writes a whole file, with these rights: all of it is there, or what was there before.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         let name = plain(name)?;
         let beside = format!(".{}.tmp", uuid::Uuid::new_v4().simple());
         let mut file = self.open(&beside, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        let written = file.write_all(bytes).and_then(|()| Ok(renameat(&self.fd, &*beside, &self.fd, name)?));
+        let rights = Mode::from_raw_mode(mode & 0o7777);
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| Ok(rustix::fs::fchmod(&file, rights)?))
+            .and_then(|()| Ok(renameat(&self.fd, &*beside, &self.fd, name)?));
         if written.is_err() {
             let _ = unlinkat(&self.fd, &*beside, AtFlags::empty());
         }
@@ -122,6 +126,11 @@ impl Dir {
     /// Removes a file, or a link.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name)?, AtFlags::empty())?)
+    }
+
+    /// Removes a folder that is empty.
+    pub(super) fn remove_empty(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, plain(name)?, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes a folder with everything in it; a link instead of one is removed itself.
@@ -199,8 +208,8 @@ mod tests {
         assert!(temp.path().join("secret").exists());
         root.remove_all("s").unwrap();
         assert!(!root.has("s"));
-        root.replace("w", b"1").unwrap();
-        root.replace("w", b"22").unwrap();
+        root.replace("w", b"1", 0o600).unwrap();
+        root.replace("w", b"22", 0o600).unwrap();
         assert_eq!(std::fs::read(temp.path().join("a/b/w")).unwrap(), b"22");
     }
 }

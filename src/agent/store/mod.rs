@@ -22,6 +22,7 @@
 //! ```
 
 mod chain;
+mod checkpoint;
 mod dir;
 mod entry;
 mod facts;
@@ -43,6 +44,7 @@ use std::rc::Rc;
 use rustix::fs::FlockOperation;
 
 pub use chain::History;
+pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 pub use list::Summary;
 pub use shelf::Shelf;

@@ -6,15 +6,16 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
+use super::checkpoint::Checkpoints;
 use super::dir::Dir;
 use super::facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 use super::line::{self, Object, quoted};
 use super::place;
 use crate::agent::chat::{CallResult, Part};
+use crate::agent::voice::now_iso;
 use crate::record::redact::Secrets;
 
 /// So many bytes are held for a disk that takes none. Above that nothing more is kept: what was written stays whole.
@@ -352,7 +353,7 @@ impl Transcript {
 
     fn open_agent(&self, home: &Rc<Dir>, id: &str, meta: &str) -> io::Result<Place> {
         let agents = home.sub(&self.id, true)?.sub("subagents", true)?;
-        agents.replace(&format!("agent-{id}.meta.json"), meta.as_bytes())?;
+        agents.replace(&format!("agent-{id}.meta.json"), meta.as_bytes(), 0o600)?;
         let name = format!("agent-{id}.jsonl");
         let file = agents.append(&name, true)?;
         Ok(Place {
@@ -374,7 +375,7 @@ impl Transcript {
     /// Writes an entry; the next one hangs from it.
     fn chain(&mut self, mut entry: Object, uuid: String) -> String {
         let writer = Rc::clone(&self.writer);
-        entry.text("uuid", &uuid).text("timestamp", &line::iso(SystemTime::now()));
+        entry.text("uuid", &uuid).text("timestamp", &now_iso());
         entry
             .text("userType", "external")
             .text("entrypoint", &writer.entrypoint)
@@ -500,9 +501,13 @@ impl Transcript {
         self.mirror.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The folder for the session's own files besides the transcript, made when it is needed.
-    pub(super) fn home(&self) -> Option<&Rc<Dir>> {
-        self.home.as_ref()
+    /// What files were before this session's tools changed them, kept beside the transcript and there again when it is resumed.
+    pub fn checkpoints(&self) -> Checkpoints {
+        let folder = self
+            .home
+            .as_ref()
+            .map(|home| home.sub(&self.id, true).and_then(|own| own.sub("checkpoints", true)));
+        Checkpoints::open(folder.and_then(Result::ok))
     }
 }
 
@@ -564,7 +569,7 @@ pub(super) fn head(dialect: &str, id: &str, writer: &Writer) -> String {
         quoted(dialect),
         quoted(id),
         quoted(&writer.cwd),
-        quoted(&line::iso(SystemTime::now())),
+        quoted(&now_iso()),
         quoted(env!("CARGO_PKG_VERSION")),
     )
 }
