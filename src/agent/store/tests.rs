@@ -149,9 +149,12 @@ fn a_transcript_cut_at_any_byte_is_read_up_to_there() {
     let (id, path) = (transcript.id().to_owned(), transcript.path().unwrap().to_owned());
     drop(transcript);
     let whole = std::fs::read(&path).unwrap();
+    let (store, writer, ask) = (home.store(Dialect::Claude), home.writer(), session(&id));
     let read = |bytes: &[u8]| {
+        // A file that is made anew is not waited for, as one is that is cut.
+        std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, bytes).unwrap();
-        home.begin(&session(&id)).map(|(_, history)| history.unwrap())
+        store.begin(&ask, writer.clone()).map(|(_, history)| history.unwrap())
     };
     let mut last: Option<History> = None;
     for cut in 0..=whole.len() {
@@ -294,17 +297,21 @@ fn a_hundred_megabytes_are_not_read_to_go_on_behind_a_compaction() {
     let (mut transcript, _) = home.begin(&Ask::default()).unwrap();
     let filler = "of a compact_boundary ".repeat(2000);
     let detail = serde_json::json!({"type": "text", "file": {"content": filler}});
-    let mut n = 0;
-    while std::fs::metadata(transcript.path().unwrap()).unwrap().len() < 100 << 20 {
-        n += 1;
+    let facts = ResultFacts {
+        detail: Some(&detail),
+        ..ResultFacts::default()
+    };
+    for n in 0..20 {
         let call_id = format!("c{n}");
         transcript.append_user(&[text("go on")], &UserFacts::default());
         transcript.append_assistant(&[call(&call_id)], &round(&format!("m{n}")), &[]);
-        let facts = ResultFacts {
-            detail: Some(&detail),
-            ..ResultFacts::default()
-        };
         transcript.append_results(&[result(&call_id, false)], &facts);
+    }
+    let path = transcript.path().unwrap().to_owned();
+    let talk = std::fs::read(&path).unwrap();
+    let mut more = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    for _ in 0..(100 << 20) / talk.len() {
+        more.write_all(&talk).unwrap();
     }
     transcript.compact("They talked long.", &Compaction::default());
     let said = turn(&mut transcript, 1);
