@@ -26,13 +26,14 @@ use crate::child::environment::check;
 use crate::child::start::mark;
 use crate::child::{Exit, FAMILY, Watcher, sweep};
 
-mod follow;
+pub(crate) mod follow;
 mod kept;
 pub(crate) mod process;
 #[cfg(test)]
 pub(in crate::agent) mod tests;
 pub(crate) mod whole;
 
+use follow::Running;
 pub use kept::Kept;
 
 /// How long what a shell started may go on writing after the shell itself has ended. Then it is killed.
@@ -219,10 +220,10 @@ impl Commands {
     /// # Errors
     /// When it was not run at all.
     pub async fn run(&self, order: Order<'_>, cancel: &CancellationToken, tell: &dyn Fn(Progress<'_>)) -> Result<Ran, CannotRun> {
-        follow::run(self, order, cancel, tell).await
+        Ok(Running::start(self, order)?.end(self, cancel, tell).await)
     }
 
-    /// Kills what still runs, daemons too unless they are kept.
+    /// Ends daemons that commands left, unless they are kept.
     pub async fn end(&self) {
         if self.watched.get().is_some() && !self.settings.keeps_daemons {
             let mark = self.mark.clone();

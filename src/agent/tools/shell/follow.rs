@@ -36,9 +36,21 @@ unset AGENTGLOT_BASH_ENV
 trap 'pwd -P >|"$__agentglot_note"' EXIT
 "#;
 
+/// A command that runs.
 #[derive(Debug)]
-struct Follow<'a> {
-    order: Order<'a>,
+pub(crate) struct Running {
+    process: Process,
+    follow: Follow,
+    note: Option<Note>,
+    begun: Instant,
+}
+
+#[derive(Debug)]
+struct Follow {
+    timeout: Option<Duration>,
+    merged: bool,
+    /// Where the whole output goes, if it has more bytes than this.
+    file: Option<(PathBuf, usize)>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     kept: [Kept; 3],
@@ -57,51 +69,77 @@ enum Stop {
     Killed,
 }
 
-pub(super) async fn run(commands: &Commands, order: Order<'_>, cancel: &CancellationToken, tell: &dyn Fn(Progress<'_>)) -> Result<Ran, CannotRun> {
-    let begun = Instant::now();
-    let folder = place(commands, order.folder)?;
-    let note = if order.moves && commands.is_bash() {
-        Some(Note::new(commands)?)
-    } else {
-        None
-    };
-    let more = note.as_ref().map(|note| note.variables(commands)).unwrap_or_default();
-    let (mut follow, streams) = Follow::new(order)?;
-    let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let mut process = Process::start(commands, follow.order.command, &folder, &more, streams)?;
-    process.be_thorough();
-    let id = process.id();
-    let (exit, cause, left) = follow.follow(&mut process, cancel, tell).await;
-    if cause == Cause::Itself {
-        process.at_ease();
-    } else {
-        process.kill_all().await;
+impl Running {
+    /// Starts a command.
+    pub(crate) fn start(commands: &Commands, order: Order<'_>) -> Result<Self, CannotRun> {
+        let begun = Instant::now();
+        let folder = place(commands, order.folder)?;
+        let note = if order.moves && commands.is_bash() {
+            Some(Note::new(commands)?)
+        } else {
+            None
+        };
+        let more = note.as_ref().map(|note| note.variables(commands)).unwrap_or_default();
+        let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let command = order.command;
+        let (mut follow, streams) = Follow::new(order)?;
+        let mut process = Process::start(commands, command, &folder, &more, streams)?;
+        process.be_thorough();
+        follow.begin_file();
+        Ok(Self {
+            process,
+            follow,
+            note,
+            begun,
+        })
     }
-    let exit = exit.or_else(|| process.exit());
-    drop(process);
-    let reset = note.and_then(|note| note.read(commands));
-    let Follow { kept, whole, .. } = follow;
-    let whole = match whole {
-        Some(whole) => Some(whole.end().await.map_err(|error| error.to_string())),
-        None => None,
-    };
-    let [stdout, stderr, both] = kept;
-    Ok(Ran {
-        exit,
-        cause,
-        stdout,
-        stderr,
-        both,
-        whole,
-        took: begun.elapsed(),
-        id,
-        reset,
-        left,
-    })
+
+    /// The process id of its shell.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Follows it to its end.
+    pub(crate) async fn end(self, commands: &Commands, cancel: &CancellationToken, tell: &dyn Fn(Progress<'_>)) -> Ran {
+        let Self {
+            mut process,
+            mut follow,
+            note,
+            begun,
+        } = self;
+        let id = process.id();
+        let (exit, cause, left) = follow.follow(&mut process, cancel, tell).await;
+        if cause == Cause::Itself {
+            process.at_ease();
+        } else {
+            process.kill_all().await;
+        }
+        let exit = exit.or_else(|| process.exit());
+        drop(process);
+        let reset = note.and_then(|note| note.read(commands));
+        let Follow { kept, whole, .. } = follow;
+        let whole = match whole {
+            Some(whole) => Some(whole.end().await.map_err(|error| error.to_string())),
+            None => None,
+        };
+        let [stdout, stderr, both] = kept;
+        Ran {
+            exit,
+            cause,
+            stdout,
+            stderr,
+            both,
+            whole,
+            took: begun.elapsed(),
+            id,
+            reset,
+            left,
+        }
+    }
 }
 
 /// The folder to run in. A session's folder that is gone is left for the root.
-fn place(commands: &Commands, folder: Option<&Path>) -> Result<PathBuf, CannotRun> {
+pub(crate) fn place(commands: &Commands, folder: Option<&Path>) -> Result<PathBuf, CannotRun> {
     if let Some(folder) = folder {
         let folder = commands.root.join(folder);
         return if folder.is_dir() { Ok(folder) } else { Err(CannotRun::Folder(folder)) };
@@ -117,8 +155,8 @@ fn place(commands: &Commands, folder: Option<&Path>) -> Result<PathBuf, CannotRu
     Ok(commands.root.clone())
 }
 
-impl<'a> Follow<'a> {
-    fn new(mut order: Order<'a>) -> Result<(Self, Streams), CannotRun> {
+impl Follow {
+    fn new(mut order: Order<'_>) -> Result<(Self, Streams), CannotRun> {
         if let Some((_, over)) = &order.whole {
             order.keep.0 = order.keep.0.max(*over);
         }
@@ -137,7 +175,9 @@ impl<'a> Follow<'a> {
             whole: None,
             total: 0,
             piece: vec![0; PIECE],
-            order,
+            timeout: order.timeout,
+            merged: order.merged,
+            file: order.whole,
         };
         let streams = Streams::Plain {
             stdout: to_stdout,
@@ -146,9 +186,16 @@ impl<'a> Follow<'a> {
         Ok((follow, streams))
     }
 
+    /// A file for any output at all is there from the beginning.
+    fn begin_file(&mut self) {
+        if let Some((path, 0)) = &self.file {
+            self.whole = Some(Whole::begin(path.clone(), Vec::new(), LONGEST_FILE));
+        }
+    }
+
     /// Until the shell is gone and its output has been read. How it ended, why, and whether something of it held the pipes.
     async fn follow(&mut self, process: &mut Process, cancel: &CancellationToken, tell: &dyn Fn(Progress<'_>)) -> (Option<Exit>, Cause, bool) {
-        let mut deadline = self.order.timeout.map(|most| tokio::time::Instant::now() + most);
+        let mut deadline = self.timeout.map(|most| tokio::time::Instant::now() + most);
         let (mut stop, mut cause, mut exit) = (Stop::No, Cause::Itself, None);
         loop {
             let open = self.stdout.is_some() || self.stderr.is_some();
@@ -156,7 +203,7 @@ impl<'a> Follow<'a> {
                 return (exit, cause, false);
             }
             let has_room = self.whole.as_ref().is_none_or(Whole::has_room);
-            let whole = self.whole.as_ref();
+            let writes = self.whole.as_ref().is_some_and(Whole::is_writing);
             let until = deadline.unwrap_or_else(tokio::time::Instant::now);
             tokio::select! {
                 biased;
@@ -193,7 +240,7 @@ impl<'a> Follow<'a> {
                         deadline = Some(tokio::time::Instant::now() + PATIENCE);
                     }
                 },
-                () = room(whole), if !has_room => {}
+                () = step(self.whole.as_mut()), if writes => {}
                 (out, err) = ready(self.stdout.as_ref(), self.stderr.as_ref()), if open && has_room => {
                     if out {
                         self.read(0, PIECES, tell);
@@ -230,12 +277,12 @@ impl<'a> Follow<'a> {
         let bytes = &self.piece[..read];
         tell(if which == 0 { Progress::Stdout(bytes) } else { Progress::Stderr(bytes) });
         self.kept[which].push(bytes);
-        let all = if self.order.merged { 0 } else { 2 };
+        let all = if self.merged { 0 } else { 2 };
         let before = self.total;
         self.total += read as u64;
         if let Some(whole) = &mut self.whole {
             whole.push(bytes);
-        } else if let Some((path, over)) = &self.order.whole
+        } else if let Some((path, over)) = &self.file
             && self.total > *over as u64
         {
             // So far everything is kept at the beginning.
@@ -258,9 +305,9 @@ impl<'a> Follow<'a> {
     }
 }
 
-async fn room(whole: Option<&Whole>) {
+async fn step(whole: Option<&mut Whole>) {
     if let Some(whole) = whole {
-        whole.room().await;
+        whole.step().await;
     }
 }
 

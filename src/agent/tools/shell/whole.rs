@@ -5,39 +5,39 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// How many pieces may wait for the disk.
-const WAITING: usize = 4;
+/// How many bytes may wait for the disk.
+const WAITING: usize = 512 << 10;
 
-/// A file that is being written beside the session, so that a slow disk holds up the command and nothing else.
+/// A file that is being written beside the session, so that a slow disk holds up the command and nothing else. No thread is held while
+/// there is nothing to write.
 #[derive(Debug)]
 pub(crate) struct Whole {
     path: PathBuf,
-    pieces: Sender<Vec<u8>>,
-    writer: JoinHandle<io::Result<()>>,
-    written: u64,
+    queue: Vec<u8>,
+    /// `None` while it is being written to, or after an error.
+    file: Option<File>,
+    writing: Option<JoinHandle<io::Result<File>>>,
+    error: Option<io::Error>,
+    taken: u64,
     most: u64,
 }
 
 impl Whole {
     /// Begins a new file with these bytes. No more than `most` bytes are written to it.
     pub(crate) fn begin(path: PathBuf, first: Vec<u8>, most: u64) -> Self {
-        let (pieces, mut coming) = channel::<Vec<u8>>(WAITING);
-        let target = path.clone();
-        let writer = spawn_blocking(move || {
-            let mut file = create(&target)?;
-            while let Some(piece) = coming.blocking_recv() {
-                file.write_all(&piece)?;
-            }
-            Ok(())
-        });
+        let (file, error) = match create(&path) {
+            Ok(file) => (Some(file), None),
+            Err(error) => (None, Some(error)),
+        };
         let mut whole = Self {
             path,
-            pieces,
-            writer,
-            written: 0,
+            queue: Vec::new(),
+            file,
+            writing: None,
+            error,
+            taken: 0,
             most,
         };
         whole.push(&first);
@@ -46,35 +46,68 @@ impl Whole {
 
     /// Whether [`Self::push`] may be called.
     pub(crate) fn has_room(&self) -> bool {
-        self.pieces.is_closed() || self.pieces.capacity() > 0
+        self.error.is_some() || self.queue.len() < WAITING
     }
 
-    /// Waits until it may. Cancel-safe.
-    pub(crate) async fn room(&self) {
-        let _ = self.pieces.reserve().await;
+    /// Whether something is being written: [`Self::step`] has to be called then.
+    pub(crate) const fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Waits until what is being written is written, and begins with what came meanwhile. Cancel-safe.
+    pub(crate) async fn step(&mut self) {
+        let Some(writing) = &mut self.writing else { return };
+        let written = writing.await;
+        self.writing = None;
+        match written.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            Ok(file) => {
+                self.file = Some(file);
+                self.write();
+            }
+            Err(error) => {
+                self.error = Some(error);
+                self.queue = Vec::new();
+            }
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        let room = usize::try_from(self.most - self.written).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.most - self.taken).unwrap_or(usize::MAX);
         let bytes = &bytes[..bytes.len().min(room)];
-        if !bytes.is_empty() {
-            self.written += bytes.len() as u64;
-            // An error is the writer's, and is told by `end`.
-            let _ = self.pieces.try_send(bytes.to_vec());
+        if self.error.is_none() && !bytes.is_empty() {
+            self.taken += bytes.len() as u64;
+            self.queue.extend_from_slice(bytes);
+            self.write();
         }
+    }
+
+    fn write(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let Some(mut file) = self.file.take() else { return };
+        let piece = std::mem::take(&mut self.queue);
+        self.writing = Some(spawn_blocking(move || {
+            file.write_all(&piece)?;
+            Ok(file)
+        }));
     }
 
     /// Waits until everything is in the file: where it is, and how many bytes it has.
     ///
     /// # Errors
-    /// When the file could not be written. What there is of it is removed.
-    pub(crate) async fn end(self) -> io::Result<(PathBuf, u64)> {
-        drop(self.pieces);
-        let written = self.writer.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-        match written {
-            Ok(()) => Ok((self.path, self.written)),
-            Err(error) => {
-                let _ = std::fs::remove_file(&self.path);
+    /// When the file could not be written. What there is of it is removed, if it is ours.
+    pub(crate) async fn end(mut self) -> io::Result<(PathBuf, u64)> {
+        let ours = self.is_writing() || self.file.is_some();
+        while self.is_writing() {
+            self.step().await;
+        }
+        match self.error {
+            None => Ok((self.path, self.taken)),
+            Some(error) => {
+                if ours {
+                    let _ = std::fs::remove_file(&self.path);
+                }
                 Err(error)
             }
         }
