@@ -2,7 +2,7 @@
 
 pub mod args;
 pub mod claude;
-pub(crate) mod input;
+pub mod cursor;
 pub mod qwen;
 #[cfg(test)]
 pub(crate) mod testing;

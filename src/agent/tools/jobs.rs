@@ -239,11 +239,8 @@ impl Jobs {
     pub async fn fresh(&self, id: &str, filter: Option<&str>) -> Result<String, NoJob> {
         let filter = filter.filter(|filter| !filter.is_empty()).map(Regex::new).transpose();
         let filter = filter.map_err(|error| NoJob::Filter(error.to_string()))?;
-        let (path, from) = self.with(id, |entry| (entry.job.output.clone(), entry.read))?;
-        let (bytes, skipped, end) = spawn_blocking(move || tail(&path, from))
-            .await
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
-            .map_err(|error| NoJob::Output { id: id.to_owned(), error })?;
+        let from = self.with(id, |entry| entry.read)?;
+        let (bytes, skipped, end) = self.since(id, from).await?;
         self.with(id, |entry| entry.read = end)?;
         let text = String::from_utf8_lossy(&bytes);
         let text = match filter {
@@ -258,6 +255,23 @@ impl Jobs {
         } else {
             text
         })
+    }
+
+    /// The last [`FRESH`] bytes of what it has written.
+    ///
+    /// # Errors
+    /// When there is none of this id.
+    pub async fn output(&self, id: &str) -> Result<String, NoJob> {
+        let (bytes, ..) = self.since(id, 0).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The last bytes from a place on, how many were left out before them, and where they end.
+    async fn since(&self, id: &str, from: u64) -> Result<(Vec<u8>, u64, u64), NoJob> {
+        let path = self.with(id, |entry| entry.job.output.clone())?;
+        let read = spawn_blocking(move || tail(&path, from)).await;
+        let read = read.unwrap_or_else(|error| Err(io::Error::other(error)));
+        read.map_err(|error| NoJob::Output { id: id.to_owned(), error })
     }
 
     /// Stops one, and waits until nothing of it is left.

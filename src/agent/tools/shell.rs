@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::confine::{Confine, NoLandlock, Rules};
 use crate::agent::tool::{Progress, World};
+use crate::agent::wall::Wall;
 use crate::child::environment::check;
 use crate::child::start::mark;
 use crate::child::{Exit, FAMILY, Watcher, sweep};
@@ -62,6 +63,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Commands {
     settings: Settings,
+    wall: Arc<Wall>,
     root: PathBuf,
     environment: Arc<Vec<(String, String)>>,
     /// Where outputs are kept.
@@ -183,6 +185,7 @@ impl Commands {
         let root = world.wall.root().to_owned();
         Rc::new(Self {
             settings,
+            wall: Arc::clone(&world.wall),
             folder: RefCell::new(root.clone()),
             root,
             environment: Arc::clone(&world.environment),

@@ -1,4 +1,6 @@
-//! Claude Code's `Bash`.
+//! `Bash`, and what looks after its background tasks.
+//!
+//! Texts of ends, time-outs and long outputs are as recorded or as they stand in transcripts of the real program.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,14 +9,25 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::adapters::event::{DetailShape, ResultStatus, ToolKind};
-use crate::agent::catalog::input::Arguments;
 use crate::agent::chat::Part;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool};
-use crate::agent::tools::shell::{Cause, Commands, Order, Ran};
+use crate::agent::tools::jobs::{Job, NoJob, Start, State};
+use crate::agent::tools::processes::Processes;
+use crate::agent::tools::shell::{Cause, Order, Ran};
+use crate::child::Exit;
+
+use super::say;
 
 /// How long a command may take if the model does not say, and at most.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// The same in the background.
+const BACKGROUND: Duration = Duration::from_secs(1800);
+const LONGEST_BACKGROUND: Duration = Duration::from_secs(7200);
+
+/// How long [`TaskOutput`] waits if the model does not say.
+const WAIT: Duration = Duration::from_secs(30);
 
 /// How many characters of an output the model reads. A longer one is kept in a file.
 const SHOWN: usize = 30_000;
@@ -27,27 +40,53 @@ const SILENT: [&str; 16] = [
     "mv", "cp", "rm", "mkdir", "rmdir", "chmod", "chown", "chgrp", "touch", "ln", "cd", "export", "unset", "wait", "true", ":",
 ];
 
-/// The tools, for a session's commands.
-pub fn shell(commands: &Rc<Commands>) -> Vec<Rc<dyn Tool>> {
-    vec![Rc::new(Bash::new(Rc::clone(commands)))]
+/// Bash, TaskOutput, TaskStop.
+pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
+    vec![
+        Rc::new(Bash::new(Rc::clone(processes))),
+        Rc::new(TaskOutput::new(Rc::clone(processes))),
+        Rc::new(TaskStop::new(Rc::clone(processes))),
+    ]
+}
+
+/// What the model is told, as a message of the user's, when a background task has ended.
+pub fn notice(job: &Job) -> String {
+    let label = job.description.as_deref().unwrap_or(&job.command);
+    let (status, how) = match job.state {
+        State::Running => ("running", "is running".to_owned()),
+        State::Ended { exit, cause, .. } => match (cause, exit) {
+            (Cause::Cancelled, _) => ("killed", "was stopped".to_owned()),
+            (Cause::TimedOut, _) => ("failed", "ran longer than it was allowed to, and was stopped".to_owned()),
+            (Cause::Itself, Some(Exit::Code(0))) => ("completed", "completed (exit code 0)".to_owned()),
+            (Cause::Itself, exit) => ("failed", format!("failed with exit code {}", exit.map_or(137, Exit::code))),
+        },
+    };
+    format!(
+        "<task-notification>\n<task-id>{}</task-id>\n<tool-use-id>{}</tool-use-id>\n<output-file>{}</output-file>\n<status>{status}</status>\n\
+         <summary>Background command \"{label}\" {how}</summary>\n</task-notification>",
+        job.id,
+        job.call,
+        job.output.display(),
+    )
 }
 
 #[derive(Debug)]
 struct Bash {
     spec: Spec,
-    commands: Rc<Commands>,
+    processes: Rc<Processes>,
 }
 
 impl Bash {
-    fn new(commands: Rc<Commands>) -> Self {
+    fn new(processes: Rc<Processes>) -> Self {
         let spec = Spec {
             name: "Bash".to_owned(),
             description: "Runs a command with bash and returns what it prints. The working folder carries over from one command to the next; \
                           variables and functions do not. Standard input is empty and there is no terminal, so a command that wants to ask \
                           something fails. Quote paths that hold spaces. Use the tools for files and searches instead of cat, sed, find and \
                           grep where there are any. Commands that do not depend on each other may be separate calls; those that do are \
-                          joined by &&. What a command leaves running ends with it. A long output is kept in a file, and its beginning is \
-                          shown."
+                          joined by &&. What a command leaves running ends with it: for a server, or whatever takes long, set \
+                          run_in_background instead of writing &, and you are told when it has ended. A long output is kept in a file, and \
+                          its beginning is shown."
                 .to_owned(),
             schema: json!({
                 "type": "object",
@@ -55,6 +94,11 @@ impl Bash {
                     "command": {"type": "string", "description": "The command to execute"},
                     "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
                     "description": {"type": "string", "description": "What this command does, in five to ten words"},
+                    "run_in_background": {
+                        "type": "boolean",
+                        "description": "Set to true to run this command in the background. `timeout` then says how long it may run (default 1800000 ms, max 7200000 ms)",
+                    },
+                    "dangerouslyDisableSandbox": {"type": "boolean", "description": "Has no effect here"},
                 },
                 "required": ["command"],
                 "additionalProperties": false,
@@ -62,20 +106,23 @@ impl Bash {
             kind: ToolKind::Shell,
             reads_only: false,
         };
-        Self { spec, commands }
+        Self { spec, processes }
     }
 
-    async fn given(&self, input: &Value, cx: &Cx<'_>) -> Result<Given, String> {
-        let arguments = Arguments::new("Bash", input);
-        let command = arguments.must_text("command")?;
-        let timeout = arguments.number("timeout")?;
-        arguments.text("description")?;
-        let timeout = timeout
+    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
+        let command = say::text(arguments, "command");
+        let asked = arguments["timeout"]
+            .as_f64()
             .filter(|most| *most > 0.0)
-            .map_or(TIMEOUT, |most| Duration::from_secs_f64(most / 1000.0).min(LONGEST));
+            .map(|most| milliseconds(most, LONGEST_BACKGROUND));
+        if arguments["run_in_background"] == true {
+            let timeout = asked.unwrap_or(BACKGROUND);
+            return self.begin(command, arguments["description"].as_str(), timeout, cx);
+        }
+        let timeout = asked.unwrap_or(TIMEOUT).min(LONGEST);
+        let commands = &self.processes.commands;
         let name = format!("b{}.txt", word());
-        let path = self
-            .commands
+        let path = commands
             .file("tool-results", &name)
             .map_err(|error| format!("The output could not be kept: {error}"))?;
         let order = Order {
@@ -87,9 +134,43 @@ impl Bash {
             whole: Some((path, SHOWN)),
             ..Order::new(command)
         };
-        let ran = self.commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
-        Ok(told(command, timeout, ran))
+        let ran = commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
+        Ok(told(command, timeout, &ran))
     }
+
+    fn begin(&self, command: &str, description: Option<&str>, timeout: Duration, cx: &Cx<'_>) -> Result<Given, String> {
+        let id = format!("b{}", word());
+        let start = Start {
+            id: &id,
+            command,
+            description,
+            call: cx.call,
+            folder: None,
+            timeout: Some(timeout),
+        };
+        let job = self.processes.jobs.start(start).map_err(|error| error.to_string())?;
+        let text = format!(
+            "Command running in background with ID: {id}. Output is being written to: {}. You will be notified when it completes. To check \
+             interim output, use TaskOutput.",
+            job.output.display()
+        );
+        let detail = json!({
+            "stdout": "",
+            "stderr": "",
+            "interrupted": false,
+            "isImage": false,
+            "noOutputExpected": false,
+            "backgroundTaskId": id,
+        });
+        Ok(Given::text(text).with(DetailShape::Claude, detail))
+    }
+}
+
+/// At least one, for a time-out of nothing would end everything at once.
+fn milliseconds(number: f64, most: Duration) -> Duration {
+    Duration::try_from_secs_f64(number / 1000.0)
+        .unwrap_or(most)
+        .clamp(Duration::from_millis(1), most)
 }
 
 #[async_trait(?Send)]
@@ -99,18 +180,164 @@ impl Tool for Bash {
     }
 
     fn access(&self, input: &Value) -> Access {
-        Access::Run(input["command"].as_str().unwrap_or_default().to_owned())
+        Access::Run(say::text(input, "command").to_owned())
     }
 
     async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        self.given(input, cx).await.unwrap_or_else(failed)
+        match say::arguments(&self.spec, input) {
+            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| say::failed(&error)),
+            Err(given) => given,
+        }
     }
 }
 
-/// A failure, as Claude Code tells one.
-pub(super) fn failed(text: String) -> Given {
-    let detail = Value::from(format!("Error: {text}"));
-    Given::error(text).with(DetailShape::Claude, detail)
+/// `TaskOutput`: what a background task has written so far.
+#[derive(Debug)]
+struct TaskOutput {
+    spec: Spec,
+    processes: Rc<Processes>,
+}
+
+impl TaskOutput {
+    fn new(processes: Rc<Processes>) -> Self {
+        let spec = Spec {
+            name: "TaskOutput".to_owned(),
+            description: "Returns how a background task stands and the end of what it has printed so far. With block (the default) it waits \
+                          until the task has ended, or the timeout is over."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "task_id": {"type": "string", "description": "The task ID to get output from"},
+                    "block": {"type": "boolean", "description": "Whether to wait for completion (default true)"},
+                    "timeout": {"type": "number", "minimum": 0, "description": "Max wait time in ms (default 30000, max 600000)"},
+                },
+                "required": ["task_id"],
+                "additionalProperties": false,
+            }),
+            kind: ToolKind::Other,
+            reads_only: true,
+        };
+        Self { spec, processes }
+    }
+
+    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, NoJob> {
+        let jobs = &self.processes.jobs;
+        let id = say::text(arguments, "task_id");
+        let mut job = jobs.get(id)?;
+        let block = arguments["block"] != false;
+        if block {
+            let most = arguments["timeout"].as_f64().map_or(WAIT, |most| milliseconds(most, LONGEST));
+            tokio::select! {
+                waited = jobs.wait(id, most) => job = waited?,
+                () = cx.cancel.cancelled() => {}
+            }
+        }
+        let output = jobs.output(id).await?;
+        let output = last(output.trim_end(), SHOWN);
+        let (status, exit) = match job.state {
+            State::Running => ("running", None),
+            State::Ended { exit, cause, .. } => {
+                let status = match cause {
+                    Cause::Cancelled => "killed",
+                    _ if job.state.is_success() => "completed",
+                    _ => "failed",
+                };
+                (status, exit.map(Exit::code))
+            }
+        };
+        let retrieved = match (job.state, block) {
+            (State::Running, true) => "timeout",
+            (State::Running, false) => "not_ready",
+            _ => "success",
+        };
+        let mut text = format!(
+            "<retrieval_status>{retrieved}</retrieval_status>\n\n<task_id>{id}</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>{status}</status>"
+        );
+        if let Some(code) = exit {
+            text.push_str(&format!("\n\n<exit_code>{code}</exit_code>"));
+        }
+        if !output.is_empty() {
+            text.push_str(&format!("\n\n<output>\n{output}\n</output>"));
+        }
+        let task = json!({
+            "task_id": id,
+            "task_type": "local_bash",
+            "status": status,
+            "description": job.description.as_deref().unwrap_or(&job.command),
+            "output": output,
+            "exitCode": exit,
+        });
+        Ok(Given::text(text).with(DetailShape::Claude, json!({"retrieval_status": retrieved, "task": task})))
+    }
+}
+
+#[async_trait(?Send)]
+impl Tool for TaskOutput {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
+        match say::arguments(&self.spec, input) {
+            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| say::refused(&error.to_string())),
+            Err(given) => given,
+        }
+    }
+}
+
+/// `TaskStop`: ends a background task.
+#[derive(Debug)]
+struct TaskStop {
+    spec: Spec,
+    processes: Rc<Processes>,
+}
+
+impl TaskStop {
+    fn new(processes: Rc<Processes>) -> Self {
+        let spec = Spec {
+            name: "TaskStop".to_owned(),
+            description: "Stops a running background task by its ID.".to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "task_id": {"type": "string", "description": "The ID of the background task to stop"},
+                    "shell_id": {"type": "string", "description": "Deprecated: use task_id instead"},
+                },
+                "additionalProperties": false,
+            }),
+            kind: ToolKind::Other,
+            reads_only: false,
+        };
+        Self { spec, processes }
+    }
+
+    async fn given(&self, arguments: &Value) -> Result<Given, String> {
+        let id = arguments["task_id"].as_str().or_else(|| arguments["shell_id"].as_str());
+        let id = id.ok_or("Missing required parameter: task_id")?;
+        let job = self.processes.jobs.stop(id).await.map_err(|error| error.to_string())?;
+        let detail = json!({
+            "message": format!("Successfully stopped task: {id} ({})", job.command),
+            "task_id": id,
+            "task_type": "local_bash",
+            "command": job.command,
+        });
+        Ok(Given::text(detail.to_string()).with(DetailShape::Claude, detail))
+    }
+}
+
+#[async_trait(?Send)]
+impl Tool for TaskStop {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
+        match say::arguments(&self.spec, input) {
+            Ok(arguments) => self.given(&arguments).await.unwrap_or_else(|error| say::refused(&error)),
+            Err(given) => given,
+        }
+    }
 }
 
 /// A random word of small letters and digits, as names of outputs and tasks have.
@@ -119,7 +346,7 @@ pub(super) fn word() -> String {
     (0..8).map(|_| char::from(LETTERS[rand::random_range(0..LETTERS.len())])).collect()
 }
 
-fn told(command: &str, timeout: Duration, ran: Ran) -> Given {
+fn told(command: &str, timeout: Duration, ran: &Ran) -> Given {
     let text = ran.stdout.text();
     let stdout = trimmed(&text);
     let mut notes = Vec::new();
@@ -133,14 +360,14 @@ fn told(command: &str, timeout: Duration, ran: Ran) -> Given {
     let code = ran.code();
     if ran.cause == Cause::TimedOut {
         let head = format!("Exit code {code}\nCommand timed out after {}", span(timeout));
-        return exited(failed(joined(&[&head, &cut(stdout, &ran), &notes])), code);
+        return exited(say::failed(&joined(&[&head, &cut(stdout, ran), &notes])), code);
     }
     let meaning = (ran.cause == Cause::Itself).then(|| meaning(command, code)).flatten();
     if ran.cause == Cause::Itself && code != 0 && meaning.is_none() {
         let head = format!("Exit code {code}");
-        let signal = ran.exit.filter(|exit| matches!(exit, crate::child::Exit::Signal(_)));
+        let signal = ran.exit.filter(|exit| matches!(exit, Exit::Signal(_)));
         let signal = signal.map(|exit| format!("The command {exit}.")).unwrap_or_default();
-        return exited(failed(joined(&[&head, &signal, &cut(stdout, &ran), &notes])), code);
+        return exited(say::failed(&joined(&[&head, &signal, &cut(stdout, ran), &notes])), code);
     }
     let interrupted = ran.cause == Cause::Cancelled;
     let quiet = stdout.is_empty() && notes.is_empty();
@@ -173,7 +400,7 @@ fn told(command: &str, timeout: Duration, ran: Ran) -> Given {
                 );
                 joined(&[&preview, &notes])
             }
-            _ => joined(&[&cut(stdout, &ran), &notes]),
+            _ => joined(&[&cut(stdout, ran), &notes]),
         }
     };
     if interrupted {
@@ -187,6 +414,14 @@ fn told(command: &str, timeout: Duration, ran: Ran) -> Given {
         given.status = ResultStatus::Canceled;
     }
     exited(given, code)
+}
+
+/// The last so many characters.
+fn last(text: &str, characters: usize) -> &str {
+    match text.char_indices().rev().nth(characters) {
+        Some((at, letter)) => &text[at + letter.len_utf8()..],
+        None => text,
+    }
 }
 
 /// What the model reads of an output, and where the rest is. A file that is not needed is removed.
@@ -316,22 +551,9 @@ fn picture(text: &str) -> Option<Part> {
 mod tests {
     use std::fs;
 
-    use serde_json::json;
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
-    use crate::agent::tools::shell::tests::{Scene, scene, within};
-
-    pub(crate) async fn call(scene: &Scene, tools: &[Rc<dyn Tool>], name: &str, input: Value) -> Given {
-        let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
-        let cx = Cx {
-            call: "c1",
-            cancel: CancellationToken::new(),
-            world: &scene.world,
-            tell: &|_| {},
-        };
-        tool.run(&input, &cx).await
-    }
+    use crate::agent::tools::shell::tests::{call, scene, within};
+    use serde_json::json;
 
     fn text(given: &Given) -> &str {
         match given.content.as_slice() {
@@ -350,7 +572,7 @@ mod tests {
     fn answers_as_recorded() {
         within(30, async {
             let scene = scene();
-            let tools = shell(&scene.commands);
+            let tools = shell(&scene.processes);
             let bash = async |input: Value| call(&scene, &tools, "Bash", input).await;
             let ok = bash(json!({"command": "echo parallel; echo err >&2", "description": "Echo"})).await;
             assert_eq!((text(&ok), ok.status, ok.exit_code), ("parallel\nerr", ResultStatus::Success, Some(0)));
@@ -383,7 +605,7 @@ mod tests {
     fn ends_that_are_not_plain() {
         within(30, async {
             let scene = scene();
-            let tools = shell(&scene.commands);
+            let tools = shell(&scene.processes);
             let bash = async |command: &str| call(&scene, &tools, "Bash", json!({"command": command, "timeout": 1500})).await;
             let late = bash("echo begun; sleep 100").await;
             assert_eq!(
@@ -408,8 +630,70 @@ mod tests {
             assert_eq!(text(&wide).chars().count(), 20_000);
             assert_eq!(fs::read_dir(scene.world.scratch.join("tool-results")).unwrap().count(), 0);
             let missing = call(&scene, &tools, "Bash", json!({"cmd": "x"})).await;
-            assert_eq!(text(&missing), "The required parameter `command` of Bash is missing.");
+            assert!(text(&missing).contains("The required parameter `command` is missing"), "{missing:?}");
             assert_eq!(tools[0].access(&json!({"command": "ls; rm x"})), Access::Run("ls; rm x".to_owned()));
+        });
+    }
+
+    #[test]
+    fn tasks_in_the_background() {
+        within(30, async {
+            let scene = scene();
+            let tools = shell(&scene.processes);
+            let call = async |name: &str, input: Value| call(&scene, &tools, name, input).await;
+            let begun = call(
+                "Bash",
+                json!({"command": "echo up; sleep 0.5; exit 9", "description": "Be slow", "run_in_background": true}),
+            )
+            .await;
+            let id = detail(&begun)["backgroundTaskId"].as_str().unwrap().to_owned();
+            let path = scene.world.scratch.join(format!("tasks/{id}.output"));
+            let begins = format!(
+                "Command running in background with ID: {id}. Output is being written to: {}. You will be",
+                path.display()
+            );
+            assert!(text(&begun).starts_with(&begins), "{}", text(&begun));
+            let soon = call("TaskOutput", json!({"task_id": id, "block": false})).await;
+            assert_eq!(detail(&soon)["retrieval_status"], "not_ready");
+            let ended = call("TaskOutput", json!({"task_id": id})).await;
+            let expected = format!(
+                "<retrieval_status>success</retrieval_status>\n\n<task_id>{id}</task_id>\n\n<task_type>local_bash</task_type>\n\n\
+                 <status>failed</status>\n\n<exit_code>9</exit_code>\n\n<output>\nup\n</output>"
+            );
+            assert_eq!(text(&ended), expected);
+            assert_eq!(detail(&ended)["task"]["exitCode"], 9);
+            let jobs = scene.processes.jobs.take_ended();
+            let expected = format!(
+                "<task-notification>\n<task-id>{id}</task-id>\n<tool-use-id>c1</tool-use-id>\n<output-file>{}</output-file>\n\
+                 <status>failed</status>\n<summary>Background command \"Be slow\" failed with exit code 9</summary>\n</task-notification>",
+                path.display()
+            );
+            assert_eq!(jobs.iter().map(notice).collect::<Vec<_>>(), [expected]);
+            let over = call("TaskStop", json!({"task_id": id})).await;
+            assert_eq!(
+                (text(&over), over.status),
+                (
+                    format!("<tool_use_error>Task {id} is not running</tool_use_error>").as_str(),
+                    ResultStatus::Error
+                )
+            );
+
+            let begun = call("Bash", json!({"command": "sleep 100", "run_in_background": true})).await;
+            let id = detail(&begun)["backgroundTaskId"].as_str().unwrap().to_owned();
+            let late = call("TaskOutput", json!({"task_id": id, "timeout": 100})).await;
+            assert_eq!(
+                (&detail(&late)["retrieval_status"], &detail(&late)["task"]["status"]),
+                (&json!("timeout"), &json!("running"))
+            );
+            let stopped = call("TaskStop", json!({"shell_id": id})).await;
+            let expected = format!(
+                r#"{{"message":"Successfully stopped task: {id} (sleep 100)","task_id":"{id}","task_type":"local_bash","command":"sleep 100"}}"#
+            );
+            assert_eq!((text(&stopped), detail(&stopped).to_string()), (expected.as_str(), expected.clone()));
+            assert!(notice(&scene.processes.jobs.take_ended()[0]).contains("<status>killed</status>"));
+            let unknown = call("TaskStop", json!({"task_id": "b0"})).await;
+            assert_eq!(text(&unknown), "<tool_use_error>No task found with ID: b0</tool_use_error>");
+            scene.nothing_is_left().await;
         });
     }
 
@@ -419,6 +703,8 @@ mod tests {
         assert_eq!(span(Duration::from_secs(165)), "2m 45s");
         assert_eq!(span(Duration::from_secs(30)), "30s");
         assert_eq!((size_of(200_001).as_str(), size_of(3 << 20).as_str()), ("195.3KB", "3MB"));
+        assert_eq!((last("a\u{e9}bc", 3), last("ab", 2)), ("\u{e9}bc", "ab"));
+        assert_eq!(milliseconds(f64::MAX, LONGEST), LONGEST);
         assert_eq!(trimmed("\n \n  a\n\n"), "  a");
         assert!(is_silent("cd x && rm y") && !is_silent("cd x && ls") && !is_silent(""));
     }

@@ -1,4 +1,6 @@
-//! Qwen Code's `run_shell_command`.
+//! `run_shell_command` and `task_stop`.
+//!
+//! Texts are as recorded, or those of the program (version 0.24.4).
 
 use std::path::Path;
 use std::rc::Rc;
@@ -8,9 +10,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::adapters::event::{DetailShape, ResultStatus, ToolKind};
-use crate::agent::catalog::input::Arguments;
+use crate::agent::catalog::args::{Step, What, check};
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool};
-use crate::agent::tools::shell::{Cause, Commands, Order, Ran};
+use crate::agent::tools::jobs::{Job, NoJob, Start, State};
+use crate::agent::tools::processes::Processes;
+use crate::agent::tools::shell::{Cause, Order, Ran};
 use crate::child::Exit;
 
 /// How long a command may take if the model does not say, and at most.
@@ -20,30 +24,113 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// How many bytes of an output the model reads: of its beginning and of its end.
 const SHOWN: (usize, usize) = (20 << 10, 10 << 10);
 
-/// The tools, for a session's commands.
-pub fn shell(commands: &Rc<Commands>) -> Vec<Rc<dyn Tool>> {
-    vec![Rc::new(RunShellCommand::new(Rc::clone(commands)))]
+/// run_shell_command, task_stop.
+pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
+    vec![
+        Rc::new(RunShellCommand::new(Rc::clone(processes))),
+        Rc::new(TaskStop::new(Rc::clone(processes))),
+    ]
+}
+
+/// What the model is told, as a message of the user's, when a background command has ended. Its end of the output is `output`, see
+/// [`Jobs::output`](crate::agent::tools::jobs::Jobs::output).
+pub fn notice(job: &Job, output: &str) -> String {
+    let (status, words, result) = match job.state {
+        State::Running => ("running", "is running", None),
+        State::Ended { exit, cause, .. } => match (cause, exit) {
+            (Cause::Cancelled, _) => ("cancelled", "was cancelled", None),
+            (Cause::TimedOut, _) => ("failed", "failed", Some("ran longer than it was allowed to".to_owned())),
+            (Cause::Itself, Some(Exit::Code(0))) => ("completed", "completed", None),
+            (Cause::Itself, Some(Exit::Code(code))) => ("failed", "failed", Some(format!("exited with code {code}"))),
+            (Cause::Itself, Some(Exit::Signal(number))) => ("failed", "failed", Some(format!("terminated by signal {number}"))),
+            (Cause::Itself, None) => ("failed", "failed", None),
+        },
+    };
+    let command = escaped(&job.command);
+    let mut lines = vec![
+        "<task-notification>".to_owned(),
+        format!("<task-id>{}</task-id>", escaped(&job.id)),
+        "<kind>shell</kind>".to_owned(),
+        format!("<status>{status}</status>"),
+        format!("<summary>Shell command \"{command}\" {words}.</summary>"),
+        format!("<command>{command}</command>"),
+        format!("<cwd>{}</cwd>", escaped(&job.folder.display().to_string())),
+        format!("<pid>{}</pid>", job.process),
+    ];
+    if let State::Ended {
+        exit: Some(Exit::Code(code)),
+        ..
+    } = job.state
+    {
+        lines.push(format!("<exit-code>{code}</exit-code>"));
+    }
+    lines.extend(result.map(|result| format!("<result>{result}</result>")));
+    if !output.trim().is_empty() {
+        lines.push(format!("<output-tail>{}</output-tail>", escaped(plain(output).trim())));
+    }
+    lines.push(format!("<output-file>{}</output-file>", escaped(&job.output.display().to_string())));
+    lines.push("</task-notification>".to_owned());
+    lines.join("\n")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The arguments of a call as the tool reads them, or what is wrong with them in the words of the program's checker.
+fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
+    check(&spec.schema, input).map_err(|wrong| {
+        let text = wrong.first().map_or_else(String::new, |wrong| {
+            let path = wrong.path.iter().map(|step| match step {
+                Step::Member(name) => name.clone(),
+                Step::Element(n) => n.to_string(),
+            });
+            let path: Vec<String> = path.collect();
+            let (name, around) = path
+                .split_last()
+                .map_or(("", String::new()), |(name, around)| (name.as_str(), around.join("/")));
+            let around = if around.is_empty() {
+                "params".to_owned()
+            } else {
+                format!("params/{around}")
+            };
+            match &wrong.what {
+                What::Missing(_) => format!("{around} must have required property '{name}'"),
+                What::Type(expected, _) => format!("{around}/{name} must be {expected}"),
+                What::Choice(_) => format!("{around}/{name} must be equal to one of the allowed values"),
+                What::Small(least) => format!("{around}/{name} must be >= {least}"),
+                What::Unexpected(_) => format!("{around} must NOT have additional properties"),
+            }
+        });
+        failed(&text)
+    })
+}
+
+fn failed(text: &str) -> Given {
+    Given::error(text).with(DetailShape::Qwen, display(text))
 }
 
 #[derive(Debug)]
 struct RunShellCommand {
     spec: Spec,
-    commands: Rc<Commands>,
+    processes: Rc<Processes>,
 }
 
 impl RunShellCommand {
-    fn new(commands: Rc<Commands>) -> Self {
+    fn new(processes: Rc<Processes>) -> Self {
         let spec = Spec {
             name: "run_shell_command".to_owned(),
             description: "Runs a command as `bash -c COMMAND` in a process group of its own. Standard input is empty and there is no \
-                          terminal, so a command that wants to ask something fails. What a command leaves running ends with it. Told are the \
-                          command, its folder, what it printed on both streams, its exit code or signal, and its process group; of a long \
-                          output, the beginning and the end, and where the whole is."
+                          terminal, so a command that wants to ask something fails. What a command leaves running ends with it: for a \
+                          server, or whatever takes long, set is_background instead of writing &, and you are told when it has ended. \
+                          Told are the command, its folder, what it printed on both streams, its exit code or signal, and its process \
+                          group; of a long output, the beginning and the end, and where the whole is."
                 .to_owned(),
             schema: json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string", "description": "Exact bash command to execute as `bash -c <command>`"},
+                    "is_background": {"type": "boolean", "description": "Whether the command is run in the background. Defaults to false."},
                     "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
                     "description": {"type": "string", "description": "What the command does, in one sentence, for the user"},
                     "directory": {"type": "string", "description": "Folder to run the command in, if not the working folder"},
@@ -53,33 +140,63 @@ impl RunShellCommand {
             kind: ToolKind::Shell,
             reads_only: false,
         };
-        Self { spec, commands }
+        Self { spec, processes }
     }
 
-    async fn given(&self, input: &Value, cx: &Cx<'_>) -> Result<Given, String> {
-        let arguments = Arguments::new("run_shell_command", input);
-        let command = arguments.must_text("command")?;
-        let directory = arguments.text("directory")?.filter(|directory| !directory.is_empty());
-        let timeout = arguments.number("timeout")?;
-        arguments.text("description")?;
-        let timeout = timeout
-            .filter(|most| *most > 0.0)
-            .map_or(TIMEOUT, |most| Duration::from_secs_f64(most / 1000.0).min(LONGEST));
-        let name = format!("shell-{}.txt", crate::child::start::mark());
-        let path = self
-            .commands
+    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
+        let command = arguments["command"].as_str().unwrap_or_default();
+        let directory = arguments["directory"].as_str().filter(|directory| !directory.is_empty());
+        let folder = directory.map_or_else(|| cx.world.wall.root().to_owned(), |directory| cx.world.wall.root().join(directory));
+        if arguments["is_background"] == true {
+            return self.begin(command, arguments["description"].as_str(), &folder, cx);
+        }
+        let timeout = arguments["timeout"].as_f64().filter(|most| *most > 0.0);
+        let timeout = timeout.map_or(TIMEOUT, |most| {
+            let most = Duration::try_from_secs_f64(most / 1000.0).unwrap_or(LONGEST);
+            most.clamp(Duration::from_millis(1), LONGEST)
+        });
+        let name = format!("shell-{:08x}.txt", rand::random::<u32>());
+        let commands = &self.processes.commands;
+        let path = commands
             .file("tool-results", &name)
             .map_err(|error| format!("The output could not be kept: {error}"))?;
         let order = Order {
-            folder: Some(directory.map_or(cx.world.wall.root(), Path::new)),
+            folder: Some(&folder),
             timeout: Some(timeout),
             merged: true,
             keep: SHOWN,
             whole: Some((path, SHOWN.0)),
             ..Order::new(command)
         };
-        let ran = self.commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
+        let ran = commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
         Ok(told(command, directory, timeout, &ran))
+    }
+
+    fn begin(&self, command: &str, description: Option<&str>, folder: &Path, cx: &Cx<'_>) -> Result<Given, String> {
+        let command = command.trim_end();
+        // The flag says the same already.
+        let command = match command.strip_suffix('&') {
+            Some(before) if !before.ends_with(['&', '\\']) => before.trim_end(),
+            _ => command,
+        };
+        let id = format!("bg_{:08x}", rand::random::<u32>());
+        let start = Start {
+            id: &id,
+            command,
+            description,
+            call: cx.call,
+            folder: Some(folder),
+            timeout: None,
+        };
+        let job = self.processes.jobs.start(start).map_err(|error| error.to_string())?;
+        let text = format!(
+            "Background shell started.\nid: {id}\npid: {}\noutput file: {}\nYou are told when it has ended. To look at its output before, print \
+             the output file; to end it, call task_stop.",
+            job.process,
+            job.output.display()
+        );
+        let shown = format!("Background shell {id} started (pid {}).", job.process);
+        Ok(Given::text(text).with(DetailShape::Qwen, display(&shown)))
     }
 }
 
@@ -94,8 +211,58 @@ impl Tool for RunShellCommand {
     }
 
     async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let given = self.given(input, cx).await;
-        given.unwrap_or_else(|error| Given::error(error.clone()).with(DetailShape::Qwen, display(&error)))
+        match arguments(&self.spec, input) {
+            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| failed(&error)),
+            Err(given) => given,
+        }
+    }
+}
+
+/// `task_stop`: ends a background command.
+#[derive(Debug)]
+struct TaskStop {
+    spec: Spec,
+    processes: Rc<Processes>,
+}
+
+impl TaskStop {
+    fn new(processes: Rc<Processes>) -> Self {
+        let spec = Spec {
+            name: "task_stop".to_owned(),
+            description: "Stops a background command by its id.".to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {"task_id": {"type": "string", "description": "The id of the background command"}},
+                "required": ["task_id"],
+            }),
+            kind: ToolKind::Other,
+            reads_only: false,
+        };
+        Self { spec, processes }
+    }
+}
+
+#[async_trait(?Send)]
+impl Tool for TaskStop {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
+        let arguments = match arguments(&self.spec, input) {
+            Ok(arguments) => arguments,
+            Err(given) => return given,
+        };
+        let id = arguments["task_id"].as_str().unwrap_or_default();
+        match self.processes.jobs.stop(id).await {
+            Ok(job) => {
+                let text = format!("Background shell \"{id}\" was stopped.\nCommand: {}", job.command);
+                Given::text(&text).with(DetailShape::Qwen, display(&text))
+            }
+            Err(NoJob::Unknown(_)) => failed(&format!("Error: No background task found with ID \"{id}\".")),
+            Err(NoJob::Over(_)) => failed(&format!("Error: Background shell \"{id}\" is not running.")),
+            Err(error) => failed(&format!("Error: {error}")),
+        }
     }
 }
 
@@ -208,22 +375,10 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::agent::chat::Part;
-    use crate::agent::tools::shell::tests::{Scene, scene, within};
-
-    async fn call(scene: &Scene, tools: &[Rc<dyn Tool>], name: &str, input: Value) -> Given {
-        let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
-        let cx = Cx {
-            call: "c1",
-            cancel: CancellationToken::new(),
-            world: &scene.world,
-            tell: &|_| {},
-        };
-        tool.run(&input, &cx).await
-    }
+    use crate::agent::tools::shell::tests::{call, scene, within};
 
     /// What the model reads and what hosts see, with the process group left out.
     fn both(given: &Given) -> (String, String) {
@@ -245,7 +400,7 @@ mod tests {
     fn answers_as_recorded() {
         within(30, async {
             let scene = scene();
-            let tools = shell(&scene.commands);
+            let tools = shell(&scene.processes);
             let run = async |input: Value| call(&scene, &tools, "run_shell_command", input).await;
             let touched = run(json!({"command": "touch m2", "is_background": false})).await;
             let expected =
@@ -274,6 +429,56 @@ mod tests {
                 "{}",
                 long.len()
             );
+        });
+    }
+
+    #[test]
+    fn commands_in_the_background() {
+        within(30, async {
+            let scene = scene();
+            let tools = shell(&scene.processes);
+            let begun = call(
+                &scene,
+                &tools,
+                "run_shell_command",
+                json!({"command": "echo '<up>'; exit 2 &", "is_background": true}),
+            )
+            .await;
+            let (text, shown) = both(&begun);
+            assert!(text.starts_with("Background shell started.\nid: bg_"), "{text}");
+            let id = shown.split(' ').nth(2).unwrap().to_owned();
+            let jobs = &scene.processes.jobs;
+            jobs.some_ended().await;
+            let job = jobs.take_ended().remove(0);
+            assert_eq!((job.command.as_str(), job.id.as_str()), ("echo '<up>'; exit 2", id.as_str()));
+            assert_eq!(shown, format!("Background shell {id} started (pid {}).", job.process));
+            let told = notice(&job, &jobs.output(&id).await.unwrap());
+            assert!(
+                told.contains("<status>failed</status>\n<summary>Shell command \"echo '&lt;up&gt;'; exit 2\" failed.</summary>"),
+                "{told}"
+            );
+            assert!(
+                told.contains("<exit-code>2</exit-code>\n<result>exited with code 2</result>\n<output-tail>&lt;up&gt;</output-tail>"),
+                "{told}"
+            );
+
+            let begun = call(
+                &scene,
+                &tools,
+                "run_shell_command",
+                json!({"command": "sleep 100", "is_background": true}),
+            )
+            .await;
+            let id = both(&begun).1.split(' ').nth(2).unwrap().to_owned();
+            let stop = async |id: &str| both(&call(&scene, &tools, "task_stop", json!({"task_id": id})).await).0;
+            assert_eq!(stop(&id).await, format!("Background shell \"{id}\" was stopped.\nCommand: sleep 100"));
+            assert_eq!(stop(&id).await, format!("Error: Background shell \"{id}\" is not running."));
+            assert_eq!(stop("bg_0").await, "Error: No background task found with ID \"bg_0\".");
+            scene.nothing_is_left().await;
+            let wrong = call(&scene, &tools, "run_shell_command", json!({"is_background": true})).await;
+            assert_eq!(both(&wrong).0, "params must have required property 'command'");
+            let wrong = call(&scene, &tools, "run_shell_command", json!({"command": 5})).await;
+            assert_eq!(both(&wrong).0, "params/command must be string");
         });
     }
 

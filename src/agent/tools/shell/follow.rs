@@ -385,7 +385,7 @@ impl Note {
         if !folder.is_absolute() || folder == commands.folder() {
             return None;
         }
-        if folder.starts_with(&commands.root) {
+        if commands.wall.folders().iter().any(|inside| folder.starts_with(inside)) {
             commands.set_folder(folder);
             return None;
         }

@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use serde_json::Value;
+
 use super::{CannotRun, Cause, Commands, Order, Ran, Settings};
-use crate::agent::tool::{Progress, World};
+use crate::agent::tool::{Cx, Given, Progress, Tool, World};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::environment::scrubbed;
+use crate::agent::tools::processes::Processes;
 use crate::agent::wall::Wall;
 use crate::child::{Exit, Watcher};
 
@@ -19,6 +22,7 @@ pub(in crate::agent) struct Scene {
     pub(in crate::agent) folder: tempfile::TempDir,
     pub(in crate::agent) world: World,
     pub(in crate::agent) commands: Rc<Commands>,
+    pub(in crate::agent) processes: Rc<Processes>,
     mark: String,
 }
 
@@ -47,13 +51,26 @@ pub(in crate::agent) fn scene_with(change: impl FnOnce(&mut Settings, &World)) -
         ..Settings::default()
     };
     change(&mut settings, &world);
-    let commands = Commands::new(&world, settings);
+    let processes = Processes::new(&world, settings);
     Scene {
         folder,
         world,
-        commands,
+        commands: Rc::clone(&processes.commands),
+        processes,
         mark,
     }
+}
+
+/// Calls a tool.
+pub(in crate::agent) async fn call(scene: &Scene, tools: &[Rc<dyn Tool>], name: &str, input: Value) -> Given {
+    let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+    let cx = Cx {
+        call: "c1",
+        cancel: CancellationToken::new(),
+        world: &scene.world,
+        tell: &|_| {},
+    };
+    tool.run(&input, &cx).await
 }
 
 impl Scene {
@@ -208,26 +225,28 @@ fn what_leaves_the_group_is_ended_too() {
         assert_eq!(ran.cause, Cause::TimedOut);
         scene.nothing_is_left().await;
         // A daemon lives until the session ends.
-        assert_eq!(scene.says("setsid sleep 100 >/dev/null 2>&1 & echo started").await, "started\n");
+        assert_eq!(scene.says("setsid sleep 100 >/dev/null 2>&1 & sleep 0.3; echo started").await, "started\n");
         assert_eq!(scene.alive(), 1);
         scene.commands.end().await;
         scene.nothing_is_left().await;
-        scene.says("setsid sleep 100 >/dev/null 2>&1 &").await;
+        scene.says("setsid sleep 100 >/dev/null 2>&1 & sleep 0.3").await;
         let Scene {
             commands,
+            processes,
             mark,
             folder,
             world,
         } = scene;
-        drop(commands);
-        Scene {
-            commands: Commands::new(&world, Settings::default()),
+        drop((commands, processes));
+        let processes = Processes::new(&world, Settings::default());
+        let after = Scene {
+            commands: Rc::clone(&processes.commands),
+            processes,
             mark,
             folder,
             world,
-        }
-        .nothing_is_left()
-        .await;
+        };
+        after.nothing_is_left().await;
     });
 }
 
@@ -498,7 +517,7 @@ fn landlock_keeps_writes_in() {
             format!("mv {out}/there {out}/in/there"),
             format!("mkdir {out}/folder"),
             format!("ln -s /etc {out}/link"),
-            format!("setsid sh -c 'echo x > {out}/new'"),
+            format!("setsid -w sh -c 'echo x > {out}/new'"),
         ] {
             let ran = scene.run(Order::new(&command)).await;
             assert!(!ran.is_success(), "{command}");
