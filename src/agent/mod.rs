@@ -111,7 +111,7 @@ impl Agent {
         });
         let persona: Rc<dyn Persona> = match parts.dialect {
             Dialect::Tricode => Rc::new(Tricode::new(Wish::of(&mut parts.launch, &world)?)),
-            dialect => Rc::new(usual::Usual(dialect)),
+            dialect => Rc::new(usual::Usual::new(dialect)),
         };
         let wishes = wishes(&parts)?;
         let voice = Voice::new();
@@ -254,9 +254,18 @@ impl Backend for Agent {
             if let Some(life) = life {
                 let _ = life.await;
             }
-            if let Some(mcp) = mcp {
-                mcp.stop().await;
-            }
+            let processes = core.persona.processes();
+            let processes = async {
+                if let Some(processes) = processes {
+                    processes.end().await;
+                }
+            };
+            let mcp = async {
+                if let Some(mcp) = mcp {
+                    mcp.stop().await;
+                }
+            };
+            tokio::join!(processes, mcp);
         };
         let _ = self.local.run_until(tokio::time::timeout(LAST, last)).await;
     }

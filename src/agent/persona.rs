@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::tool::{Given, Tool, World};
+use super::tools::processes::Processes;
 use crate::adapters::codec::Dialect;
 
 /// How the agent behaves in a dialect.
@@ -15,6 +16,11 @@ pub trait Persona: fmt::Debug {
 
     /// The tools, under the dialect's names.
     fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>>;
+
+    /// What its tools run: to be ended with the session, and looked at for ends of what runs in the background.
+    fn processes(&self) -> Option<Rc<Processes>> {
+        None
+    }
 
     /// The system prompt, where the host gives none.
     fn system_prompt(&self, world: &World) -> String;

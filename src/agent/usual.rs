@@ -1,35 +1,50 @@
 //! The persona of the dialects whose agents are much alike: Claude Code, Qwen Code, the RFC, Cursor.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::catalog;
 use super::persona::Persona;
 use super::tool::{Given, Tool, World};
+use super::tools::processes::Processes;
 use super::tools::seen::Seen;
-use super::tools::shell::{Commands, Settings};
+use super::tools::shell::Settings;
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::DetailShape;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Usual(pub Dialect);
+pub struct Usual {
+    dialect: Dialect,
+    processes: OnceCell<Rc<Processes>>,
+}
+
+impl Usual {
+    /// That of a dialect.
+    pub const fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            processes: OnceCell::new(),
+        }
+    }
+}
 
 impl Persona for Usual {
     fn dialect(&self) -> Dialect {
-        self.0
+        self.dialect
     }
 
     fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>> {
-        let commands = Commands::new(world, Settings::default());
+        let processes = self.processes.get_or_init(|| Processes::new(world, Settings::default()));
         let seen = Rc::new(Seen::default());
-        match self.0 {
+        match self.dialect {
             Dialect::Claude => {
                 let mut tools = catalog::claude::files(&seen);
-                tools.extend(catalog::claude::shell::shell(&commands));
+                tools.extend(catalog::claude::shell::shell(processes));
                 tools
             }
-            Dialect::Qwen | Dialect::QwenCode => catalog::qwen::shell::shell(&commands),
-            _ => Vec::new(),
+            Dialect::Qwen | Dialect::QwenCode => catalog::qwen::shell::shell(processes),
+            _ => catalog::cursor::shell::shell(processes),
         }
     }
 
@@ -45,8 +60,12 @@ impl Persona for Usual {
         )
     }
 
+    fn processes(&self) -> Option<Rc<Processes>> {
+        self.processes.get().cloned()
+    }
+
     fn unknown(&self, name: &str) -> Given {
-        match self.0 {
+        match self.dialect {
             Dialect::Claude | Dialect::Cursor => {
                 let text = format!("Error: No such tool available: {name}");
                 Given::error(format!("<tool_use_error>{text}</tool_use_error>")).with(DetailShape::Claude, text.into())

@@ -9,13 +9,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::adapters::event::{DetailShape, ResultStatus, ToolKind};
-use crate::agent::catalog::args::{Step, What, check};
+use crate::adapters::event::{ResultStatus, ToolKind};
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool};
 use crate::agent::tools::jobs::{Job, NoJob, Start, State};
 use crate::agent::tools::processes::Processes;
 use crate::agent::tools::shell::{Cause, Order, Ran};
 use crate::child::Exit;
+
+use super::say;
 
 /// How long a command may take if the model does not say, and at most.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -75,39 +76,6 @@ pub fn notice(job: &Job, output: &str) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// The arguments of a call as the tool reads them, or what is wrong with them in the words of the program's checker.
-fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
-    check(&spec.schema, input).map_err(|wrong| {
-        let text = wrong.first().map_or_else(String::new, |wrong| {
-            let path = wrong.path.iter().map(|step| match step {
-                Step::Member(name) => name.clone(),
-                Step::Element(n) => n.to_string(),
-            });
-            let path: Vec<String> = path.collect();
-            let (name, around) = path
-                .split_last()
-                .map_or(("", String::new()), |(name, around)| (name.as_str(), around.join("/")));
-            let around = if around.is_empty() {
-                "params".to_owned()
-            } else {
-                format!("params/{around}")
-            };
-            match &wrong.what {
-                What::Missing(_) => format!("{around} must have required property '{name}'"),
-                What::Type(expected, _) => format!("{around}/{name} must be {expected}"),
-                What::Choice(_) => format!("{around}/{name} must be equal to one of the allowed values"),
-                What::Small(least) => format!("{around}/{name} must be >= {least}"),
-                What::Unexpected(_) => format!("{around} must NOT have additional properties"),
-            }
-        });
-        failed(&text)
-    })
-}
-
-fn failed(text: &str) -> Given {
-    Given::error(text).with(DetailShape::Qwen, display(text))
 }
 
 #[derive(Debug)]
@@ -196,7 +164,7 @@ impl RunShellCommand {
             job.output.display()
         );
         let shown = format!("Background shell {id} started (pid {}).", job.process);
-        Ok(Given::text(text).with(DetailShape::Qwen, display(&shown)))
+        Ok(say::said(text, &shown))
     }
 }
 
@@ -211,7 +179,7 @@ impl Tool for RunShellCommand {
     }
 
     async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        match arguments(&self.spec, input) {
+        match say::arguments(&self.spec, input) {
             Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| failed(&error)),
             Err(given) => given,
         }
@@ -249,7 +217,7 @@ impl Tool for TaskStop {
     }
 
     async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let arguments = match arguments(&self.spec, input) {
+        let arguments = match say::arguments(&self.spec, input) {
             Ok(arguments) => arguments,
             Err(given) => return given,
         };
@@ -257,7 +225,7 @@ impl Tool for TaskStop {
         match self.processes.jobs.stop(id).await {
             Ok(job) => {
                 let text = format!("Background shell \"{id}\" was stopped.\nCommand: {}", job.command);
-                Given::text(&text).with(DetailShape::Qwen, display(&text))
+                say::said(&text, &text)
             }
             Err(NoJob::Unknown(_)) => failed(&format!("Error: No background task found with ID \"{id}\".")),
             Err(NoJob::Over(_)) => failed(&format!("Error: Background shell \"{id}\" is not running.")),
@@ -266,9 +234,9 @@ impl Tool for TaskStop {
     }
 }
 
-/// The typed form of a text.
-fn display(text: &str) -> Value {
-    json!({"kind": "string", "text": text})
+/// A call that went wrong before anything ran.
+fn failed(text: &str) -> Given {
+    say::failed(text, text)
 }
 
 fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran) -> Given {
@@ -327,7 +295,7 @@ fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran) ->
             (text, shown)
         }
     };
-    let mut given = Given::text(text).with(DetailShape::Qwen, display(&shown));
+    let mut given = say::said(text, &shown);
     given.exit_code = Some(ran.code());
     given.status = match ran.cause {
         Cause::Cancelled => ResultStatus::Canceled,
@@ -377,6 +345,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::adapters::event::DetailShape;
     use crate::agent::chat::Part;
     use crate::agent::tools::shell::tests::{call, scene, within};
 
@@ -385,15 +354,15 @@ mod tests {
         let [Part::Text(text)] = given.content.as_slice() else {
             panic!("{given:?}")
         };
-        let (DetailShape::Qwen, detail) = given.detail.as_ref().unwrap() else {
-            panic!("{given:?}")
-        };
-        assert_eq!(detail["kind"], "string");
+        let shown = given.detail.as_ref().map(|(shape, detail)| {
+            assert_eq!((*shape, &detail["kind"]), (DetailShape::Qwen, &json!("string")));
+            detail["text"].as_str().unwrap().to_owned()
+        });
         let text = match text.split_once("Process Group PGID: ") {
             Some((before, group)) if group.parse::<u32>().is_ok() => format!("{before}Process Group PGID: N"),
             _ => text.clone(),
         };
-        (text, detail["text"].as_str().unwrap().to_owned())
+        (text, shown.unwrap_or_default())
     }
 
     #[test]

@@ -225,7 +225,10 @@ fn what_leaves_the_group_is_ended_too() {
         assert_eq!(ran.cause, Cause::TimedOut);
         scene.nothing_is_left().await;
         // A daemon lives until the session ends.
-        assert_eq!(scene.says("setsid sleep 100 >/dev/null 2>&1 & sleep 0.3; echo started").await, "started\n");
+        assert_eq!(
+            scene.says("setsid sleep 100 >/dev/null 2>&1 & sleep 0.3; echo started").await,
+            "started\n"
+        );
         assert_eq!(scene.alive(), 1);
         scene.commands.end().await;
         scene.nothing_is_left().await;
