@@ -1,6 +1,7 @@
 //! What a decoder talks to.
 
-use super::{Options, assembler, style};
+use super::Options;
+use super::core::{assembler, style};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};

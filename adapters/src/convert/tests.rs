@@ -1,3 +1,4 @@
+use super::core::{MARK, WINDOW};
 use super::*;
 
 /// Output, damage and the number of lines, when the log comes in pieces of that size.

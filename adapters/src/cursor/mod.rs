@@ -16,6 +16,7 @@ pub(crate) mod fields;
 mod learned;
 mod lines;
 mod members;
+mod message;
 mod own;
 pub(crate) mod recognise;
 mod segments;

@@ -87,26 +87,14 @@ impl<'a> Raw<'a> {
     #[inline]
     pub fn u64(self) -> Option<u64> {
         let text = self.number();
-        match text.as_bytes() {
-            // A count, as a rule.
-            digits @ [b'0'..=b'9', ..] if digits.len() <= 18 => digits
-                .iter()
-                .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + u64::from(digit - b'0'))),
-            _ => text.parse().ok(),
-        }
+        few_digits(text).or_else(|| text.parse().ok())
     }
 
     /// As [`Self::u64`], signed.
     #[inline]
     pub fn i64(self) -> Option<i64> {
         let text = self.number();
-        match text.as_bytes() {
-            // A time, as a rule.
-            digits @ [b'0'..=b'9', ..] if digits.len() <= 18 => digits
-                .iter()
-                .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i64::from(digit - b'0'))),
-            _ => text.parse().ok(),
-        }
+        few_digits(text).and_then(|n| i64::try_from(n).ok()).or_else(|| text.parse().ok())
     }
 
     /// The text that may be a number: a string's without its quotes.
@@ -162,6 +150,15 @@ impl<'a> Raw<'a> {
     pub fn same_value(self, other: Raw<'_>) -> bool {
         self.0 == other.0 || same(self, other, 0)
     }
+}
+
+/// A number of so few digits that it fits: a count or a time, as a rule.
+#[inline]
+fn few_digits(text: &str) -> Option<u64> {
+    let digits = Some(text.as_bytes()).filter(|digits| (1..=18).contains(&digits.len()))?;
+    digits
+        .iter()
+        .try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + u64::from(digit - b'0')))
 }
 
 fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {

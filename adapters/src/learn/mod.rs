@@ -10,6 +10,7 @@
 
 mod mold;
 mod parts;
+mod reply;
 mod shape;
 mod turn;
 
@@ -98,6 +99,8 @@ struct Known {
     next: [usize; 3],
     /// When it came last.
     seen: u64,
+    /// The class of its lines.
+    class: usize,
 }
 
 impl Known {
@@ -165,7 +168,7 @@ impl Learned {
         let before = self.growing.take();
         self.growing = known.mold.tell(Match::new(text, &self.starts), at, before, rules, cx, sink)?;
         known.seen = self.clock;
-        self.misses[known.mold.class()] = 0;
+        self.misses[known.class] = 0;
         self.trust = (self.trust + 1).min(Self::TRUST);
         self.follow(at);
         Some(len)
@@ -308,10 +311,11 @@ impl Learned {
             head,
             next: [0; 3],
             seen: self.clock,
+            class,
             shape,
             mold,
         };
-        let alike = self.known.iter().enumerate().filter(|(_, known)| known.mold.class() == class);
+        let alike = self.known.iter().enumerate().filter(|(_, known)| known.class == class);
         let at = if alike.clone().count() < if class == Mold::REPLY { Self::REPLIES } else { Self::VARIANTS } {
             self.known.push(fresh);
             self.known.len() - 1

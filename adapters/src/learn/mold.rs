@@ -1,13 +1,13 @@
 //! What a line of a known shape says.
 
-use super::parts::{BlocksMold, FieldMold, UsageMold, fields_at, fields_of, holds, str_at};
+use super::parts::{FieldMold, UsageMold, fields_at, fields_of, str_at};
+use super::reply::{ReplyMold, ResultMold};
 use super::shape::{Hole, Match, Spot};
 use super::turn::{OutcomeMold, SessionMold};
 use super::{Aside, Rules};
 use crate::codec::Cx;
 use crate::event::{
-    Agent, BlockHead, BlockStart, BlockStop, Content, Delta, Detail, DetailShape, Event, Kind, Notice, Origin, Piece, Reply, ResultStatus, RoundEnd,
-    RoundStart, RoundStop, Sink, Stop, Time, ToolResult, Topic,
+    Agent, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Notice, Origin, Piece, RoundEnd, RoundStart, RoundStop, Sink, Stop, Time, Topic,
 };
 use crate::json::{Raw, Str};
 
@@ -92,35 +92,6 @@ struct RoundMold {
     word: Option<Spot>,
     model: Option<Spot>,
     usage: Option<UsageMold>,
-}
-
-#[derive(Debug)]
-struct ReplyMold {
-    id: Option<Spot>,
-    model: Option<Spot>,
-    stop: Option<Spot>,
-    error: Option<Spot>,
-    usage: Option<UsageMold>,
-    blocks: BlocksMold,
-    last: bool,
-}
-
-#[derive(Debug)]
-struct ResultMold {
-    call: Spot,
-    name: Option<Spot>,
-    content: ContentMold,
-    status: ResultStatus,
-    is_error: Option<bool>,
-    detail: Option<(DetailShape, Spot)>,
-    meta: Option<Spot>,
-    fields: Box<[FieldMold]>,
-}
-
-#[derive(Debug)]
-enum ContentMold {
-    Text(Spot),
-    Blocks(BlocksMold),
 }
 
 /// A block whose pieces come on lines of one shape.
@@ -436,86 +407,5 @@ impl KindMold {
             },
             _ => return None,
         })
-    }
-}
-
-impl ReplyMold {
-    fn of(reply: &Reply<'_>, pick: &mut Pick<'_>) -> Option<Self> {
-        Some(Self {
-            id: pick.may(reply.id, Some(Hole::Text))?,
-            model: pick.may(reply.model, None)?,
-            stop: pick.may(reply.stop.map(|stop| stop.word), Some(Hole::Text))?,
-            error: pick.may(reply.error, Some(Hole::Text))?,
-            usage: UsageMold::of(reply.usage, pick)?,
-            blocks: BlocksMold::of(reply.blocks, pick)?,
-            last: reply.last,
-        })
-    }
-
-    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, with_usage: bool, cx: &Cx<'a>) -> Option<&'a Reply<'a>> {
-        let reply = Reply {
-            id: str_at(found, self.id),
-            model: str_at(found, self.model),
-            blocks: self.blocks.at(found, rules, cx),
-            stop: str_at(found, self.stop).map(Stop::read),
-            usage: UsageMold::at(self.usage.as_ref().filter(|_| with_usage), found)?,
-            error: str_at(found, self.error),
-            last: self.last,
-        };
-        Some(cx.arena.alloc(reply))
-    }
-}
-
-impl ResultMold {
-    fn of(result: &ToolResult<'_>, meta: Option<Raw<'_>>, pick: &mut Pick<'_>) -> Option<Self> {
-        if result.of.is_some() {
-            return None;
-        }
-        Some(Self {
-            call: pick.text(result.call)?,
-            name: pick.may(result.name, Some(Hole::Text))?,
-            content: match result.content {
-                Content::Text(text) => ContentMold::Text(pick.text(text)?),
-                Content::Blocks(blocks) => ContentMold::Blocks(BlocksMold::of(blocks, pick)?),
-            },
-            status: result.status,
-            is_error: result.is_error,
-            detail: match result.detail {
-                None => None,
-                // Where the content is a text of it, all but that text stays.
-                Some(detail) => {
-                    let said = matches!(result.content, Content::Text(text) if holds(detail.raw.as_str(), text.as_escaped()));
-                    let hole = (!said).then_some(Hole::Loose);
-                    Some((detail.shape, pick.part(detail.raw.as_str(), hole)?))
-                }
-            },
-            meta: match meta {
-                None => None,
-                Some(meta) => Some(pick.loose(meta.as_str())?),
-            },
-            fields: fields_of(result.fields, pick)?,
-        })
-    }
-
-    fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> &'a ToolResult<'a> {
-        let raw = |spot: Spot| Raw::trusted(found.part(spot));
-        let text = |spot: Spot| Str::trusted(found.part(spot));
-        let mut result = ToolResult {
-            call: text(self.call),
-            name: self.name.map(text),
-            status: self.status,
-            content: match &self.content {
-                ContentMold::Text(at) => Content::Text(text(*at)),
-                ContentMold::Blocks(blocks) => Content::Blocks(blocks.at(found, rules, cx)),
-            },
-            is_error: self.is_error,
-            detail: self.detail.map(|(shape, at)| Detail { shape, raw: raw(at) }),
-            fields: fields_at(&self.fields, found, cx),
-            of: None,
-        };
-        if let Some(status) = rules.status {
-            result.status = status(&result, self.meta.map(raw));
-        }
-        cx.arena.alloc(result)
     }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::annotations::AnnotationKind;
 use super::completion::{keep_finish, thoughts};
-use super::decode::{Decoder, End, Line};
+use super::decode::Decoder;
 use super::hot::HotKind;
+use super::line::{End, Line};
 use super::teller::Teller;
 use crate::chat::{CallPiece, Choice, FieldList, inner};
 use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};

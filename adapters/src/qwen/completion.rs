@@ -1,9 +1,10 @@
 //! Reading `chat.completion` lines: replies, tool results, terminal output, summaries.
 
 use super::annotations::{Annotation, AnnotationKind};
-use super::decode::{Decoder, End, Line};
+use super::decode::Decoder;
 use super::finish;
 use super::learnt::{spelled_reply, spelled_result, spelled_summary};
+use super::line::{End, Line};
 use super::metadata::Meta;
 use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};

@@ -8,8 +8,9 @@
 
 use super::annotations::{Annotation, AnnotationKind, Display, Status};
 use super::completion::keep_finish;
-use super::decode::{Decoder, End, Line};
+use super::decode::Decoder;
 use super::finish;
+use super::line::{End, Line};
 use super::metadata::Meta;
 use super::teller::{settled, time_of};
 use crate::chat::{Choice, FieldList, arguments_json, read_usage};

@@ -1,8 +1,8 @@
 //! Reading `metadata`, and the receipt that may stand in `system_fingerprint` instead: the receipt, the summary of a turn, the
 //! error of a reply.
 
-use super::decode::outcome_of;
 use super::fields::is_known;
+use super::line::outcome_of;
 use crate::chat::{Envelope, FieldList, Members, inner, plain};
 use crate::codec::Cx;
 use crate::event::{At, Count, Limit, Outcome, OutcomeKind, Place, Session, Stop, StopKind};

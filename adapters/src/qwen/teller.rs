@@ -1,7 +1,7 @@
 //! Telling what a line says: its events, each with its time and its fields.
 
 use super::annotations::{Display, Status};
-use super::decode::Shown;
+use super::line::Shown;
 use crate::chat::inner;
 use crate::codec::Cx;
 use crate::event::{At, Content, Detail, DetailShape, Event, Field, Fields, Kind, Origin, ResultStatus, Sink, Time, ToolProgress, ToolResult};

@@ -1,0 +1,257 @@
+//! What belongs to a turn as a whole: its beginning, prompts, requests, results and its outcome.
+
+use super::{Assembler, Desk, Down};
+use crate::codec::{Dialect, Encode};
+use crate::event::{
+    Block, Content, Event, Fate, Kind, Origin, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
+};
+use crate::json::{Out, Raw, Str};
+
+impl Assembler {
+    pub(super) fn pass(&self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if !self.duties.watch {
+            down.emit(event);
+        }
+    }
+
+    /// The session's facts; its tools are listed as the target calls them.
+    pub(super) fn session<'a>(&self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
+        let tools = self.duties.tools.as_ref();
+        let listed = session.tools.zip(tools).and_then(|(list, tools)| tools.list(list, down.cx.arena));
+        let Some(listed) = listed else { return self.pass(event, down) };
+        if let Some(tools) = session.tools {
+            down.out.renamed(tools.as_str(), "the target's own tool names");
+        }
+        let session = Session {
+            tools: Some(listed),
+            ..*session
+        };
+        let kind = Kind::Session(&session);
+        self.pass(&Event { kind, ..*event }, down);
+    }
+
+    /// Something that belongs to a turn is about to go on.
+    #[inline(always)]
+    pub(super) fn content(&mut self, event: &Event<'_>, down: &mut Down<'_, '_>) {
+        if self.turn.open && self.turn.prompted {
+            return;
+        }
+        self.begin_turn(event.origin, down);
+    }
+
+    /// Opens the turn; the first one that lacks its prompt takes it from the list, if there is one.
+    pub(super) fn begin_turn(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        self.turn.open = true;
+        if self.turn.prompted || origin.parent.is_some() {
+            return;
+        }
+        self.turn.prompted = true;
+        let Some(text) = self.duties.prompts.get(self.prompts_used) else {
+            return;
+        };
+        self.prompts_used += 1;
+        if !self.duties.watch && !self.want.as_is {
+            let prompt = Prompt {
+                content: Content::Text(Str::trusted(text)),
+                source: PromptSource::Echo,
+            };
+            let origin = Origin {
+                session: origin.session,
+                ..Origin::default()
+            };
+            down.encoder.event(&Event::new(origin, Kind::Prompt(&prompt)), down.out);
+        }
+    }
+
+    pub(super) fn prompt<'a>(&mut self, event: &Event<'a>, prompt: &Prompt<'a>, down: &mut Down<'_, 'a>) {
+        let main = event.origin.parent.is_none();
+        if main && matches!(prompt.source, PromptSource::Host | PromptSource::Echo) && !self.turn.prompted {
+            self.turn.prompted = true;
+            self.prompts_used += usize::from(self.prompts_used < self.duties.prompts.len());
+        }
+        self.turn.open = true;
+        let (thread, mut desk) = self.at(event.origin.parent, down);
+        thread.settle(event.origin, &mut desk);
+        thread.end_round(event.origin, &mut desk);
+        self.pass(event, down);
+    }
+
+    pub(super) fn request<'a>(&mut self, event: &Event<'a>, request: &Request<'a>, down: &mut Down<'_, 'a>) {
+        if let Some(call) = request.permission.and_then(|p| p.call) {
+            let main = event.origin.parent;
+            let (thread, mut desk) = self.at(main, down);
+            thread.settle_call(call, event.origin, &mut desk);
+        } else {
+            let (thread, mut desk) = self.at(event.origin.parent, down);
+            thread.settle_whole_calls(event.origin, &mut desk);
+        }
+        // Cursor and Tricode have no line that asks.
+        let tools = self
+            .duties
+            .tools
+            .as_ref()
+            .filter(|tools| !matches!(tools.to, Dialect::Cursor | Dialect::Tricode));
+        let translated = request.permission.zip(tools).and_then(|(permission, tools)| {
+            let call = ToolCall {
+                id: permission.call.unwrap_or_default(),
+                name: permission.name,
+                kind: crate::tools::kind_of(tools.from, permission.name),
+                input: permission.input.unwrap_or(Raw::trusted("{}")),
+                fields: &[],
+            };
+            let call = tools.call(&call, down.cx.arena)?;
+            down.out.renamed(permission.name.as_escaped(), "the target's own tool name");
+            down.out.used_raw(permission.input);
+            Some(crate::event::Permission {
+                name: call.name,
+                input: permission.input.map(|_| call.input),
+                ..*permission
+            })
+        });
+        match translated {
+            Some(permission) => {
+                let request = Request {
+                    permission: Some(&permission),
+                    ..*request
+                };
+                self.pass(
+                    &Event {
+                        kind: Kind::Request(&request),
+                        ..*event
+                    },
+                    down,
+                );
+            }
+            None => self.pass(event, down),
+        }
+    }
+
+    pub(super) fn tool_result<'a>(&mut self, event: &Event<'a>, result: &ToolResult<'a>, down: &mut Down<'_, 'a>) {
+        if let Some(mut thread) = self.threads.end(result.call.as_escaped()) {
+            // The subagent that ran for this call is done.
+            let (_, mut desk) = self.at(None, down);
+            thread.settle(event.origin, &mut desk);
+            thread.end_round(event.origin, &mut desk);
+        }
+        let as_is = self.want.as_is;
+        let (thread, mut desk) = self.at(event.origin.parent, down);
+        thread.settle_call(result.call, event.origin, &mut desk);
+        thread.result(event.origin, &mut desk);
+        if !desk.calls.knows(result.call) {
+            let name = result.name.unwrap_or(Str::trusted("unknown"));
+            let bare = ToolCall {
+                id: result.call,
+                name,
+                kind: desk.tools.map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
+                input: Raw::trusted("{}"),
+                fields: &[],
+            };
+            let call = result.of.unwrap_or(bare);
+            desk.calls.add(&call);
+            if !as_is {
+                desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
+                let reply = Reply {
+                    blocks: &[Block::Call(call)],
+                    ..Reply::default()
+                };
+                thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+                // The round that the call was made up for is over with its result, like any other.
+                let (thread, mut desk) = self.at(event.origin.parent, down);
+                thread.result(event.origin, &mut desk);
+            }
+        }
+        let Some(stored) = self.calls.resolve(result.call, down.cx).filter(|_| !as_is) else {
+            return self.pass(event, down);
+        };
+        let mut result = ToolResult { of: Some(stored), ..*result };
+        if let Some(tools) = &self.duties.tools {
+            let (answered, shaped) = tools.result(&stored, &result, down.cx.arena);
+            if let Some(shaped) = shaped {
+                if down.out.traced() {
+                    told_in_another_shape(&result, &shaped, down.out);
+                }
+                result = shaped;
+            }
+            if let Some(call) = answered {
+                result.name = result.name.map(|_| call.name);
+                result.of = Some(call);
+            }
+        }
+        self.pass(
+            &Event {
+                kind: Kind::ToolResult(&result),
+                ..*event
+            },
+            down,
+        );
+    }
+
+    /// Ends whatever is half said in every thread.
+    pub(super) fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        let mut threads = std::mem::take(&mut self.threads);
+        for thread in threads.all() {
+            let mut desk = self.desk(down);
+            thread.settle(origin, &mut desk);
+            thread.end_round(origin, &mut desk);
+        }
+        self.threads = threads;
+    }
+
+    pub(super) fn desk<'s, 'e, 'a>(&'s mut self, down: &'s mut Down<'e, 'a>) -> Desk<'s, 'e, 'a> {
+        Desk {
+            want: self.want,
+            watch: self.duties.watch,
+            ids_name_rounds: self.ids_name_rounds,
+            tools: self.duties.tools.as_ref(),
+            calls: &mut self.calls,
+            down,
+        }
+    }
+
+    pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
+        self.settle(outcome.origin, down);
+        if self.duties.repair {
+            for call in self.calls.unresolved() {
+                let text = Str::trusted("The tool call was interrupted: the log holds no result for it.");
+                let result = ToolResult {
+                    call: Str::trusted(&call.id),
+                    name: Some(Str::trusted(&call.name)),
+                    status: ResultStatus::Canceled,
+                    content: Content::Text(text),
+                    is_error: Some(true),
+                    detail: None,
+                    fields: &[],
+                    of: None,
+                };
+                let origin = Origin {
+                    session: outcome.origin.session,
+                    ..Origin::default()
+                };
+                down.out
+                    .note(Fate::Repaired, "", "a call without a result: an interrupted result was added");
+                down.encoder.event(&Event::new(origin, Kind::ToolResult(&result)), down.out);
+            }
+        }
+        let made_up = matches!(outcome.kind, Kind::Outcome(o) if o.synthetic && o.word.is_none());
+        if !self.duties.watch || (self.duties.repair && made_up) {
+            down.encoder.event(outcome, down.out);
+        }
+        self.calls.clear();
+        self.threads.end_all();
+        self.threads.main.clear();
+        self.turn.open = false;
+        self.turn.prompted = false;
+    }
+}
+
+/// Tells the ledger which parts of a result go over in the target's own shape: the text, and the structured form if it has
+/// become another one.
+fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: &Out) {
+    const NOTE: &str = "the result of a tool in the target's own shape";
+    for text in result.content.texts().filter(|text| !text.is_empty()) {
+        out.renamed(text.as_escaped(), NOTE);
+    }
+    if let Some(detail) = result.detail.filter(|detail| shaped.detail != Some(*detail)) {
+        out.renamed(detail.raw.as_str(), NOTE);
+    }
+}
