@@ -246,9 +246,15 @@ impl Encoder {
                     "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"compact_metadata\":{\"trigger\":\"auto\"",
                 );
                 out.invented("/compact_metadata/trigger", "the source does not say what caused it");
-                let before = number(&["pre_tokens", "original_token_count", "originalTokenCount", "tokens_before"]);
+                let before = number(&[
+                    "pre_tokens",
+                    "original_token_count",
+                    "originalTokenCount",
+                    "original_tokens",
+                    "tokens_before",
+                ]);
                 count(out, ",\"pre_tokens\":", before, "0", "/compact_metadata/pre_tokens");
-                if let Some(after) = number(&["post_tokens", "new_token_count", "newTokenCount", "tokens_after"]) {
+                if let Some(after) = number(&["post_tokens", "new_token_count", "newTokenCount", "compressed_tokens", "tokens_after"]) {
                     count(out, ",\"post_tokens\":", Some(after), "", "");
                 }
                 out.lit("}");
