@@ -1,6 +1,7 @@
 //! Rebuild: with raw lines never copied, encoding what was decoded gives JSON equal to the line.
 //!
-//! At least 98 % of the recorded lines of each dialect, and of the goldens, which are always at hand. The rest is listed.
+//! At least 98 % of the recorded lines of each dialect, and of the goldens, which are always at hand. The rest is listed. The RFC has
+//! spellings that are read and not written (docs/qwen.md): such lines are listed with their reasons.
 //! And: no member that a dialect's page names is unknown to its decoder.
 
 mod common;
@@ -61,6 +62,28 @@ impl<'a> Sink<'a> for Rebuild<'_> {
     }
 }
 
+/// Lines that say what the RFC's line says in another way, and why they are not given back: by log, lines and reason.
+const OTHERWISE: &[(&str, &[usize], &str)] = &[
+    ("qwen/annotations.jsonl", &[2], "a thought is written as reasoning_content too"),
+    ("qwen/annotations.chunks.jsonl", &[3], "a thought is written as reasoning_content too"),
+    (
+        "qwen/annotations.chunks.jsonl",
+        &[5],
+        "what styles a text goes before it when it ends a thought",
+    ),
+    ("qwen/annotations.jsonl", &[4], "each annotation has a line of its own"),
+    ("qwen/displays.jsonl", &[5], "each annotation has a line of its own"),
+    ("qwen/zh_spelling.jsonl", &[2, 3, 4, 5], "a spelling that is read and not written"),
+    ("qwen/zh_spelling.chunks.jsonl", &[1, 2, 3, 4], "a spelling that is read and not written"),
+    ("qwen/odd_chunks.jsonl", &[1, 2, 4, 5, 6], "a spelling that is read and not written"),
+    ("qwen/fingerprint_receipt.jsonl", &[1, 4], "a spelling that is read and not written"),
+    ("qwen/unsupported_protocol_usage.jsonl", &[1], "a spelling that is read and not written"),
+    ("qwen/control.jsonl", &[2, 6, 7, 8, 9], "a spelling that is read and not written"),
+    ("qwen/control_answers.in.jsonl", &[7, 8, 9], "a spelling that is read and not written"),
+    ("qwen/requests.in.jsonl", &[2], "a null that says nothing"),
+    ("qwen/requests.in.jsonl", &[5], "a spelling that is read and not written"),
+];
+
 /// How the lines of some logs were rebuilt.
 #[derive(Default)]
 struct Count {
@@ -85,6 +108,8 @@ fn rebuild(log: &Log, count: &mut Count) {
     let mut decoder = Decoder::new(log.format.dialect);
     let mut encoder = Encoder::new(log.format.dialect, style);
     let mut out = Out::default();
+    // A line of which nothing has been written yet: the one behind it decides what it says.
+    let mut held: Option<(usize, Json)> = None;
     for (number, line) in (1..).zip(log.bytes.split(|b| *b == b'\n')) {
         let Some(wanted) = std::str::from_utf8(line).ok().and_then(Json::read).filter(Json::is_object) else {
             continue;
@@ -101,21 +126,36 @@ fn rebuild(log: &Log, count: &mut Count) {
         out.swap(&mut written);
         count.lines += 1;
         // A header of the canonical events says nothing of a line.
-        let written: Vec<&[u8]> = written.split(|b| *b == b'\n').filter(|l| !l.is_empty()).collect();
-        let same = match written[..] {
-            [one] => std::str::from_utf8(one)
-                .ok()
-                .and_then(Json::read)
-                .is_some_and(|found| found.canonical() == wanted.canonical()),
-            _ => false,
+        let mut written: Vec<&[u8]> = written.split(|b| *b == b'\n').filter(|l| !l.is_empty()).collect();
+        let says = |line: &[u8], wanted: &Json| {
+            let found = std::str::from_utf8(line).ok().and_then(Json::read);
+            found.is_some_and(|found| found.canonical() == wanted.canonical())
         };
-        if same && decoded.is_ok() {
+        if let Some((number, before)) = held.take() {
+            if written.first().is_some_and(|first| says(first, &before)) {
+                written.remove(0);
+                count.rebuilt += 1;
+            } else {
+                count.rest.push(format!("{}:{number}: nothing was written for it", log.name));
+            }
+        }
+        let same = matches!(written[..], [one] if says(one, &wanted));
+        let otherwise = OTHERWISE.iter().any(|(name, lines, _)| *name == log.name && lines.contains(&number));
+        if otherwise {
+            assert!(!same, "{}:{number} is given back after all", log.name);
+            count.lines -= 1;
+        } else if same && decoded.is_ok() {
             count.rebuilt += 1;
+        } else if written.is_empty() && decoded.is_ok() && log.format.dialect == Dialect::Qwen {
+            held = Some((number, wanted));
         } else {
             let found = written.iter().map(|l| String::from_utf8_lossy(l)).collect::<Vec<_>>().join(" ⏎ ");
             let why = decoded.err().map_or_else(|| parting(text, &found), |error| error.to_string());
             count.rest.push(format!("{}:{number}: {why}", log.name));
         }
+    }
+    if let Some((number, _)) = held {
+        count.rest.push(format!("{}:{number}: nothing was written for it", log.name));
     }
 }
 
@@ -146,9 +186,7 @@ fn gives_back_the_recorded_lines() {
         for line in &count.rest {
             println!("    {}", common::short(line, 600));
         }
-        // The RFC has spellings that are read and not written: docs/qwen.md.
-        let least = if format.dialect == Dialect::Qwen { 60.0 } else { 98.0 };
-        if count.lines == 0 || percent < least {
+        if count.lines == 0 || percent < 98.0 {
             let rest: Vec<String> = count.rest.iter().take(6).map(|l| common::short(l, 500)).collect();
             failed.push(format!("{format}: {percent:.2} % of {} lines\n    {}", count.lines, rest.join("\n    ")));
         }
