@@ -320,3 +320,73 @@ pub enum End {
     /// The API has said that it failed.
     Failed,
 }
+
+/// What a reader of a stream tells, in short: for tests.
+#[cfg(test)]
+pub(crate) mod told {
+    use bumpalo::Bump;
+
+    use crate::codec::{Cx, Decode};
+    use crate::event::{BlockHead, Event, Input, Kind, Piece, Sink};
+
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl<'a> Sink<'a> for Told {
+        fn event(&mut self, event: &Event<'a>) {
+            let fields: String = event
+                .fields
+                .iter()
+                .map(|field| format!(" {}={}", field.key.as_escaped(), field.value.as_str()))
+                .collect();
+            let said = match event.kind {
+                Kind::RoundStart(start) => format!("round {}", start.id.unwrap_or_default().as_escaped()),
+                Kind::BlockStart(start) => match start.head {
+                    BlockHead::Text => "text".to_owned(),
+                    BlockHead::Thinking => format!("thinking{fields}"),
+                    BlockHead::Redacted { data } => format!("redacted {}", data.as_escaped()),
+                    BlockHead::Call { id, name } => format!("call {} {}{fields}", id.as_escaped(), name.as_escaped()),
+                    BlockHead::Other { kind, .. } => format!("other {}", kind.as_escaped()),
+                },
+                Kind::Delta(delta) => match delta.piece {
+                    Piece::Text(text) | Piece::Thinking(text) => text.unescape().into_owned(),
+                    Piece::Input(text) => format!("{}{fields}", text.unescape()),
+                    Piece::Signature(text) => format!("signature {}", text.as_escaped()),
+                    Piece::Subject(_) | Piece::Other(_) => "other".to_owned(),
+                },
+                Kind::BlockStop(_) => "stop".to_owned(),
+                Kind::RoundStop(stop) => {
+                    let word = stop.stop.map(|stop| format!(" {:?} {}", stop.kind, stop.word.as_escaped()));
+                    let usage = stop.usage.map(|usage| {
+                        let count = |count: Option<crate::event::Count<'_>>| count.map_or("?".to_owned(), |count| count.value.to_string());
+                        let [input, read, output] = [usage.input, usage.cache_read, usage.output].map(count);
+                        format!(" {input}({read})+{output}")
+                    });
+                    format!("because{}{}", word.unwrap_or_default(), usage.unwrap_or_default())
+                }
+                Kind::RoundEnd(end) => match end.abandoned_from {
+                    Some(_) => "abandoned".to_owned(),
+                    None => "end".to_owned(),
+                },
+                Kind::Fatal(fatal) => format!("failed {}: {}", fatal.kind.unwrap_or_default().as_escaped(), fatal.message.unescape()),
+                ref other => format!("{other:?}"),
+            };
+            self.0.push(said);
+        }
+
+        fn input(&mut self, _input: &Input<'a>) {}
+    }
+
+    /// What these payloads say, one thing behind the other.
+    pub(crate) fn told(decoder: &mut impl Decode, payloads: &[&str]) -> String {
+        let arena = Bump::new();
+        let cx = Cx { arena: &arena, trace: None };
+        let mut told = Told::default();
+        for payload in payloads {
+            let payload: &str = arena.alloc_str(payload);
+            assert_eq!(decoder.line(payload, &cx, &mut told), Ok(payload.len()));
+        }
+        decoder.finish(&cx, &mut told);
+        told.0.join("|")
+    }
+}

@@ -218,7 +218,7 @@ fn no_member_that_the_protocol_names_is_unknown() {
             Dialect::QwenCode => &["qwen.md"],
             Dialect::Tricode => &["tricode.md"],
             Dialect::Cursor => &["cursor.md"],
-            Dialect::Agentglot => &[],
+            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[],
         };
         for name in names {
             let page = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));

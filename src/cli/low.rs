@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentglot_adapters::codec::Format;
+use agentglot_adapters::codec::{Dialect, Format, UnknownFormat};
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -333,16 +333,27 @@ impl clap::builder::TypedValueParser for Dialects {
         if self.auto && text == "auto" {
             return Ok(Chosen::Auto);
         }
-        text.parse().map(Chosen::Named).map_err(|unknown| {
+        let refused = |why: String| {
             let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));
-            clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{name}{unknown}\n")).with_cmd(command)
-        })
+            clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{name}{why}\n")).with_cmd(command)
+        };
+        let format: Format = text.parse().map_err(|unknown: UnknownFormat| refused(unknown.to_string()))?;
+        if !self.auto && !format.is_writable() {
+            return Err(refused(format!(
+                "{format} is the stream of a model API, which is read (--from) and never written"
+            )));
+        }
+        Ok(Chosen::Named(format))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let auto = self.auto.then(|| PossibleValue::new("auto"));
         let readable = move |format: &Format| !self.auto || format.is_readable();
-        let names = Format::all().filter(readable).map(|format| PossibleValue::new(format.to_string()));
+        let apis = Dialect::APIS.into_iter().map(Format::from).filter(|_| self.auto);
+        let names = Format::all()
+            .filter(readable)
+            .chain(apis)
+            .map(|format| PossibleValue::new(format.to_string()));
         Some(Box::new(auto.into_iter().chain(names)))
     }
 }

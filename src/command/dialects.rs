@@ -20,16 +20,17 @@ fn formats(dialect: Dialect) -> impl Iterator<Item = Format> {
 
 fn table() -> String {
     let mut text = format!("{:<10} {:<18} {:<5} {:<6} WHAT IT IS\n", "DIALECT", "FORMAT", "READ", "WRITE");
-    for dialect in Dialect::ALL {
+    for dialect in Dialect::readable() {
         let mut about = dialect.about();
         for (n, format) in formats(dialect).enumerate() {
             let name = if n == 0 { dialect.name() } else { "" };
             let read = if format.is_readable() { "yes" } else { "no" };
+            let write = if format.is_writable() { "yes" } else { "no" };
             // Writing to a `String` cannot fail.
             let _ = writeln!(
                 text,
                 "{}",
-                format!("{name:<10} {:<18} {read:<5} {:<6} {about}", format.mode.name(), "yes").trim_end()
+                format!("{name:<10} {:<18} {read:<5} {write:<6} {about}", format.mode.name()).trim_end()
             );
             about = "";
         }
@@ -40,14 +41,15 @@ fn table() -> String {
 
 fn lines() -> String {
     let mut text = String::new();
-    for format in Dialect::ALL.into_iter().flat_map(formats) {
+    for format in Dialect::readable().flat_map(formats) {
         let default = format == format.dialect.into();
         let _ = writeln!(
             text,
-            r#"{{"dialect":"{}","format":"{}","default":{default},"read":{},"write":true,"streaming":{},"about":"{}"}}"#,
+            r#"{{"dialect":"{}","format":"{}","default":{default},"read":{},"write":{},"streaming":{},"about":"{}"}}"#,
             format.dialect.name(),
             format.mode.name(),
             format.is_readable(),
+            format.is_writable(),
             format.is_streaming(),
             format.dialect.about(),
         );

@@ -138,6 +138,8 @@ impl Sse {
             return self.dispatch(each);
         }
         let line = &line[..line.len().min(self.longest())];
+        // Blanks before a field have been seen at the beginning of a stream.
+        let line = line.trim_ascii_start();
         let (field, value) = match memchr::memchr(b':', line) {
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (line, &line[line.len()..]),
@@ -158,7 +160,6 @@ impl Sse {
                 }
                 event.any = true;
             }
-            _ if line.trim_ascii().is_empty() => return true,
             _ => {
                 return each(Frame::Stray {
                     text: line,

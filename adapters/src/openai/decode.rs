@@ -30,6 +30,8 @@ pub struct Decoder {
     /// Why it stopped, as written.
     finish: Option<String>,
     refused: bool,
+    /// It came in one piece.
+    whole: bool,
     usage: Option<String>,
 }
 
@@ -66,6 +68,7 @@ impl Decoder {
             choice: None,
             finish: None,
             refused: false,
+            whole: false,
             usage: None,
         }
     }
@@ -118,7 +121,7 @@ impl Decoder {
             self.fail(error.or(detail).unwrap_or(chunk), message, voice);
         } else if choices.is_none() && own_usage.is_none() {
             voice.say(Kind::Unknown(chunk), &[]);
-        } else if object.is_some_and(|object| object.is("chat.completion")) && self.open {
+        } else if self.whole && self.open {
             self.close(voice);
         }
     }
@@ -145,7 +148,8 @@ impl Decoder {
         self.end = End::Incomplete;
         self.weave.restart();
         self.calls.clear();
-        (self.flow, self.choice, self.finish, self.refused) = (None, None, None, false);
+        (self.flow, self.choice, self.finish) = (None, None, None);
+        (self.keys, self.refused, self.whole) = (0, false, false);
         self.id.clear();
         self.id.push_str(id.map_or("", Str::as_escaped));
         if self.log {
@@ -171,10 +175,11 @@ impl Decoder {
 
     fn choice<'a>(&mut self, choice: Raw<'a>, voice: &mut Voice<'_, 'a>) {
         let mut finish = None;
-        let (mut delta, mut text) = (None, None);
+        let (mut delta, mut message, mut text) = (None, None, None);
         for (key, value) in choice.members() {
             match key.as_escaped() {
-                "delta" | "message" => delta = Some(value),
+                "delta" => delta = Some(value),
+                "message" => message = Some(value),
                 "text" => text = value.string(),
                 "finish_reason" => finish = value.string().filter(|word| !word.is_empty()),
                 "index" => voice.cx.took(value.as_str()),
@@ -186,9 +191,12 @@ impl Decoder {
         if let Some(text) = text {
             self.flow(Flow::Text, "", Piece::Text(text), &[], voice);
         }
-        if let Some(delta) = delta {
+        // A whole reply. Perplexity says beside each piece what has come so far.
+        let whole = message.filter(|_| delta.is_none() && self.keys == 0);
+        if let Some(delta) = delta.or(whole) {
             self.delta(delta, voice);
         }
+        self.whole |= whole.is_some();
         if let Some(word) = finish {
             // A cut or a filter is never called something better by what follows.
             let severe = |word: &str| matches!(word, "length" | "content_filter");

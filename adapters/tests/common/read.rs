@@ -35,7 +35,7 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Qwen, _) => completions(bytes),
         (Dialect::Tricode, _) => tricode(bytes),
         (Dialect::Cursor, _) => cursor(bytes),
-        (Dialect::Agentglot, _) => events(bytes),
+        (Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic, _) => events(bytes),
     };
     merged(items)
 }

@@ -62,7 +62,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Qwen => qwen(&object),
             Dialect::Cursor => cursor(&object),
             Dialect::Agentglot => event(&object),
-            Dialect::Tricode => Step::None,
+            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => Step::None,
         });
     }
     count.end()
@@ -221,7 +221,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::QwenCode => count(&|o| o.str("type") == "result" && !is_subagents_end(o)),
         Dialect::Qwen => qwen_ends(&objects(bytes)),
         Dialect::Cursor => count(&|o| o.str("type") == "result"),
-        Dialect::Agentglot => count(&|o| o.str("event") == "outcome"),
+        Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {
             let text = String::from_utf8_lossy(bytes);
             text.split('\n')

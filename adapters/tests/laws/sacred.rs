@@ -178,7 +178,9 @@ fn in_tool_inputs() {
                     .any(|line| leaves(&line).iter().any(|leaf| leaf.value.text() == Some(INPUT)))
             };
             let found = match to.dialect {
-                Dialect::Claude | Dialect::QwenCode | Dialect::Agentglot => text.contains(INPUT) || to == events() && in_string(),
+                Dialect::Claude | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
+                    text.contains(INPUT) || to == events() && in_string()
+                }
                 Dialect::Qwen | Dialect::Cursor => in_string(),
                 // Python's spelling, but neither members nor digits of whole numbers are lost, and nothing becomes Infinity.
                 Dialect::Tricode => {
