@@ -87,6 +87,8 @@ pub struct Agent {
     core: Rc<Core>,
     local: LocalSet,
     life: Option<JoinHandle<()>>,
+    /// It has come to its end; with the reason, if it should not have.
+    over: Option<Option<String>>,
     _scratch: tempfile::TempDir,
 }
 
@@ -160,6 +162,7 @@ impl Agent {
             core,
             local: LocalSet::new(),
             life: None,
+            over: None,
             _scratch: scratch,
         })
     }
@@ -211,9 +214,13 @@ impl Backend for Agent {
 
     async fn read(&mut self, into: &mut Vec<u8>) -> Said {
         let core = self.core.clone();
+        if let Some(why) = &self.over {
+            return if core.voice.take(into) { Said::Bytes } else { Said::Over(why.clone()) };
+        }
         let life = self.life.get_or_insert_with(|| self.local.spawn_local(live::live(core.clone())));
         let line = core.hotline.wake();
-        self.local
+        let ended = self
+            .local
             .run_until(async {
                 loop {
                     for chore in core.chores.take() {
@@ -223,25 +230,27 @@ impl Backend for Agent {
                     asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
                     withdrawn.iter().for_each(|id| core.voice.withdraw(id));
                     if core.voice.take(into) {
-                        return Said::Bytes;
+                        return None;
                     }
                     tokio::select! {
                         biased;
                         () = core.voice.said() => {}
                         () = line.notified() => {}
-                        ended = &mut *life => {
-                            let why = ended.err().map(|error| format!("the agent broke down: {error}"));
-                            if core.voice.take(into) && why.is_none() {
-                                // Its last words first.
-                                *life = self.local.spawn_local(async {});
-                                return Said::Bytes;
-                            }
-                            return Said::Over(why);
-                        }
+                        ended = &mut *life => return Some(ended),
                     }
                 }
             })
-            .await
+            .await;
+        if let Some(ended) = ended {
+            // Its last words come before its end.
+            self.life = None;
+            let why = ended.err().map(|error| format!("the agent broke down: {error}"));
+            self.over = Some(why.clone());
+            if !core.voice.take(into) {
+                return Said::Over(why);
+            }
+        }
+        Said::Bytes
     }
 
     async fn stop(&mut self, _: bool) {
