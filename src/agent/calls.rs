@@ -9,7 +9,7 @@ use super::allowing::{self, Leave};
 use super::chat::{Call, CallResult, Part};
 use super::core::{Core, Thread};
 use super::hooking;
-use super::tool::{Cx, Given, Progress, Tool};
+use super::tool::{Access, Cx, Given, Progress, Tool};
 use super::turn::End;
 use super::voice::{Done, line_id};
 use crate::adapters::event::ResultStatus;
@@ -189,6 +189,11 @@ async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
         world: &core.world,
         tell: &tell,
     };
+    if let (Some(checkpoints), Access::Write(paths)) = (&core.checkpoints, tool.access(input)) {
+        for path in paths {
+            checkpoints.borrow_mut().before_change(&core.world.wall.root().join(path));
+        }
+    }
     super::showing::begins(core, thread, call);
     let late = async {
         cancel.cancelled().await;

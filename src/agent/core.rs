@@ -16,6 +16,7 @@ use super::inbox::Inbox;
 use super::mcp::{self, Mcp};
 use super::permission::Policy;
 use super::persona::Persona;
+use super::store::Checkpoints;
 use super::tool::{Spec, Tool, World};
 use super::voice::{Speaks, Voice};
 use crate::adapters::codec::Dialect;
@@ -47,6 +48,8 @@ pub struct Core {
     pub mcp: RefCell<Option<Mcp>>,
     /// What the handshake says of them, until it was taken over.
     pub greeting: RefCell<Option<Value>>,
+    /// What files were before they were changed, if the host wants to go back.
+    pub checkpoints: Option<RefCell<Checkpoints>>,
     /// What is to be done beside the turns.
     pub chores: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
     /// What may run.

@@ -26,7 +26,7 @@ pub async fn live(core: Rc<Core>) {
 }
 
 /// Answers one prompt.
-async fn answer(core: &Rc<Core>, asked: Asked) {
+async fn answer(core: &Rc<Core>, mut asked: Asked) {
     let begun = Instant::now();
     *core.cancel.borrow_mut() = CancellationToken::new();
     core.turns.set(core.turns.get() + 1);
@@ -49,9 +49,11 @@ async fn answer(core: &Rc<Core>, asked: Asked) {
     mcp.refresh().await;
     prepare(core, &mut thread);
     introduce(core, &thread);
+    if asked.id.is_empty() {
+        asked.id = line_id();
+    }
     if core.launch.replay_user_messages {
-        let id = if asked.id.is_empty() { line_id() } else { asked.id.clone() };
-        core.voice.prompt(&asked.parts, PromptSource::Echo, None, &id);
+        core.voice.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }
     let parts = if asked.parts.is_empty() {
         vec![Part::Text(String::new())]
@@ -59,7 +61,10 @@ async fn answer(core: &Rc<Core>, asked: Asked) {
         asked.parts.clone()
     };
     let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
-    super::keeping::prompt(core, &thread, &parts, Some(asked.id.as_str()).filter(|id| !id.is_empty()), &turn, origin);
+    super::keeping::prompt(core, &thread, &parts, Some(asked.id.as_str()), &turn, origin);
+    if let Some(checkpoints) = &core.checkpoints {
+        checkpoints.borrow_mut().mark(&asked.id);
+    }
     thread.add_user(parts);
     let came = turn::rounds(core, &mut thread).await;
     super::keeping::turn_ended(core, &thread);

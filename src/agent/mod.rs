@@ -48,7 +48,7 @@ use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
 use self::permission::Policy;
 use self::persona::Persona;
-use self::store::{History, Transcript};
+use self::store::{Checkpoints, History, Transcript};
 use self::tool::World;
 use self::voice::Voice;
 use self::wall::Wall;
@@ -124,6 +124,7 @@ impl Agent {
             persona.restore(state);
         }
         voice.set_session(&session);
+        let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
         let thread = Thread {
             messages: history.map(|history| history.messages).unwrap_or_default(),
             kept: Some(Rc::new(RefCell::new(transcript))),
@@ -147,6 +148,7 @@ impl Agent {
             screens: RefCell::default(),
             mcp: RefCell::default(),
             greeting: RefCell::default(),
+            checkpoints,
             chores: RefCell::default(),
             wishes: RefCell::new(wishes),
             thread: RefCell::new(thread),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::core::Core;
+use super::store::Rewound;
 use crate::adapters::event::{ControlKind, Request};
 
 /// See [`super::control::request`].
@@ -19,6 +20,20 @@ pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTree
             let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
             core.voice.respond(&id, &answer);
         });
+        return true;
+    }
+    if subtype == "rewind_files" {
+        let message = members.get("user_message_id").and_then(Value::as_str).unwrap_or_default();
+        let dry_run = members.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
+        let rewound = match &core.checkpoints {
+            Some(checkpoints) => checkpoints.borrow_mut().rewind(message, dry_run),
+            None => Rewound::off(),
+        };
+        let answer = match (&rewound.error, rewound.can_rewind) {
+            (Some(why), false) => Err(why.clone()),
+            _ => Ok(rewound.answer()),
+        };
+        core.voice.respond(id, &answer);
         return true;
     }
     if request.kind != ControlKind::SetMode {

@@ -43,7 +43,11 @@ impl Persona for Usual {
                 tools.extend(catalog::claude::shell::shell(processes));
                 tools
             }
-            Dialect::Qwen | Dialect::QwenCode => catalog::qwen::shell::shell(processes),
+            Dialect::Qwen | Dialect::QwenCode => {
+                let mut tools = catalog::qwen::files(&seen);
+                tools.extend(catalog::qwen::shell::shell(processes));
+                tools
+            }
             _ => catalog::cursor::shell::shell(processes),
         }
     }

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::conduct::Facts;
+use agentglot_adapters::event::{Event, Kind, Origin, Outcome, OutcomeKind, Place};
+use agentglot_adapters::json::Str;
 use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
-use agentglot_adapters::live::Listener;
+use agentglot_adapters::live::{Listener, Manner, Speaker};
 
-use crate::agent::store::{Ask, History, Store, Transcript, Writer};
+use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::{Agent, Parts};
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
@@ -134,7 +136,12 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     let kept = match choice {
         Choice::Model(_) => match keep(&launch, &cwd) {
             Ok(kept) => Some(kept),
-            Err(refusal) => return Ok(refuse(run.dialect, &refusal)),
+            Err(error) => {
+                if error.has_result() {
+                    tell_failure(&launch, &error.refusal(run.dialect).text);
+                }
+                return Ok(refuse(run.dialect, &error.refusal(run.dialect)));
+            }
         },
         _ => None,
     };
@@ -310,11 +317,36 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice) -> Host {
     }
 }
 
+/// Tells a session that cannot begin in the stream too, where the dialect's program does that: Claude Code.
+fn tell_failure(launch: &Launch, why: &str) {
+    if launch.format.dialect != Dialect::Claude || launch.format.mode == Mode::Text {
+        return;
+    }
+    let mut voice = Speaker::new(Manner {
+        from: Dialect::Agentglot,
+        to: launch.format,
+        native_tools: true,
+        partial: false,
+        old_text: false,
+        verbose: launch.verbose,
+        agent: true,
+    });
+    let mut error = String::new();
+    Str::escape(why.trim_end(), &mut error);
+    let outcome = Outcome {
+        error: Some(Str::trusted(&error)),
+        ..Outcome::new(OutcomeKind::Failed(Place::Backend))
+    };
+    let mut line = Vec::new();
+    voice.directly(&Event::new(Origin::default(), Kind::Outcome(&outcome)), &mut line);
+    let _ = std::io::stdout().lock().write_all(&line);
+}
+
 /// The transcript of the built-in agent's session.
-fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, ArgError> {
+fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     let dialect = launch.format.dialect;
     let store = Store::open(dialect, cwd, &|name| std::env::var_os(name));
-    store.begin(&Ask::of(launch), Writer::new(cwd)).map_err(|error| error.refusal(dialect))
+    store.begin(&Ask::of(launch), Writer::new(cwd))
 }
 
 fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path, kept: Option<Kept>) -> Result<Box<dyn Backend>, Failure> {
