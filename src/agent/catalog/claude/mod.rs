@@ -8,6 +8,7 @@ pub mod say;
 pub mod shell;
 #[cfg(test)]
 mod tests;
+pub mod todo;
 mod write;
 
 use std::rc::Rc;

@@ -6,6 +6,7 @@ mod say;
 pub mod shell;
 #[cfg(test)]
 mod tests;
+pub mod todo;
 mod write;
 
 use std::rc::Rc;
