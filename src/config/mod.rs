@@ -74,6 +74,11 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether the user's file trusts a folder.
+    pub fn trusts(&self, folder: &Path) -> bool {
+        self.user.as_ref().is_some_and(|user| user.trust.iter().any(|path| same(path, folder)))
+    }
+
     /// What holds for a setting that neither a flag nor a variable sets, and from which file it is.
     pub fn setting(&self, key: &str) -> Option<(&Setting, &Path)> {
         self.layers().find_map(|layer| Some((layer.settings.get(key)?, layer.path.as_path())))

@@ -5,9 +5,11 @@
 //! judged part by part ([`shell`]); paths where they lead ([`place`]).
 
 mod command;
+mod confirm;
 pub mod place;
 pub mod rule;
 pub mod shell;
+mod update;
 mod words;
 
 use std::cell::RefCell;
@@ -15,8 +17,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+pub use self::confirm::confirmation;
 use self::place::Place;
 pub use self::rule::{Behavior, Grounds, Rule, Source};
+pub use self::update::Updated;
 pub use self::words::Unheard;
 use super::tool::{Access, Spec};
 use crate::adapters::codec::Dialect;
