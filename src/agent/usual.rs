@@ -9,6 +9,7 @@ use super::tool::{Given, Tool, World};
 use super::tools::processes::Processes;
 use super::tools::seen::Seen;
 use super::tools::shell::Settings;
+use super::tools::todo::Todos;
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::DetailShape;
 
@@ -37,18 +38,25 @@ impl Persona for Usual {
     fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>> {
         let processes = self.processes.get_or_init(|| Processes::new(world, Settings::default()));
         let seen = Rc::new(Seen::default());
+        let todos = Rc::new(Todos::default());
         match self.dialect {
             Dialect::Claude => {
                 let mut tools = catalog::claude::files(&seen);
                 tools.extend(catalog::claude::shell::shell(processes));
+                tools.extend(catalog::claude::todo::todo(&todos));
                 tools
             }
             Dialect::Qwen | Dialect::QwenCode => {
                 let mut tools = catalog::qwen::files(&seen);
                 tools.extend(catalog::qwen::shell::shell(processes));
+                tools.extend(catalog::qwen::todo::todo(&todos));
                 tools
             }
-            _ => catalog::cursor::shell::shell(processes),
+            _ => {
+                let mut tools = catalog::cursor::shell::shell(processes);
+                tools.extend(catalog::cursor::todo::todo(&todos));
+                tools
+            }
         }
     }
 
