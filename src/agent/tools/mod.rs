@@ -1,10 +1,15 @@
 //! What tools do, whatever a dialect calls them: typed arguments in, typed results or errors out.
 
 pub mod confine;
+pub mod delete;
 pub mod diff;
 pub mod edit;
 pub mod environment;
+pub mod glob;
+pub mod grep;
 pub mod jobs;
+pub mod list;
+pub mod mkdir;
 pub mod notebook;
 pub mod processes;
 pub mod pty;
@@ -13,5 +18,6 @@ pub mod seen;
 pub mod shell;
 pub mod text;
 pub mod todo;
+pub mod walk;
 pub mod work;
 pub mod write;

@@ -128,3 +128,125 @@ pub fn text(cells: &[Cell]) -> String {
     }
     text
 }
+
+/// A change of one cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellChange {
+    /// Its id, or `cell-N`. None: the first one, and a new cell goes before it.
+    pub cell: Option<String>,
+    /// Its new text.
+    pub source: String,
+    /// `code` or `markdown`, if it is to become that.
+    pub kind: Option<String>,
+    /// What is done.
+    pub mode: Mode,
+}
+
+/// What is done with a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It gets another text.
+    Replace,
+    /// A new one comes behind it.
+    Insert,
+    /// It goes.
+    Delete,
+}
+
+/// A notebook with a cell changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The file.
+    pub text: String,
+    /// The cell's id.
+    pub cell: String,
+    /// What kind it is now.
+    pub kind: String,
+    /// Its text before; none of a new one.
+    pub old_source: Option<String>,
+    /// The language of the notebook.
+    pub language: String,
+}
+
+/// Changes a cell of a notebook. What a cell printed goes with its old text.
+///
+/// # Errors
+/// Why that cannot be done, for the model.
+pub fn changed(text: &str, change: &CellChange) -> Result<Changed, String> {
+    let mut book: Value = serde_json::from_str(text).map_err(|_| "Notebook is not valid JSON.".to_owned())?;
+    let language = book["metadata"]["language_info"]["name"].as_str().unwrap_or("python").to_owned();
+    // Cells have ids since version 4.5 of the format.
+    let version = (book["nbformat"].as_u64().unwrap_or(4), book["nbformat_minor"].as_u64().unwrap_or(0));
+    let cells = book["cells"].as_array_mut().ok_or("Notebook is not valid JSON.")?;
+    let at = match &change.cell {
+        None => None,
+        Some(id) => {
+            let named = cells.iter().position(|cell| cell["id"] == *id.as_str());
+            let counted = || id.strip_prefix("cell-")?.parse().ok().filter(|n| *n < cells.len());
+            let at = named.or_else(counted);
+            Some(at.ok_or_else(|| format!("Cell with ID \"{id}\" not found in notebook."))?)
+        }
+    };
+    let name = |cell: &Value, n: usize| cell["id"].as_str().map_or_else(|| format!("cell-{n}"), str::to_owned);
+    let (cell, kind, old_source) = match change.mode {
+        Mode::Insert => {
+            let n = at.map_or(0, |at| at + 1);
+            let kind = change.kind.clone().unwrap_or_else(|| "code".to_owned());
+            let mut cell = json!({"cell_type": kind});
+            if version >= (4, 5) {
+                cell["id"] = format!("{:08x}", rand::random::<u32>()).into();
+            }
+            cell["metadata"] = json!({});
+            cell["source"] = change.source.as_str().into();
+            if kind == "code" {
+                cell["execution_count"] = Value::Null;
+                cell["outputs"] = json!([]);
+            }
+            let id = name(&cell, n);
+            cells.insert(n, cell);
+            (id, kind, None)
+        }
+        mode => {
+            let n = at.unwrap_or(0);
+            let cell = cells.get_mut(n).ok_or("The notebook has no cells.")?;
+            let (id, old) = (name(cell, n), joined(&cell["source"]));
+            if let Some(kind) = &change.kind {
+                cell["cell_type"] = kind.as_str().into();
+            }
+            let kind = cell["cell_type"].as_str().unwrap_or("code").to_owned();
+            if mode == Mode::Delete {
+                cells.remove(n);
+            } else {
+                cell["source"] = change.source.as_str().into();
+                if kind == "code" {
+                    cell["execution_count"] = Value::Null;
+                    cell["outputs"] = json!([]);
+                } else if let Some(cell) = cell.as_object_mut() {
+                    cell.remove("execution_count");
+                    cell.remove("outputs");
+                }
+            }
+            (id, kind, Some(old))
+        }
+    };
+    Ok(Changed {
+        text: written(&book, text.ends_with('\n')),
+        cell,
+        kind,
+        old_source,
+        language,
+    })
+}
+
+/// As Jupyter writes notebooks: one blank a level.
+fn written(book: &Value, line_end: bool) -> String {
+    use serde::Serialize;
+    let mut bytes = Vec::new();
+    let how = serde_json::ser::PrettyFormatter::with_indent(b" ");
+    // A value that was read can be written.
+    let _ = book.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, how));
+    if line_end {
+        bytes.push(b'\n');
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}

@@ -70,6 +70,15 @@ pub struct Entry {
     pub kind: Kind,
 }
 
+/// Two places are the same when they are reached by the same path and mean the same file.
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.real == other.real && self.named == other.named
+    }
+}
+
+impl Eq for Place {}
+
 impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Place").field(&self.real).finish()
@@ -125,6 +134,22 @@ impl Place {
     pub fn open(&self) -> Result<(File, Stat), Fault> {
         let (parent, name) = self.parent()?;
         self.open_in(&parent, name, OpenOptions::new().read(true))
+    }
+
+    /// Opens a regular file below this folder by its path from here, in one step: links may be followed, but not out of the folder of
+    /// the workspace.
+    ///
+    /// # Errors
+    /// The system's, and when it is no regular file.
+    pub fn open_below(&self, path: &Path) -> std::io::Result<File> {
+        let mut how = OpenOptions::new();
+        how.read(true);
+        let file = self.folder.handle.open_with(self.inside.join(path), unblocked(&mut how))?;
+        if file.metadata()?.is_file() {
+            Ok(file.into_std())
+        } else {
+            Err(ErrorKind::InvalidInput.into())
+        }
     }
 
     /// Reads a regular file of at most so many bytes.
@@ -322,14 +347,7 @@ impl Place {
 
     fn open_in(&self, parent: &Dir, name: &OsStr, how: &OpenOptions) -> Result<(File, Stat), Fault> {
         self.regular(self.stat_in(parent, name)?.kind)?;
-        let mut how = how.clone();
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt;
-            // A pipe that takes the file's place now must not hold us up.
-            how.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        }
-        let file = parent.open_with(name, &how).map_err(|error| self.fault(&error))?;
+        let file = parent.open_with(name, unblocked(&mut how.clone())).map_err(|error| self.fault(&error))?;
         let stat = stat(&file.metadata().map_err(|error| self.fault(&error))?);
         self.regular(stat.kind)?;
         Ok((file.into_std(), stat))
@@ -434,6 +452,16 @@ impl Place {
     fn fault(&self, error: &std::io::Error) -> Fault {
         Fault::of(error, &self.named)
     }
+}
+
+/// A pipe that takes a file's place just now must not hold us up.
+fn unblocked(how: &mut OpenOptions) -> &OpenOptions {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt;
+        how.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    how
 }
 
 /// A new file that has no name of its own yet, and is deleted if it gets none.

@@ -3,6 +3,10 @@
 //! Texts and `tool_use_result` are those of the recordings; shapes that were never recorded are those of `sdk-tools.d.ts` of its SDK.
 
 mod edit;
+mod glob;
+pub(super) mod grep;
+mod notebook;
+mod older;
 mod read;
 pub mod say;
 pub mod shell;
@@ -16,13 +20,21 @@ use std::rc::Rc;
 use crate::agent::tool::Tool;
 use crate::agent::tools::seen::Seen;
 
-/// Read, Write, Edit. `seen` is the session's (a subagent has its own).
+/// `Read`, `Write`, `Edit`, `NotebookEdit`, `Glob`, `Grep`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
     vec![
         Rc::new(read::Read::new(seen.clone())),
         Rc::new(write::Write::new(seen.clone())),
         Rc::new(edit::Edit::new(seen.clone())),
+        Rc::new(notebook::NotebookEdit::new(seen.clone())),
+        Rc::new(glob::Glob::new()),
+        Rc::new(grep::Grep::new()),
     ]
+}
+
+/// `MultiEdit` and `LS`, which current versions do not offer any more: for hosts that name them in their lists of tools.
+pub fn older_files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
+    vec![Rc::new(older::MultiEdit::new(seen.clone())), Rc::new(older::Ls::new())]
 }
 
 /// Behind what has been written; the model need not look at it again.
