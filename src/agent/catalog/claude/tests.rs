@@ -162,3 +162,165 @@ async fn a_preview_changes_nothing() {
     assert_eq!(shown, Some(format!("--- {path}\n+++ {path}\n@@ -1,1 +1,1 @@\n-one\n+two\n")));
     assert_eq!(room.get("a.txt"), "one\n");
 }
+
+fn tree(room: &Room) {
+    room.put("src/a.rs", "fn one() {}\n// two\nfn three() {}\n");
+    room.put("src/deep/b.rs", "fn four() {}\n");
+    room.put("notes.md", "one fn\n");
+    room.put(".hidden.rs", "fn hidden() {}\n");
+    room.put("target/out.rs", "fn built() {}\n");
+    room.put(".gitignore", "target\n");
+    room.put(".git/HEAD.rs", "fn git() {}\n");
+    for (n, name) in ["notes.md", "src/a.rs", "src/deep/b.rs", ".hidden.rs", "target/out.rs"]
+        .iter()
+        .enumerate()
+    {
+        let file = std::fs::File::options().write(true).open(room.root().join(name)).expect("opened");
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + n as u64);
+        file.set_modified(time).expect("a time");
+    }
+}
+
+#[tokio::test]
+async fn files_are_found_by_name_the_newest_first() {
+    let room = room();
+    tree(&room);
+    let given = room.call("Glob", json!({"pattern": "**/*.rs"})).await;
+    assert_eq!(text(&given), "target/out.rs\n.hidden.rs\nsrc/deep/b.rs\nsrc/a.rs");
+    assert_eq!(detail(&given)["numFiles"], 4);
+    assert_eq!(detail(&given)["truncated"], false);
+    for (pattern, path, found) in [
+        ("*.rs", "src", "src/deep/b.rs\nsrc/a.rs"),
+        ("src/*.rs", ".", "src/a.rs"),
+        ("*.{md,txt}", ".", "notes.md"),
+        ("../notes.*", "src", "notes.md"),
+        ("none", ".", "No files found"),
+    ] {
+        let given = room.call("Glob", json!({"pattern": pattern, "path": path})).await;
+        assert_eq!(text(&given), found, "{pattern}");
+    }
+    let absolute = room.call("Glob", json!({"pattern": room.path("src/**")})).await;
+    assert_eq!(text(&absolute), "src/deep/b.rs\nsrc/a.rs");
+    let out = room.call("Glob", json!({"pattern": "/etc/*"})).await;
+    assert!(text(&out).contains("is outside the workspace"));
+    let none = room.call("Glob", json!({"pattern": "*", "path": "none"})).await;
+    assert!(text(&none).starts_with("<tool_use_error>Directory does not exist: "));
+}
+
+#[tokio::test]
+async fn searches_in_every_mode() {
+    let room = room();
+    tree(&room);
+    let call = async |more: Value| {
+        let mut input = json!({"pattern": "fn \\w+"});
+        input
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("an object").clone());
+        text(&room.call("Grep", input).await)
+    };
+    assert_eq!(call(json!({})).await, "Found 3 files\n.hidden.rs\nsrc/deep/b.rs\nsrc/a.rs");
+    assert_eq!(
+        call(json!({"output_mode": "content", "path": "src"})).await,
+        "src/a.rs:1:fn one() {}\nsrc/a.rs:3:fn three() {}\nsrc/deep/b.rs:1:fn four() {}"
+    );
+    assert_eq!(
+        call(json!({"output_mode": "content", "path": "src/a.rs", "-n": false})).await,
+        "fn one() {}\nfn three() {}"
+    );
+    assert_eq!(
+        call(json!({"output_mode": "content", "path": "src/a.rs", "-o": true})).await,
+        "1:fn one\n3:fn three"
+    );
+    assert_eq!(
+        call(json!({"output_mode": "content", "path": "src", "-A": 1, "head_limit": 2, "offset": 1})).await,
+        "src/a.rs-2-// two\nsrc/a.rs:3:fn three() {}\n\n[Showing results with pagination = limit: 2, offset: 1]"
+    );
+    assert_eq!(
+        call(json!({"output_mode": "count", "path": "src"})).await,
+        "src/a.rs:2\nsrc/deep/b.rs:1\n\nFound 3 total occurrences across 2 files."
+    );
+    assert_eq!(
+        call(json!({"glob": "*.md", "-i": true, "pattern": "ONE"})).await,
+        "Found 1 file\nnotes.md"
+    );
+    assert_eq!(call(json!({"type": "markdown", "pattern": "one"})).await, "Found 1 file\nnotes.md");
+    assert_eq!(call(json!({"pattern": "one.*two", "multiline": true})).await, "Found 1 file\nsrc/a.rs");
+    assert_eq!(call(json!({"pattern": "nothing at all"})).await, "No files found");
+    assert!(call(json!({"pattern": "("})).await.contains("regex parse error"));
+    assert!(call(json!({"type": "no such"})).await.contains("unrecognized file type"));
+    let given = room.call("Grep", json!({"pattern": "fn", "head_limit": 1})).await;
+    assert_eq!(
+        detail(&given),
+        &json!({"mode": "files_with_matches", "filenames": [".hidden.rs"], "numFiles": 1, "appliedLimit": 1})
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_search_is_soon_over() {
+    let room = room();
+    let line = "no match in this line, however long it is looked at\n".repeat(2000);
+    for n in 0..400 {
+        room.put(&format!("d{}/f{n}", n % 20), &line);
+    }
+    let cancel = room.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        cancel.cancel();
+    });
+    let began = std::time::Instant::now();
+    // Slow to search for: a long run before each possible end.
+    let given = room.call("Grep", json!({"pattern": "(?:[a-z ,]{1,40}){20}Z"})).await;
+    assert!(text(&given).contains("cancelled"), "{}", text(&given));
+    assert!(began.elapsed() < std::time::Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn several_edits_are_made_together_or_not_at_all() {
+    let seen = Rc::default();
+    let room = Room::new([files(&seen), older_files(&seen)].concat());
+    let path = room.put("a", "one\ntwo\n");
+    room.call("Read", json!({"file_path": path})).await;
+    let call = |second: &str| {
+        let edits = json!([{"old_string": "one", "new_string": "1"}, {"old_string": second, "new_string": "2"}]);
+        json!({"file_path": path, "edits": edits})
+    };
+    assert!(text(&room.call("MultiEdit", call("three")).await).contains("String to replace not found"));
+    assert_eq!(room.get("a"), "one\ntwo\n");
+    assert!(text(&room.call("MultiEdit", call("two")).await).starts_with("Applied 2 edits to "));
+    assert_eq!(room.get("a"), "1\n2\n");
+    room.put("d/b", "");
+    let listed = room.call("LS", json!({"path": room.root(), "ignore": ["a"]})).await;
+    assert_eq!(text(&listed), format!("- {}/\n  - d/\n    - b\n", room.root().display()));
+}
+
+#[tokio::test]
+async fn a_notebook_is_read_and_changed() {
+    let room = room();
+    let book = json!({
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "text"]},
+            {"cell_type": "code", "execution_count": 3, "id": "abc", "metadata": {}, "source": "print(1)",
+             "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n"]}]},
+        ],
+        "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5,
+    });
+    let path = room.put("n.ipynb", &book.to_string());
+    let given = room.call("Read", json!({"file_path": path})).await;
+    assert_eq!(
+        text(&given),
+        "<cell id=\"cell-0\"><cell_type>markdown</cell_type># Title\ntext</cell id=\"cell-0\">\n<cell id=\"abc\">print(1)</cell id=\"abc\">\n1\n"
+    );
+    assert_eq!(detail(&given)["file"]["cells"][1]["execution_count"], 3);
+    let change = json!({"notebook_path": path, "cell_id": "abc", "new_source": "print(2)"});
+    let given = room.call("NotebookEdit", change).await;
+    assert_eq!(text(&given), "Updated cell abc with print(2)");
+    assert_eq!(detail(&given)["old_source"], "print(1)");
+    let insert = json!({"notebook_path": path, "cell_id": "cell-0", "new_source": "x", "cell_type": "markdown", "edit_mode": "insert"});
+    assert_eq!(room.call("NotebookEdit", insert).await.status, ResultStatus::Success);
+    let delete = json!({"notebook_path": path, "cell_id": "abc", "new_source": "", "edit_mode": "delete"});
+    assert_eq!(text(&room.call("NotebookEdit", delete).await), "Deleted cell abc");
+    let now: Value = serde_json::from_str(&room.get("n.ipynb")).expect("a notebook");
+    assert_eq!(now["cells"].as_array().map(Vec::len), Some(2));
+    assert_eq!(now["cells"][1]["source"], "x");
+}
