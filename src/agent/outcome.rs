@@ -102,6 +102,10 @@ fn words(core: &Core, error: &ModelError) -> String {
             let words = error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message);
             format!("OpenAI API error: Error code: {status} - {words}")
         }
+        (Tricode, None) if error.kind == ModelErrorKind::Malformed => {
+            tracing::warn!("{}", error.message);
+            "OpenAI API error: Invalid response from API".to_owned()
+        }
         (Tricode, None) => format!("OpenAI API error: {}", error.message),
         _ => error.message.clone(),
     }

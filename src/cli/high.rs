@@ -121,12 +121,12 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         },
         prompt_timeout: settings.prompt_timeout,
         heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
-        on_ask: match settings.on_ask.as_str() {
+        on_ask: settings.on_ask.as_deref().map(|on_ask| match on_ask {
             "deny" => OnAsk::Deny,
             "host" => OnAsk::Host,
             command if command.starts_with("command:") => OnAsk::Command(command["command:".len()..].to_owned()),
             names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
-        },
+        }),
         pass_env: settings.pass_env,
         keep_daemons: settings.keep_daemons,
     })

@@ -154,9 +154,10 @@ pub struct Settings {
     #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::command::run::Choice::read)]
     pub backend: Option<crate::command::run::Choice>,
     /// What happens to permission questions that the host cannot be asked: deny, a list of tools that are allowed, a command that
-    /// decides, or host: as Tricode, ask in plain text and read the choice from standard input
-    #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK", default_value = "deny")]
-    pub on_ask: String,
+    /// decides, or host: as Tricode, ask in plain text and read the choice from standard input. Unless said, it is deny, and for the
+    /// built-in agent as Tricode host
+    #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
+    pub on_ask: Option<String>,
     /// How fast a log is told again: full, original, or a factor on the recorded waits
     #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
     pub pace: Pace,

@@ -49,8 +49,9 @@ pub struct Run {
     pub heartbeat: Option<Duration>,
     /// How long a prompt on standard input may go without a byte.
     pub prompt_timeout: Duration,
-    /// What happens to questions that the host cannot be asked.
-    pub on_ask: OnAsk,
+    /// What happens to questions that the host cannot be asked. Where nobody says it they are denied, but for the built-in agent as a
+    /// program that asks in plain text: it asks.
+    pub on_ask: Option<OnAsk>,
     /// Variables that a program gets from our environment besides its own ones.
     pub pass_env: Vec<String>,
     /// What the agent's tools start in sessions of their own lives on after the agent.
@@ -154,7 +155,8 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let host = host(&launch, &live_facts, run, choice);
+    let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice));
+    let host = host(&launch, &live_facts, run, choice, &on_ask);
     let types_answers = host.types_answers;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -171,7 +173,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             backlog: run.max_queued,
             record: None,
         };
-        let mut talk = Session::new(host, backend.dialect(), run.timers, run.on_ask.clone());
+        let mut talk = Session::new(host, backend.dialect(), run.timers, on_ask);
         talk.limit_pending(run.max_pending);
         let stdin = (launch.has_stdin_protocol() || types_answers).then(live::Input::stdin).transpose();
         let stdin = stdin.map_err(|error| Failure::Read {
@@ -274,7 +276,16 @@ fn prompt(launch: &Launch, patience: Duration) -> Result<Option<String>, String>
     Ok((!text.is_empty()).then_some(text))
 }
 
-fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice) -> Host {
+/// What happens to questions that the host cannot be asked, where nobody says it.
+fn usual_on_ask(dialect: Dialect, choice: &Choice) -> OnAsk {
+    if matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
+        OnAsk::Host
+    } else {
+        OnAsk::Deny
+    }
+}
+
+fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk) -> Host {
     let dialect = launch.format.dialect;
     let mode = launch.permission_or_default();
     Host {
@@ -289,7 +300,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice) -> Host {
             _ => launch.has_stdin_protocol(),
         },
         heartbeat: run.heartbeat,
-        types_answers: run.on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
+        types_answers: *on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
         max_rounds: launch

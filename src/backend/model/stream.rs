@@ -142,7 +142,7 @@ impl Stream {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() && self.events > 0 {
             return Err(ModelError::new(
-                ModelErrorKind::Incomplete,
+                ModelErrorKind::Malformed,
                 format!("{host} sent events, and none of a reply"),
             ));
         }

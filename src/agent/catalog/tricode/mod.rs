@@ -10,6 +10,7 @@ mod prompt;
 mod read;
 mod run;
 mod search;
+mod sessions;
 mod spec;
 mod web;
 mod write;
@@ -23,11 +24,13 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use self::plan::Plan;
+use self::sessions::Sessions;
 use crate::adapters::codec::Dialect;
 use crate::adapters::launch::Launch;
 use crate::agent::persona::Persona;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
-use crate::agent::tools::shell::{Commands, Settings};
+use crate::agent::tools::processes::Processes;
+use crate::agent::tools::shell::Settings;
 use crate::status::Failure;
 
 /// The persona.
@@ -90,13 +93,14 @@ fn notes(root: &Path) -> String {
 #[derive(Debug, Default)]
 struct Shared {
     plan: RefCell<Plan>,
+    sessions: Rc<Sessions>,
     settings: Settings,
-    commands: OnceCell<Rc<Commands>>,
+    processes: OnceCell<Rc<Processes>>,
 }
 
 impl Shared {
-    fn commands(&self, world: &World) -> &Commands {
-        self.commands.get_or_init(|| Commands::new(world, self.settings.clone()))
+    fn processes(&self, world: &World) -> &Rc<Processes> {
+        self.processes.get_or_init(|| Processes::new(world, self.settings.clone()))
     }
 }
 
@@ -117,8 +121,7 @@ impl Tricode {
 
     fn offers(&self, what: What) -> bool {
         let named = |names: &Vec<String>| names.iter().any(|name| name.trim() == what.name());
-        let session = matches!(what, What::Start | What::Send | What::Output | What::Close);
-        what == What::Plan || !session && self.wish.tools.as_ref().is_none_or(named)
+        what == What::Plan || self.wish.tools.as_ref().is_none_or(named)
     }
 }
 
@@ -148,6 +151,10 @@ impl Persona for Tricode {
 
     fn needs_leave(&self, name: &str) -> Option<bool> {
         Some(What::ALL.into_iter().any(|what| what.name() == name && what.needs_leave()))
+    }
+
+    fn processes(&self) -> Option<Rc<Processes>> {
+        self.shared.processes.get().cloned()
     }
 
     fn behind_denial(&self) -> Option<Given> {
@@ -296,11 +303,14 @@ impl Tool for Entry {
                 place::work(input, cx, move |input, wall| list::list(input, wall, &environment, &cancel)).await
             }
             What::Search => place::work(input, cx, move |input, wall| search::search(input, wall, &cancel)).await,
-            What::Run => run::run(self.shared.commands(cx.world), input, cx).await,
+            What::Run => run::run(&self.shared.processes(cx.world).commands, input, cx).await,
+            What::Start => self.shared.sessions.start(self.shared.processes(cx.world), input).await,
+            What::Send => self.shared.sessions.send(self.shared.processes(cx.world), input).await,
+            What::Output => self.shared.sessions.read(self.shared.processes(cx.world), input, cx).await,
+            What::Close => self.shared.sessions.close(self.shared.processes(cx.world), input).await,
+            What::Sessions => self.shared.sessions.list(self.shared.processes(cx.world)).await,
             What::Fetch => web::fetch(input),
             What::WebSearch => web::search(input),
-            What::Sessions => Given::text("No active sessions"),
-            What::Start | What::Send | What::Output | What::Close => Given::error(format!("Unknown tool: {}", self.what.name())),
         }
     }
 }
