@@ -71,11 +71,12 @@ pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Opti
     }
     let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
     thread.messages = vec![Message::user(summary.clone())];
+    let open = kept.clone();
     if let Some(last) = kept {
         thread.add_user(last);
     }
     thread.filled = usage.output;
-    let boundary = super::keeping::compacted(thread, trigger == "manual", before, usage.output, &summary);
+    let boundary = super::keeping::compacted(thread, trigger == "manual", before, usage.output, &summary, open.as_deref());
     told(core, trigger, before, usage.output, boundary);
     Ok(())
 }

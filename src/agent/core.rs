@@ -48,6 +48,8 @@ pub struct Core {
     pub mcp: RefCell<Option<Mcp>>,
     /// What the handshake says of them, until it was taken over.
     pub greeting: RefCell<Option<Value>>,
+    /// The transcript of the main conversation.
+    pub kept: super::keeping::Kept,
     /// What files were before they were changed, if the host wants to go back.
     pub checkpoints: Option<RefCell<Checkpoints>>,
     /// What is to be done beside the turns.

@@ -8,21 +8,23 @@ use serde_json::{Value, json};
 use super::chat::{CallResult, Message, Part};
 use super::core::{Core, Thread, Tokens};
 use super::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
-use super::voice::{Done, Speaks};
+use super::voice::{Done, Speaks, line_id};
+use crate::adapters::codec::Dialect;
 use crate::adapters::event::ResultStatus;
+use crate::io::Console;
 
 /// The transcript of a conversation; none if it is not kept.
 pub type Kept = Option<Rc<RefCell<Transcript>>>;
 
 /// What the user says.
-pub fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: Option<&str>, turn: &str, origin: Option<&Value>) {
+pub fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, turn: &str, origin: Option<&Value>) {
     with(thread, |transcript| {
         let policy = core.policy.borrow();
         transcript.append_user(
             parts,
             &UserFacts {
-                uuid: id,
-                prompt_id: Some(turn),
+                uuid: Some(id),
+                prompt_id: Some(turn).filter(|turn| !turn.is_empty()),
                 permission_mode: Some(policy.mode_name()),
                 origin,
                 ..UserFacts::default()
@@ -91,8 +93,8 @@ pub fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
     });
 }
 
-/// The conversation was made shorter. Returns the boundary's id.
-pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str) -> Option<String> {
+/// The conversation was made shorter; a prompt that has no answer yet stays. Returns the boundary's id.
+pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str, open: Option<&[Part]>) -> Option<String> {
     let kept = thread.kept.as_ref()?;
     let facts = Compaction {
         manual,
@@ -100,7 +102,12 @@ pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary
         tokens_after: Some(after),
         ..Compaction::default()
     };
-    Some(kept.borrow_mut().compact(summary, &facts).0)
+    let mut transcript = kept.borrow_mut();
+    let (boundary, _) = transcript.compact(summary, &facts);
+    if let Some(parts) = open {
+        transcript.append_user(parts, &UserFacts::default());
+    }
+    Some(boundary)
 }
 
 /// A subagent's own transcript.
@@ -116,22 +123,51 @@ pub fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
 }
 
 /// The turn is over: what was written is made safe, and the host is told if that went wrong.
-pub fn turn_ended(core: &Core, thread: &Thread) {
+pub async fn turn_ended(core: &Core, thread: &Thread) {
     let Some(kept) = &thread.kept else { return };
-    let mut transcript = kept.borrow_mut();
-    if let Some(Value::Object(state)) = core.persona.keep() {
-        transcript.note(STATE, &state);
+    let writing = {
+        let mut transcript = kept.borrow_mut();
+        if let Some(Value::Object(state)) = core.persona.keep() {
+            transcript.note(STATE, &state);
+        }
+        transcript.end_turn();
+        transcript.to_sync()
+    };
+    if let Some(writing) = writing {
+        let synced = writing.done().await;
+        kept.borrow_mut().synced(synced);
     }
-    transcript.end_turn();
-    transcript.sync_now();
-    if let Some(trouble) = transcript.take_trouble() {
-        tracing::warn!("{}", trouble.text);
+    shown(core, thread);
+    if let Some(trouble) = kept.borrow_mut().take_trouble() {
+        match trouble.code.filter(|_| core.dialect == Dialect::Claude) {
+            Some(code) => core.voice.line(&json!({
+                "type": "system", "subtype": "session_writes_lost", "error_code": code, "lost": ["transcript"],
+                "transcript_session_ids": [*core.session.borrow()], "uuid": line_id(), "session_id": *core.session.borrow(),
+            })),
+            None => Console::plain().say(&trouble.text),
+        }
     }
-    for mirror in transcript.take_mirror() {
+}
+
+/// Tells a host that asked for it what was written.
+pub fn shown(core: &Core, thread: &Thread) {
+    let Some(kept) = &thread.kept else { return };
+    for mirror in kept.borrow_mut().take_mirror() {
         if let Ok(line) = serde_json::from_str::<Value>(&mirror.line()) {
             core.voice.line(&line);
         }
     }
+}
+
+/// The session is called this.
+pub fn rename(core: &Core, title: &str) {
+    if let Some(kept) = &core.kept {
+        kept.borrow_mut().rename(title);
+    }
+    core.voice.line(&json!({
+        "type": "system", "subtype": "session_title_changed", "title": title,
+        "uuid": line_id(), "session_id": *core.session.borrow(),
+    }));
 }
 
 /// The kind of line that holds what a persona keeps.

@@ -61,13 +61,13 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
         asked.parts.clone()
     };
     let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
-    super::keeping::prompt(core, &thread, &parts, Some(asked.id.as_str()), &turn, origin);
+    super::keeping::prompt(core, &thread, &parts, &asked.id, &turn, origin);
     if let Some(checkpoints) = &core.checkpoints {
         checkpoints.borrow_mut().mark(&asked.id);
     }
     thread.add_user(parts);
     let came = turn::rounds(core, &mut thread).await;
-    super::keeping::turn_ended(core, &thread);
+    super::keeping::turn_ended(core, &thread).await;
     *core.thread.borrow_mut() = thread;
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     outcome::tell(core, &came, begun, echoed);

@@ -127,9 +127,10 @@ impl Agent {
         }
         voice.set_session(&session);
         let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
+        let kept = Some(Rc::new(RefCell::new(transcript)));
         let thread = Thread {
             messages: history.map(|history| history.messages).unwrap_or_default(),
-            kept: Some(Rc::new(RefCell::new(transcript))),
+            kept: kept.clone(),
             ..Thread::default()
         };
         let home = std::env::var_os("HOME").map(PathBuf::from);
@@ -150,6 +151,7 @@ impl Agent {
             screens: RefCell::default(),
             mcp: RefCell::default(),
             greeting: RefCell::default(),
+            kept,
             checkpoints,
             chores: RefCell::default(),
             wishes: RefCell::new(wishes),

@@ -30,11 +30,15 @@ pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTree
             None => Rewound::off(),
         };
         let answer = match (&rewound.error, rewound.can_rewind) {
-            (Some(why), false) => Err(why.clone()),
+            (Some(why), false) if !dry_run => Err(why.clone()),
             _ => Ok(rewound.answer()),
         };
         core.voice.respond(id, &answer);
         return true;
+    }
+    if let ("rename_session", Some(title)) = (subtype, members.get("title").and_then(Value::as_str)) {
+        super::keeping::rename(core, title.trim());
+        return false;
     }
     if request.kind != ControlKind::SetMode {
         return false;

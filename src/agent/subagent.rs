@@ -122,7 +122,8 @@ pub async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) 
     };
     super::hooking::subagent_begins(core, &speaks).await;
     let prompt = [Part::Text(wanted.prompt.clone())];
-    core.voice.prompt(&prompt, PromptSource::Parent, Some(&speaks), &line_id());
+    let prompt_id = line_id();
+    core.voice.prompt(&prompt, PromptSource::Parent, Some(&speaks), &prompt_id);
     let mut thread = Thread {
         specs: tools.iter().map(|tool| tool.spec().clone()).collect(),
         tools,
@@ -138,9 +139,10 @@ pub async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) 
         filled: 0,
         speaks: Some(speaks.clone()),
     };
-    super::keeping::prompt(core, &thread, &prompt, None, "", None);
+    super::keeping::prompt(core, &thread, &prompt, &prompt_id, "", None);
     let calls_before = core.spent.borrow().calls;
     let came = turn::rounds(core, &mut thread).await;
+    super::keeping::shown(core, &thread);
     super::hooking::subagent_ends(core, &speaks).await;
     let text = match came.end {
         End::Done(text, _) => text,

@@ -48,7 +48,7 @@ pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 pub use list::Summary;
 pub use shelf::Shelf;
-pub use transcript::Transcript;
+pub use transcript::{Transcript, Writing};
 
 use crate::adapters::codec::Dialect;
 use crate::adapters::ids;

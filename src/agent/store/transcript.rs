@@ -52,6 +52,21 @@ pub struct Transcript {
     mirror: Option<Vec<Mirror>>,
 }
 
+/// What is on its way to the disk.
+#[derive(Debug)]
+pub struct Writing(Arc<File>);
+
+impl Writing {
+    /// Waits until it is there, on a thread of its own.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub async fn done(self) -> io::Result<()> {
+        let done = tokio::task::spawn_blocking(move || self.0.sync_data()).await;
+        done.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+}
+
 /// Where a transcript goes.
 pub(super) struct Place {
     pub(super) home: Rc<Dir>,
@@ -463,31 +478,27 @@ impl Transcript {
         }
     }
 
-    /// What was written so far outlives a power cut. Once a turn is enough.
-    pub async fn sync(&mut self) {
-        if let Some(file) = self.to_sync() {
-            let synced = tokio::task::spawn_blocking(move || file.sync_data()).await;
-            self.synced(synced.unwrap_or_else(|error| Err(io::Error::other(error))));
-        }
-    }
-
-    /// [`Self::sync`] for those who may wait.
-    pub fn sync_now(&mut self) {
-        if let Some(file) = self.to_sync() {
-            self.synced(file.sync_data());
-        }
-    }
-
-    fn to_sync(&mut self) -> Option<Arc<File>> {
+    /// What was written so far is to outlive a power cut; once a turn is enough. `None`: there is nothing new. Whoever waits for it says
+    /// what came of it to [`Self::synced`].
+    pub fn to_sync(&mut self) -> Option<Writing> {
         self.flush();
-        std::mem::take(&mut self.dirty).then(|| self.file.clone()).flatten()
+        let file = std::mem::take(&mut self.dirty).then(|| self.file.clone()).flatten();
+        file.map(Writing)
     }
 
-    fn synced(&mut self, result: io::Result<()>) {
+    /// What came of [`Self::to_sync`].
+    pub fn synced(&mut self, result: io::Result<()>) {
         match result {
             // Some file systems cannot.
             Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => self.fail(&error),
             _ => {}
+        }
+    }
+
+    /// The same for those who may wait.
+    pub fn sync_now(&mut self) {
+        if let Some(Writing(file)) = self.to_sync() {
+            self.synced(file.sync_data());
         }
     }
 
