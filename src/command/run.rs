@@ -220,12 +220,17 @@ fn refuse(dialect: Dialect, refusal: &ArgError) -> u8 {
 
 /// A small command's answer.
 fn answer(errand: &Errand, program: &launch::Program) -> u8 {
+    let sessions = match (errand, std::env::current_dir().and_then(|cwd| cwd.canonicalize())) {
+        (Errand::Sessions, Ok(cwd)) => Store::open(program.dialect, &cwd, &|name| std::env::var_os(name)).ids(),
+        _ => Vec::new(),
+    };
+    let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
     let id = agentglot_adapters::ids::unused(*uuid::Uuid::new_v4().as_bytes());
     let facts = launch::Facts {
         new_id: &id,
         account: "agentglot@localhost",
         models: &[("auto", "Auto")],
-        sessions: &[],
+        sessions: &sessions,
     };
     let answer = errand.answer(program, &facts);
     let _ = std::io::stdout().lock().write_all(answer.stdout.as_bytes());
