@@ -378,6 +378,8 @@ pub struct Want {
     pub subagents: bool,
     /// The source's events as they are: nothing supplied, nothing taken away.
     pub as_is: bool,
+    /// The id of a block's end is that of the line with the whole block.
+    pub line_ids: bool,
 }
 
 impl Want {
@@ -388,6 +390,7 @@ impl Want {
         inputs: false,
         subagents: false,
         as_is: false,
+        line_ids: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -396,6 +399,7 @@ impl Want {
         inputs: true,
         subagents: false,
         as_is: false,
+        line_ids: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -404,6 +408,7 @@ impl Want {
         inputs: true,
         subagents: false,
         as_is: false,
+        line_ids: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -412,6 +417,7 @@ impl Want {
         inputs: true,
         subagents: true,
         as_is: true,
+        line_ids: false,
     };
 
     /// The same without the pieces of calls' arguments.

@@ -17,6 +17,8 @@ pub(super) struct Pending {
     pub(super) kind: BlockKind,
     pub(super) id: String,
     pub(super) name: String,
+    /// The id of the line that the whole block gets, if that is known.
+    pub(super) line: String,
     /// When it ended, if that is known, else when it began; of a call when it began. Milliseconds since 1970.
     pub(super) time: Option<i64>,
     /// The pieces put together, still escaped.

@@ -256,6 +256,8 @@ impl Thread {
             let millis = desk.down.cx.arena.alloc_str(&time.to_string());
             origin.time = Some(Time::Millis(Raw::trusted(millis)));
         }
+        let line = std::mem::take(&mut block.line);
+        let line = Origin { id: some(&line), ..origin };
         let model = std::mem::take(&mut self.round.model);
         let id = std::mem::take(&mut self.round.id);
         let reply_of = |blocks| Reply {
@@ -321,7 +323,7 @@ impl Thread {
             }
             if want.snapshots {
                 let blocks = [Block::Call(shown)];
-                desk.emit(&Event::new(origin, Kind::Reply(&reply_of(&blocks))));
+                desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
             }
         } else if want.snapshots && !block.shown && (!block.body.is_empty() || block.signature.is_some() || block.started) {
             let text = Str::trusted(&block.body);
@@ -335,7 +337,7 @@ impl Thread {
                 _ => Block::Text { text, fields: &[] },
             };
             let blocks = [whole];
-            desk.emit(&Event::new(origin, Kind::Reply(&reply_of(&blocks))));
+            desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
         }
         if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
             desk.emit(&Event::new(origin, Kind::BlockStop(BlockStop { index })));

@@ -149,6 +149,9 @@ impl Thread {
             } else {
                 now.or(block.time)
             };
+            if let Some(id) = event.origin.id.filter(|_| desk.want.line_ids) {
+                id.as_escaped().clone_into(&mut block.line);
+            }
             if desk.want.deltas && block.started && !block.closed && (block.shown || !desk.want.snapshots) {
                 block.closed = true;
                 let kind = Kind::BlockStop(BlockStop { index: block.index });

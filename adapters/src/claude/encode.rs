@@ -219,11 +219,16 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        match self.style.mode {
+        let want = match self.style.mode {
             Mode::StreamJson if self.style.partial => Want::BOTH.with_subagents(),
             Mode::StreamJson => Want::SNAPSHOTS.with_subagents(),
             Mode::Json if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
             _ => Want::SNAPSHOTS,
+        };
+        // Hosts look in the transcript for the lines that they have heard.
+        Want {
+            line_ids: self.style.agent,
+            ..want
         }
     }
 
