@@ -126,6 +126,7 @@ fn introduce(core: &Core, thread: &Thread) {
         model: Some(Str::trusted(&model)),
         tools: Some(Raw::trusted(&tools)),
         permission_mode: Some(Str::trusted(mode)),
+        version: Some(Str::trusted(core.dialect.conduct().version())),
         api_key_source: Some(Str::trusted("env")),
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted("[]")),
