@@ -118,7 +118,7 @@ impl Agent {
             dialect => Rc::new(usual::Usual::new(dialect)),
         };
         let wishes = wishes(&parts)?;
-        let voice = Voice::new();
+        let voice = Voice::new(parts.dialect);
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();

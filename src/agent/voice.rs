@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use super::hotline::Question;
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{
-    Agent, At, Block, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt, PromptSource, Request,
-    Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
+    Agent, At, Block, BlockHead, BlockStart, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
+    PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Manner, Speaker};
@@ -31,6 +31,8 @@ struct Inner {
     /// The session's id and the turn's, each as the body of a JSON string.
     session: RefCell<String>,
     turn: RefCell<String>,
+    /// The host knows calls by Cursor's names, which end in `ToolCall`; the model does not.
+    cursor: bool,
     /// What is said in the turn that was broken off is not said any more.
     muted: Cell<bool>,
 }
@@ -64,8 +66,8 @@ pub struct Done<'a> {
 }
 
 impl Voice {
-    /// Has said nothing yet.
-    pub fn new() -> Self {
+    /// Has said nothing yet. The host speaks this dialect.
+    pub fn new(host: Dialect) -> Self {
         let format = Format::from(Dialect::Agentglot);
         let speaker = Speaker::new(Manner {
             from: Dialect::Agentglot,
@@ -83,6 +85,7 @@ impl Voice {
                 wake: Notify::new(),
                 session: RefCell::default(),
                 turn: RefCell::default(),
+                cursor: host == Dialect::Cursor,
                 muted: Cell::new(false),
             }),
         }
@@ -115,8 +118,30 @@ impl Voice {
         self.inner.wake.notify_one();
     }
 
+    /// What a tool is called where the host sees it.
+    fn shown(&self, name: &str) -> String {
+        if self.inner.cursor && !name.contains("__") && name != super::structured::NAME {
+            format!("{name}ToolCall")
+        } else {
+            name.to_owned()
+        }
+    }
+
     /// Says an event as it is, in the name of the session, the turn and whoever speaks.
     pub fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
+        if let Kind::BlockStart(BlockStart {
+            index,
+            head: BlockHead::Call { id: call, name },
+        }) = kind
+            && self.inner.cursor
+        {
+            let shown = self.shown(name.as_escaped());
+            let head = BlockHead::Call {
+                id: call,
+                name: Str::trusted(&shown),
+            };
+            return self.say_with(Kind::BlockStart(BlockStart { index, head }), speaks, id, &[], false);
+        }
         self.say_with(kind, speaks, id, &[], false);
     }
 
@@ -144,7 +169,7 @@ impl Voice {
 
     /// The result of a call.
     pub fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
-        let (id, name) = (body(&done.call.id), body(&done.call.name));
+        let (id, name) = (body(&done.call.id), body(&self.shown(&done.call.name)));
         let input = sound(&done.call.input);
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
         let failed = done.status != ResultStatus::Success;
@@ -289,12 +314,6 @@ impl Voice {
         let event = Event { origin, kind, fields };
         self.inner.speaker.borrow_mut().directly(&event, &mut self.inner.out.borrow_mut());
         self.inner.wake.notify_one();
-    }
-}
-
-impl Default for Voice {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
