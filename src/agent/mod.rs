@@ -11,6 +11,7 @@ mod compact;
 mod control;
 mod core;
 mod hooking;
+pub mod hooks;
 pub mod hotline;
 mod inbox;
 mod keeping;

@@ -1,0 +1,52 @@
+//! Which calls a hook is for.
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+/// A matcher.
+#[derive(Clone, Debug)]
+pub(super) enum Matcher {
+    /// Everything.
+    All,
+    /// These names.
+    Names(Vec<String>),
+    /// What this is found in.
+    Pattern(Regex),
+}
+
+impl Matcher {
+    /// Absent, empty and `*` are everything; plain names, `|` between them, are whole names; anything else is a regular expression.
+    pub(super) fn read(value: Option<&Value>) -> Result<Self, String> {
+        let text = match value {
+            None | Some(Value::Null) => return Ok(Self::All),
+            Some(Value::String(text)) => text.trim(),
+            Some(other) => return Err(format!("`{other}` is no matcher")),
+        };
+        if matches!(text, "" | "*") {
+            return Ok(Self::All);
+        }
+        if text.chars().all(|c| c.is_ascii_alphanumeric() || "_|- ".contains(c)) {
+            return Ok(Self::Names(text.split('|').map(|name| name.trim().to_owned()).collect()));
+        }
+        Regex::new(text)
+            .map(Self::Pattern)
+            .map_err(|error| format!("`{text}` is no regular expression: {error}"))
+    }
+
+    pub(super) fn fits(&self, subject: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Names(names) => names.iter().any(|name| name == subject || other_name(name) == Some(subject)),
+            Self::Pattern(pattern) => pattern.is_match(subject),
+        }
+    }
+}
+
+/// Claude Code calls its tool for subagents by two names.
+fn other_name(name: &str) -> Option<&'static str> {
+    match name {
+        "Task" => Some("Agent"),
+        "Agent" => Some("Task"),
+        _ => None,
+    }
+}
