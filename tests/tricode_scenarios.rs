@@ -25,7 +25,10 @@ const OTHERS: [(&str, &str); 6] = [
         "no search engine is configured; the recording has the error of a network that was not there",
     ),
     ("surrogate", "the real program dies of half a character"),
-    ("symbols_refs", "search_symbol, list_symbols and search_references, which the model is not told of, are not there"),
+    (
+        "symbols_refs",
+        "search_symbol, list_symbols and search_references, which the model is not told of, are not there",
+    ),
     ("tools_whitelist", "a tool that --tools leaves out does not run"),
 ];
 

@@ -57,6 +57,9 @@ fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
         if let Some(append) = text(&["appendSystemPrompt", "append_system_prompt"]) {
             wishes.append_system = Some(append);
         }
+        if let Some(forwards) = members.get("forwardSubagentText").and_then(Value::as_bool) {
+            wishes.forwards_text = forwards;
+        }
         if let Some(schema) = members.get("jsonSchema").filter(|schema| schema.is_object()) {
             wishes.schema = Some(schema.clone());
         }

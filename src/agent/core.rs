@@ -16,6 +16,7 @@ use super::inbox::Inbox;
 use super::mcp::{self, Mcp};
 use super::permission::Policy;
 use super::persona::Persona;
+use super::settings::Settings;
 use super::store::Checkpoints;
 use super::tool::{Spec, Tool, World};
 use super::voice::{Speaks, Voice};
@@ -54,6 +55,12 @@ pub struct Core {
     pub checkpoints: Option<RefCell<Checkpoints>>,
     /// What is to be done beside the turns.
     pub chores: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
+    /// What settings files say.
+    pub settings: Settings,
+    /// The MCP servers that they name.
+    pub servers: Value,
+    /// What the user and the project want every agent to know.
+    pub memory: Option<String>,
     /// What may run.
     pub policy: RefCell<Policy>,
     /// What tools print that run now.
@@ -103,10 +110,15 @@ impl Core {
     fn start_mcp(&self) -> Mcp {
         let root = self.world.wall.root().to_owned();
         let variable = |name: &str| std::env::var(name).ok();
-        let servers = mcp::config::of_flag(&self.launch.mcp_config, &root, &variable).unwrap_or_else(|error| {
+        let mut servers = match mcp::config::of_value(&self.servers, "settings", &variable) {
+            Ok(servers) if !self.launch.strict_mcp => servers,
+            _ => Vec::new(),
+        };
+        let flagged = mcp::config::of_flag(&self.launch.mcp_config, &root, &variable).unwrap_or_else(|error| {
             tracing::warn!("{error}");
             Vec::new()
         });
+        mcp::config::join(&mut servers, flagged);
         Mcp::start(
             servers,
             self.hotline.clone(),
@@ -139,6 +151,8 @@ pub struct Wishes {
     pub append_system: Option<String>,
     /// Kinds of subagents, by name.
     pub agents: BTreeMap<String, AgentKind>,
+    /// Subagents' words and thoughts are told to the host too.
+    pub forwards_text: bool,
     /// The JSON schema of the answer.
     pub schema: Option<Value>,
     /// The most tokens for thinking.

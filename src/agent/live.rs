@@ -85,6 +85,10 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         }
         thread.system.push_str(append);
     }
+    if let Some(memory) = core.memory.as_ref().filter(|_| wishes.system.as_deref() != Some("")) {
+        thread.system.push_str("\n\n");
+        thread.system.push_str(memory);
+    }
     let schema = wishes.schema.clone();
     drop(wishes);
     let mut tools = core.tools.clone();
@@ -99,8 +103,9 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));
     }
-    if let Some(names) = &core.launch.tools {
-        tools.retain(|tool| names.contains(&tool.spec().name) || tool.spec().name == super::structured::NAME);
+    {
+        let policy = core.policy.borrow();
+        tools.retain(|tool| tool.spec().name == super::structured::NAME || policy.offered(tool.spec()));
     }
     thread.specs = tools.iter().map(|tool| tool.spec().clone()).collect();
     thread.tools = tools;

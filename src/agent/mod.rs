@@ -46,11 +46,12 @@ use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
 use self::catalog::tricode::{Tricode, Wish};
-use self::core::{Core, Thread, Wishes};
+use self::core::{AgentKind, Core, Thread, Wishes};
 use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
 use self::permission::Policy;
 use self::persona::Persona;
+use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
 use self::tool::World;
 use self::voice::Voice;
@@ -109,16 +110,29 @@ impl Agent {
             name: "a folder for the session's own files".to_owned(),
             error,
         })?;
+        let places = Places::of(&parts.launch, wall.root(), &|name| std::env::var_os(name));
+        let (memories, forgotten) = memory::load(&places);
+        let mut settings = Settings::load(places);
+        let servers = settings.mcp_servers();
         let world = Rc::new(World {
+            environment: Arc::new(tools::environment::environment(settings.env(), &parts.pass_env)),
             wall: Arc::new(wall),
-            environment: Arc::new(tools::environment::environment([], &parts.pass_env)),
             scratch: scratch.path().to_owned(),
         });
         let persona: Rc<dyn Persona> = match parts.dialect {
             Dialect::Tricode => Rc::new(Tricode::new(Wish::of(&mut parts.launch, &world)?)),
             dialect => Rc::new(usual::Usual::new(dialect)),
         };
-        let wishes = wishes(&parts)?;
+        let mut wishes = wishes(&parts)?;
+        for agent in &settings.agents {
+            let kind = AgentKind {
+                description: agent.description.clone(),
+                prompt: agent.prompt.clone(),
+                tools: agent.tools.clone(),
+                model: agent.model.clone(),
+            };
+            wishes.agents.entry(agent.name.clone()).or_insert(kind);
+        }
         let voice = Voice::new(parts.dialect);
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
@@ -135,12 +149,21 @@ impl Agent {
             ..Thread::default()
         };
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let (policy, problems) = Policy::new(&parts.launch, world.wall.root(), home, None);
-        for problem in problems {
+        let (mut policy, mut problems) = Policy::new(&parts.launch, world.wall.root(), home, settings.places().config.clone());
+        problems.extend(settings.tell(&mut policy, &parts.launch));
+        for folder in policy.folders().skip(1) {
+            if let Err(error) = world.wall.add(folder) {
+                problems.push(format!("{}: {error}", folder.display()));
+            }
+        }
+        for problem in problems.into_iter().chain(forgotten).chain(settings.problems.iter().cloned()) {
             tracing::warn!("{problem}");
         }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),
+            memory: memory::prompt(&memories),
+            servers,
+            settings,
             dialect: parts.dialect,
             tools: persona.tools(&world),
             persona,

@@ -65,5 +65,22 @@ pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
 
 /// Rules that the host gives together with its leave.
 pub fn permission_updates(core: &Core, updates: &Value) {
-    let _ = (core, updates);
+    let updated = core.policy.borrow_mut().update(updates);
+    match updated {
+        Ok(updated) => {
+            for (source, update) in &updated.keep {
+                if let Err(problem) = core.settings.places().write(*source, update) {
+                    tracing::warn!("{problem}");
+                }
+            }
+            for problem in &updated.problems {
+                tracing::warn!("{problem}");
+            }
+            for folder in core.policy.borrow().folders().skip(1) {
+                // One that is there already, or cannot be had, changes nothing.
+                let _ = core.world.wall.add(folder);
+            }
+        }
+        Err(problem) => tracing::warn!("{problem}"),
+    }
 }

@@ -8,7 +8,7 @@ use super::chat::{Message, Part};
 use super::core::{Core, Thread, Tokens};
 use super::voice::line_id;
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
+use crate::adapters::event::{BlockHead, Event, Kind, RoundStart, StopKind, Topic};
 use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
 
 /// How a turn ended.
@@ -161,6 +161,10 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let wishes = core.wishes.borrow().clone();
     let begun = Instant::now();
     let mut started = false;
+    let mut forwarded = Forwarded {
+        all: core.dialect != Dialect::Claude || wishes.forwards_text,
+        hidden: false,
+    };
     let ask = Ask {
         model: &thread.model,
         system: &thread.system,
@@ -178,7 +182,9 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         started |= matches!(event.kind, Kind::RoundStart(_));
         // A block's whole is written when it stops: its line has this id.
         let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
-        core.voice.say(event.kind, speaks.as_ref(), id.as_deref());
+        if speaks.is_none() || forwarded.goes_on(event) {
+            core.voice.say(event.kind, speaks.as_ref(), id.as_deref());
+        }
         ids.extend(id);
     };
     let said = tokio::select! {
@@ -223,6 +229,26 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             super::keeping::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })
+        }
+    }
+}
+
+/// What hosts hear of a subagent: everything, or all but its words and thoughts, as Claude Code does it unless it is asked for them.
+struct Forwarded {
+    all: bool,
+    hidden: bool,
+}
+
+impl Forwarded {
+    fn goes_on(&mut self, event: &Event<'_>) -> bool {
+        match event.kind {
+            Kind::BlockStart(start) => {
+                self.hidden = !self.all && !matches!(start.head, BlockHead::Call { .. });
+                !self.hidden
+            }
+            Kind::Delta(_) => !self.hidden,
+            Kind::BlockStop(_) => !std::mem::take(&mut self.hidden),
+            _ => true,
         }
     }
 }

@@ -9,7 +9,7 @@ use bumpalo::Bump;
 use super::args::Args;
 use super::shown::{FileRead, Shown, joined, read};
 use super::{Family, Translate, in_words};
-use crate::event::{Content, ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::event::{Content, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::Str;
 
 /// A result and what is known about it.
@@ -33,6 +33,10 @@ pub(super) fn result<'a>(
     arena: &'a Bump,
 ) -> (Option<ToolCall<'a>>, Option<ToolResult<'a>>) {
     let Some((from, to)) = tools.families() else { return (None, None) };
+    // An agent of ours gives its results in Cursor's form already.
+    if to == Family::Cursor && result.detail.is_some_and(|detail| detail.shape == DetailShape::Cursor) {
+        return (None, None);
+    }
     let text = joined(result.content, arena);
     let mut answer = Answer {
         call,
