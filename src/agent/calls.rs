@@ -107,6 +107,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: 
         id: &id,
     };
     core.voice.result(&done, thread.speaks.as_ref());
+    super::background::announce(core);
     super::keeping::result(thread, &done);
     One {
         result: CallResult {

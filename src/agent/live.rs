@@ -20,7 +20,7 @@ use crate::adapters::json::{Raw, Str};
 
 /// Lives until the host says nothing more.
 pub async fn live(core: Rc<Core>) {
-    while let Some(asked) = core.inbox.next().await {
+    while let Some(asked) = super::background::next(&core).await {
         answer(&core, asked).await;
     }
 }

@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub struct Jobs {
     commands: Rc<Commands>,
     all: RefCell<Vec<Entry>>,
+    /// Those whose beginning nobody has heard of yet.
+    started: RefCell<Vec<String>>,
     /// Those whose end nobody has heard of yet.
     ended: Rc<RefCell<Vec<String>>>,
     wake: Rc<Notify>,
@@ -147,6 +149,7 @@ impl Jobs {
         Self {
             commands,
             all: RefCell::default(),
+            started: RefCell::default(),
             ended: Rc::default(),
             wake: Rc::default(),
         }
@@ -204,6 +207,7 @@ impl Jobs {
             state,
             follower,
         });
+        self.started.borrow_mut().push(job.id.clone());
         Ok(job)
     }
 
@@ -309,6 +313,17 @@ impl Jobs {
     pub fn take_ended(&self) -> Vec<Job> {
         let ended = std::mem::take(&mut *self.ended.borrow_mut());
         ended.iter().filter_map(|id| self.get(id).ok()).collect()
+    }
+
+    /// Whether [`Self::take_ended`] has something to give.
+    pub fn any_ended(&self) -> bool {
+        !self.ended.borrow().is_empty()
+    }
+
+    /// Those that were started since this was called the last time.
+    pub fn take_started(&self) -> Vec<Job> {
+        let started = std::mem::take(&mut *self.started.borrow_mut());
+        started.iter().filter_map(|id| self.get(id).ok()).collect()
     }
 
     /// Whether one runs.
