@@ -16,7 +16,7 @@ mod web;
 mod write;
 
 use std::cell::{OnceCell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ use crate::agent::persona::Persona;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
 use crate::agent::tools::processes::Processes;
 use crate::agent::tools::shell::Settings;
+use crate::agent::wall::Wall;
 use crate::status::Failure;
 
 /// The persona.
@@ -73,7 +74,7 @@ impl Wish {
         }
         Ok(Self {
             tools: launch.tools.clone(),
-            notes: notes(world.wall.root()),
+            notes: notes(&world.wall),
             overrides: has("--override-system-prompt"),
             commands: Settings::default(),
         })
@@ -81,11 +82,15 @@ impl Wish {
 }
 
 /// What the AGENTS.md of the working folder and that of the user say.
-fn notes(root: &Path) -> String {
-    let own = std::env::home_dir().map(|home| home.join(".tricode").join("AGENTS.md"));
-    let files = [Some(root.join("AGENTS.md")), own];
-    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
-    let texts = files.into_iter().flatten().filter_map(read).map(|text| text.trim().to_owned());
+fn notes(wall: &Wall) -> String {
+    const MOST: u64 = 64 << 10;
+    let home = std::env::home_dir().and_then(|home| Wall::new(&home.join(".tricode")).ok());
+    let read = |wall: &Wall| wall.locate("AGENTS.md").and_then(|place| place.read(MOST)).ok();
+    let files = [read(wall), home.as_ref().and_then(read)];
+    let texts = files
+        .into_iter()
+        .flatten()
+        .map(|(bytes, _)| String::from_utf8_lossy(&bytes).trim().to_owned());
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 

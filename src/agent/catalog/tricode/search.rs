@@ -1,170 +1,116 @@
 //! `search_context`: what ripgrep finds, as `PATH:LINE:TEXT`.
 
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
-use ignore::{WalkBuilder, WalkState};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{text, text_or};
 use super::place::refused;
 use crate::agent::tool::Given;
-use crate::agent::wall::{Kind, Wall};
+use crate::agent::tools::grep::{Asked, Want, grep};
+use crate::agent::tools::walk::Tree;
+use crate::agent::wall::{Fault, Kind, Wall};
 
 /// How long a search may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So many bytes are found at most, and so many of a line are shown.
+/// So many bytes of lines are given, and so many characters of each.
 const MOST: usize = 1 << 20;
-const LINE: usize = 4096;
+const WIDTH: usize = 4096;
 
 pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> Result<Given, Given> {
     let pattern = text(input, "pattern")?;
     let asked = text_or(input, "path", ".")?;
     let place = wall.locate(asked).map_err(|fault| refused(&fault, wall.absolute(asked.as_ref())))?;
-    let path = place.path();
-    let failed = |why: &str| Given::error(format!("Search error: {why}"));
-    let stat = place
-        .stat()
-        .map_err(|_| failed(&format!("rg: {}: No such file or directory (os error 2)\n", path.display())))?;
-    let matcher = matcher(pattern).map_err(|error| failed(&format!("{error}\n")))?;
-    let hunt = Hunt {
-        matcher,
-        cancel,
-        until: Instant::now() + PATIENCE,
-        bytes: AtomicUsize::new(0),
-        found: Mutex::default(),
+    let path = place.path().display();
+    let failed = |why: String| Given::error(format!("Search error: {why}\n"));
+    let missing = |_| failed(format!("rg: {path}: No such file or directory (os error 2)"));
+    let is_file = place.stat().map_err(missing)?.kind == Kind::File;
+    let wanted = |pattern: String| Asked {
+        pattern,
+        any_case: false,
+        multiline: false,
+        want: Want::Lines {
+            before: 0,
+            after: 0,
+            width: WIDTH,
+            most: usize::MAX,
+            only: false,
+        },
+        tree: Tree::default(),
     };
-    match stat.kind {
-        Kind::Folder => hunt.folder(path),
-        Kind::File => hunt.file(&mut searcher(), path, None),
-        _ => return Err(failed(&format!("rg: {}: not a regular file\n", path.display()))),
+    let watch = Watch::start(cancel);
+    let found = match grep(wall, &place, &wanted(pattern.to_owned()), &watch.cancel) {
+        // A pattern that is no regular expression is looked for as it stands.
+        Err(Fault::Other(_)) => grep(wall, &place, &wanted(escaped(pattern)), &watch.cancel),
+        found => found,
+    };
+    let found = found.map_err(|fault| match fault {
+        Fault::Cancelled if !cancel.is_cancelled() => Given::error(format!("Search failed: timed out after {} seconds", PATIENCE.as_secs())),
+        other => failed(other.to_string()),
+    })?;
+    let mut lines = String::new();
+    for file in &found.files {
+        for line in &file.lines {
+            if lines.len() > MOST {
+                lines.push_str(&format!("\n[output truncated at {MOST} bytes; look for something rarer]"));
+                return Ok(Given::text(lines));
+            }
+            if !lines.is_empty() {
+                lines.push('\n');
+            }
+            if !is_file {
+                lines.push_str(&format!("{}:", file.path.display()));
+            }
+            lines.push_str(&format!("{}:{}{}", line.number, line.text, if line.cut { " [...]" } else { "" }));
+        }
     }
-    if cancel.is_cancelled() {
-        return Err(Given::error("Search failed: cancelled"));
-    }
-    if Instant::now() > hunt.until {
-        return Err(Given::error(format!("Search failed: timed out after {} seconds", PATIENCE.as_secs())));
-    }
-    let cut = hunt.is_full();
-    let mut found = hunt.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let mut lines: Vec<String> = found.into_iter().flat_map(|(_, lines)| lines).collect();
-    if lines.is_empty() {
-        return Ok(Given::text("No matches found"));
-    }
-    if cut {
-        lines.push(format!("[output truncated at {MOST} bytes; look for something rarer]"));
-    }
-    Ok(Given::text(lines.join("\n")))
+    Ok(Given::text(if lines.is_empty() { "No matches found".to_owned() } else { lines }))
 }
 
-/// A pattern that is no regular expression is looked for as it stands.
-fn matcher(pattern: &str) -> Result<RegexMatcher, grep_regex::Error> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder.line_terminator(Some(b'\n'));
-    builder.build(pattern).or_else(|_| builder.fixed_strings(true).build(pattern))
-}
-
-fn searcher() -> Searcher {
-    SearcherBuilder::new()
-        .line_number(true)
-        .binary_detection(BinaryDetection::quit(0))
-        .build()
-}
-
-struct Hunt<'a> {
-    matcher: RegexMatcher,
-    cancel: &'a CancellationToken,
-    until: Instant,
-    bytes: AtomicUsize,
-    found: Mutex<Vec<(PathBuf, Vec<String>)>>,
-}
-
-impl Hunt<'_> {
-    fn folder(&self, path: &Path) {
-        // Links are not followed, so nothing outside is read.
-        WalkBuilder::new(path).require_git(true).build_parallel().run(|| {
-            let mut searcher = searcher();
-            Box::new(move |entry| {
-                if self.is_over() {
-                    return WalkState::Quit;
-                }
-                if let Ok(entry) = entry
-                    && entry.file_type().is_some_and(|kind| kind.is_file())
-                {
-                    self.file(&mut searcher, entry.path(), Some(entry.path()));
-                }
-                WalkState::Continue
-            })
-        });
+/// A pattern that matches these characters.
+fn escaped(plain: &str) -> String {
+    let mut pattern = String::with_capacity(2 * plain.len());
+    for c in plain.chars() {
+        // Of other characters some have a meaning only behind a backslash.
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
     }
+    pattern
+}
 
-    /// `shown`: what stands before the lines that are found.
-    fn file(&self, searcher: &mut Searcher, path: &Path, shown: Option<&Path>) {
-        let mut lines = Lines {
-            hunt: self,
-            shown,
-            found: Vec::new(),
+/// Stops a search with the turn, or when it takes too long.
+struct Watch {
+    cancel: CancellationToken,
+    over: CancellationToken,
+}
+
+impl Watch {
+    fn start(cancel: &CancellationToken) -> Self {
+        let watch = Self {
+            cancel: cancel.child_token(),
+            over: CancellationToken::new(),
         };
-        // A file that cannot be read is passed over, as one that is no text.
-        if searcher.search_path(&self.matcher, path, &mut lines).is_ok() && !lines.found.is_empty() {
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push((path.to_owned(), lines.found));
+        let (cancel, over) = (watch.cancel.clone(), watch.over.clone());
+        let until = Instant::now() + PATIENCE;
+        // Tools run in the agent's runtime; a search outside of one has no end of its own.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                tokio::select! {
+                    () = tokio::time::sleep_until(until.into()) => cancel.cancel(),
+                    () = over.cancelled() => {}
+                }
+            });
         }
-    }
-
-    fn is_full(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) > MOST
-    }
-
-    fn is_over(&self) -> bool {
-        self.is_full() || self.cancel.is_cancelled() || Instant::now() > self.until
+        watch
     }
 }
 
-/// The lines that are found in one file.
-struct Lines<'a, 'h> {
-    hunt: &'a Hunt<'h>,
-    shown: Option<&'a Path>,
-    found: Vec<String>,
-}
-
-impl Sink for Lines<'_, '_> {
-    type Error = std::io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let line = String::from_utf8_lossy(found.bytes());
-        let line = line.trim_end_matches(['\n', '\r']);
-        let cut = line.floor_char_boundary(LINE);
-        let (shown, more) = line.split_at(cut);
-        let mut text = match self.shown {
-            Some(path) => format!("{}:{}:{shown}", path.display(), found.line_number().unwrap_or(0)),
-            None => format!("{}:{shown}", found.line_number().unwrap_or(0)),
-        };
-        if !more.is_empty() {
-            text.push_str(&format!(" [... {} more bytes]", more.len()));
-        }
-        self.hunt.bytes.fetch_add(text.len() + 1, Ordering::Relaxed);
-        self.found.push(text);
-        Ok(!self.hunt.is_over())
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {
-        self.found.clear();
-        Ok(false)
-    }
-
-    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Self::Error> {
-        if finish.binary_byte_offset().is_some() {
-            self.found.clear();
-        }
-        Ok(())
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.cancel();
     }
 }
