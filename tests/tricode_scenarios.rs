@@ -14,12 +14,11 @@ use regex_lite::Regex;
 use serde_json::{Value, json};
 
 /// Scenarios whose lines are others here, and why: docs/agent.md tells the same.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 5] = [
     (
         "bad_arguments",
         "the real program dies of arguments that are no JSON; here they are an error that the model reads",
     ),
-    ("debug_flag", "--debug prints nothing between the lines"),
     (
         "fetch_web",
         "no search engine is configured; the recording has the error of a network that was not there",
@@ -140,6 +139,11 @@ fn lines(text: &str, root: &str) -> Vec<String> {
     let text = text.replace(root, "/W");
     let id = Regex::new(r"(Session ID: |Resumed session )[0-9a-f]{8}").unwrap();
     let text = id.replace_all(&text, "${1}ID");
+    // The words of the system prompt are our own.
+    let prompt = Regex::new(r"(?s)(\[0\] Role: system\n  Content: ).*?\.\.\. \(truncated\)").unwrap();
+    let text = prompt.replace_all(&text, "${1}PROMPT");
+    let response = Regex::new("Response ID: \\S+").unwrap();
+    let text = response.replace_all(&text, "Response ID: ID");
     let other = Regex::new(r"(symbol_id|reference_id)=[0-9a-f]{16}").unwrap();
     let text = other.replace_all(&text, "${1}=ID");
     let entry = Regex::new(r"([-d][-rwx]{9})[.+]? +\d+ \S+ +\S+ +(\d+) \w{3} [ \d]\d +[\d:]+ ").unwrap();

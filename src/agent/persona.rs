@@ -5,9 +5,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::chat::Message;
+use super::core::Tokens;
 use super::tool::{Given, Tool, World};
 use super::tools::processes::Processes;
 use crate::adapters::codec::Dialect;
+use crate::backend::model::Ask;
 
 /// How the agent behaves in a dialect.
 pub trait Persona: fmt::Debug {
@@ -55,6 +58,18 @@ pub trait Persona: fmt::Debug {
 
     /// Why the model may not finish yet, though it tried.
     fn unfinished(&self) -> Option<String> {
+        None
+    }
+
+    /// A request to the model in short, for whoever wants to see it between the lines.
+    fn debug_request(&self, ask: &Ask<'_>) -> Option<String> {
+        let _ = ask;
+        None
+    }
+
+    /// The answer to it: its id, the model, what it says, what it has cost.
+    fn debug_reply(&self, id: &str, model: &str, message: &Message, tokens: Tokens) -> Option<String> {
+        let _ = (id, model, message, tokens);
         None
     }
 

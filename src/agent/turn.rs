@@ -160,11 +160,15 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let mut ids = Vec::new();
     let wishes = core.wishes.borrow().clone();
     let begun = Instant::now();
-    let mut started = false;
     let mut forwarded = Forwarded {
         all: core.dialect != Dialect::Claude || wishes.forwards_text,
         hidden: false,
     };
+    // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
+    let counts = core.dialect == Dialect::Tricode;
+    if counts {
+        core.voice.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
+    }
     let ask = Ask {
         model: &thread.model,
         system: &thread.system,
@@ -179,7 +183,9 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     };
     let mut hear = |event: &Event<'_>| {
         gather.event(event);
-        started |= matches!(event.kind, Kind::RoundStart(_));
+        if counts && matches!(event.kind, Kind::RoundStart(_)) {
+            return;
+        }
         // A block's whole is written when it stops: its line has this id.
         let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
         if speaks.is_none() || forwarded.goes_on(event) {
@@ -187,6 +193,9 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         }
         ids.extend(id);
     };
+    if let Some(text) = core.persona.debug_request(&ask) {
+        core.voice.say(Kind::Noise(&text), None, None);
+    }
     let said = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
@@ -218,14 +227,11 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             }
             Err(Broken::Cancelled)
         }
-        Some(Err(error)) => {
-            // Hosts that count rounds count the ones that fail too.
-            if !started && core.dialect == Dialect::Tricode {
-                core.voice.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
-            }
-            Err(Broken::Failed(error))
-        }
+        Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
+            if let Some(text) = core.persona.debug_reply(&id, &model, &message, tokens) {
+                core.voice.say(Kind::Noise(&text), None, None);
+            }
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             super::keeping::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })

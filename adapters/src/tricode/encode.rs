@@ -130,6 +130,12 @@ impl Encode for Encoder {
             }
             Kind::Request(request) => self.ask(origin, request, event.fields, out),
             Kind::Prompt(prompt) => input::prompt(prompt, out),
+            // What an agent of ours shows of its talk with the model (`--debug`).
+            Kind::Noise(text) if self.style.agent => {
+                self.begin(origin, false, out);
+                out.lit(text);
+                out.lit("\n");
+            }
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Tricode: its tools under its names, with its result texts, its plan and its reminders. Version 341a160 (docs/tricode.md).
 
 mod args;
+mod debug;
 mod difflib;
 mod edit;
 mod list;
@@ -27,11 +28,14 @@ use self::plan::Plan;
 use self::sessions::Sessions;
 use crate::adapters::codec::Dialect;
 use crate::adapters::launch::Launch;
+use crate::agent::chat::Message;
+use crate::agent::core::Tokens;
 use crate::agent::persona::Persona;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
 use crate::agent::tools::processes::Processes;
 use crate::agent::tools::shell::Settings;
 use crate::agent::wall::Wall;
+use crate::backend::model::Ask;
 use crate::status::Failure;
 
 /// The persona.
@@ -50,6 +54,8 @@ pub struct Wish {
     pub notes: String,
     /// The notes stand instead of what the program says of itself (`--override-system-prompt`).
     pub overrides: bool,
+    /// What the model is asked and answers is shown (`--debug`).
+    pub debugs: bool,
     /// How commands run. Their shell is `sh` unless it is named here.
     pub commands: Settings,
 }
@@ -76,6 +82,7 @@ impl Wish {
             tools: launch.tools.clone(),
             notes: notes(&world.wall),
             overrides: has("--override-system-prompt"),
+            debugs: has("--debug"),
             commands: Settings::default(),
         })
     }
@@ -172,6 +179,14 @@ impl Persona for Tricode {
 
     fn unfinished(&self) -> Option<String> {
         self.shared.plan.borrow().unfinished()
+    }
+
+    fn debug_request(&self, ask: &Ask<'_>) -> Option<String> {
+        self.wish.debugs.then(|| debug::request(ask))
+    }
+
+    fn debug_reply(&self, id: &str, model: &str, message: &Message, tokens: Tokens) -> Option<String> {
+        self.wish.debugs.then(|| debug::reply(id, model, message, tokens))
     }
 
     fn keep(&self) -> Option<Value> {
