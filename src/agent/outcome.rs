@@ -8,6 +8,7 @@ use super::chat::Part;
 use super::core::{Core, Tokens};
 use super::turn::{Came, End};
 use super::voice::{body, line_id};
+use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
 use crate::adapters::json::{Raw, Str};
 use crate::backend::model::{ModelError, ModelErrorKind};
@@ -46,6 +47,8 @@ pub fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value
         error: failed.then_some(Str::trusted(&text)),
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
+        // Claude Code counts messages, which its codec knows.
+        num_turns: (core.dialect != Dialect::Claude).then_some(Count::derived(came.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,

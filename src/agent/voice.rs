@@ -33,6 +33,8 @@ struct Inner {
     turn: RefCell<String>,
     /// The host knows calls by Cursor's names, which end in `ToolCall`; the model does not.
     cursor: bool,
+    /// Every line of the host's has a time; otherwise only results have one.
+    timed: bool,
     /// What is said in the turn that was broken off is not said any more.
     muted: Cell<bool>,
 }
@@ -86,6 +88,7 @@ impl Voice {
                 session: RefCell::default(),
                 turn: RefCell::default(),
                 cursor: host == Dialect::Cursor,
+                timed: matches!(host, Dialect::Cursor | Dialect::Qwen),
                 muted: Cell::new(false),
             }),
         }
@@ -289,6 +292,7 @@ impl Voice {
         if self.inner.muted.get() && !matches!(kind, Kind::Response(_) | Kind::Withdraw(_)) {
             return;
         }
+        let timed = timed || self.inner.timed;
         let session = self.inner.session.borrow();
         let turn = self.inner.turn.borrow();
         let time = if timed { now_iso() } else { String::new() };
