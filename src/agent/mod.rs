@@ -84,6 +84,8 @@ pub struct Parts {
     pub kept: (Transcript, Option<History>),
     /// Variables that commands get besides the usual ones.
     pub pass_env: Vec<String>,
+    /// How commands run.
+    pub commands: tools::shell::Settings,
 }
 
 /// The agent, as a back end.
@@ -101,12 +103,15 @@ impl Agent {
     /// Puts one together. It begins to live when it is read.
     ///
     /// # Errors
-    /// When the working folder cannot be opened, or a file that the launch names cannot be read.
+    /// When the working folder cannot be opened, a file that the launch names cannot be read, or commands cannot be confined as they should.
     pub fn new(mut parts: Parts) -> Result<Self, Failure> {
         let wall = Wall::new(&parts.cwd).map_err(|error| Failure::Read {
             name: parts.cwd.display().to_string(),
             error,
         })?;
+        if let Some(confine) = &parts.commands.confine {
+            confine.check().map_err(|error| Failure::Usage(error.to_string()))?;
+        }
         let scratch = tempfile::Builder::new().prefix("agentglot-").tempdir().map_err(|error| Failure::Write {
             name: "a folder for the session's own files".to_owned(),
             error,
@@ -120,9 +125,14 @@ impl Agent {
             wall: Arc::new(wall),
             scratch: scratch.path().to_owned(),
         });
+        let commands = std::mem::take(&mut parts.commands);
         let persona: Rc<dyn Persona> = match parts.dialect {
-            Dialect::Tricode => Rc::new(Tricode::new(Wish::of(&mut parts.launch, &world)?)),
-            dialect => Rc::new(usual::Usual::new(dialect)),
+            Dialect::Tricode => {
+                let mut wish = Wish::of(&mut parts.launch, &world)?;
+                wish.commands = commands;
+                Rc::new(Tricode::new(wish))
+            }
+            dialect => Rc::new(usual::Usual::new(dialect, commands)),
         };
         let mut wishes = wishes(&parts)?;
         for agent in &settings.agents {

@@ -17,14 +17,16 @@ use crate::adapters::event::DetailShape;
 #[derive(Debug)]
 pub struct Usual {
     dialect: Dialect,
+    settings: Settings,
     processes: OnceCell<Rc<Processes>>,
 }
 
 impl Usual {
-    /// That of a dialect.
-    pub const fn new(dialect: Dialect) -> Self {
+    /// That of a dialect, and how its commands run.
+    pub const fn new(dialect: Dialect, settings: Settings) -> Self {
         Self {
             dialect,
+            settings,
             processes: OnceCell::new(),
         }
     }
@@ -36,7 +38,7 @@ impl Persona for Usual {
     }
 
     fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>> {
-        let processes = self.processes.get_or_init(|| Processes::new(world, Settings::default()));
+        let processes = self.processes.get_or_init(|| Processes::new(world, self.settings.clone()));
         let seen = Rc::new(Seen::default());
         let todos = Rc::new(Todos::default());
         match self.dialect {

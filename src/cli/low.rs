@@ -188,6 +188,9 @@ pub struct Settings {
     /// Let daemons live on that the agent's tools start: processes that left its group
     #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::FalseyValueParser::new())]
     pub keep_daemons: bool,
+    /// Let commands of the built-in agent write only in the workspace and in the folders for temporary files (Landlock, Linux)
+    #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub confine_commands: bool,
     /// Refuse arguments that nobody knows also where the program's hosts may send new ones
     #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,

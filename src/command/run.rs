@@ -15,6 +15,8 @@ use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, Permis
 use agentglot_adapters::live::{Listener, Manner, Speaker};
 
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
+use crate::agent::tools::confine::Confine;
+use crate::agent::tools::shell::Settings;
 use crate::agent::{Agent, Parts};
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
@@ -56,6 +58,8 @@ pub struct Run {
     pub pass_env: Vec<String>,
     /// What the agent's tools start in sessions of their own lives on after the agent.
     pub keep_daemons: bool,
+    /// Commands of the built-in agent write only in the workspace.
+    pub confine_commands: bool,
     /// What the host's names of models are called behind us.
     pub models: BTreeMap<String, String>,
     /// Where what is said is kept.
@@ -385,6 +389,11 @@ fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path,
                 model: Rc::new(client),
                 model_name: model_name.unwrap_or_else(|| usual_model(*api).to_owned()),
                 pass_env: run.pass_env.clone(),
+                commands: Settings {
+                    confine: run.confine_commands.then(Confine::default),
+                    keeps_daemons: run.keep_daemons,
+                    ..Settings::default()
+                },
             };
             Ok(Box::new(Agent::new(parts)?))
         }

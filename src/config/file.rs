@@ -52,7 +52,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 17] = [
+pub(super) const SETTINGS: [Key; 18] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
     key("on_ask", Takes::TextOrList, |_| Ok(()), true),
     key("pace", Takes::TextOrNumber, |text| low::pace(text).map(drop), false),
@@ -65,6 +65,7 @@ pub(super) const SETTINGS: [Key; 17] = [
     key("heartbeat", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("pass_env", Takes::TextOrList, |_| Ok(()), true),
     key("keep_daemons", Takes::Switch, |_| Ok(()), true),
+    key("confine_commands", Takes::Switch, |_| Ok(()), true),
     key("strict_args", Takes::Switch, |_| Ok(()), false),
     key("record", Takes::Path, |_| Ok(()), true),
     key("max_line", Takes::TextOrNumber, |text| low::size(text).map(drop), false),

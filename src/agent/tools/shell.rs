@@ -51,7 +51,7 @@ pub const LONGEST_FILE: u64 = 256 << 20;
 pub struct Settings {
     /// The shell, which takes `-c COMMAND`; otherwise `bash`, or `sh` where there is none.
     pub shell: Option<PathBuf>,
-    /// Where commands may write; anywhere if this is `None`.
+    /// Commands may write only here and in the folders of the workspace; anywhere if this is `None`.
     pub confine: Option<Confine>,
     /// What leaves its group on purpose, as daemons do, lives on when the session is over.
     pub keeps_daemons: bool,
@@ -283,7 +283,9 @@ impl Commands {
     fn rules(&self) -> Result<Option<Rules>, CannotRun> {
         let Some(confine) = &self.settings.confine else { return Ok(None) };
         whole::folder(&self.notes).map_err(CannotRun::Start)?;
-        Ok(Some(confine.clone().and(&self.notes).rules()?))
+        let folders = self.wall.folders();
+        let confine = folders.into_iter().fold(confine.clone().and(&self.notes), |all, folder| all.and(folder));
+        Ok(Some(confine.rules()?))
     }
 
     /// Checks a command, and puts one that is too long for an argument into a file.
