@@ -12,7 +12,7 @@ use super::hooking;
 use super::tool::{Access, Cx, Given, Progress, Tool};
 use super::turn::End;
 use super::voice::{Done, line_id};
-use crate::adapters::event::ResultStatus;
+use crate::adapters::event::{ResultStatus, ToolKind};
 
 /// So many calls that only read run side by side.
 const SIDE_BY_SIDE: usize = 10;
@@ -170,6 +170,9 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
         }
     };
     let mut given = running(core, thread, tool.as_ref(), call, &input).await;
+    if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
+        let _ = core.policy.borrow_mut().set_mode("default");
+    }
     let after = hooking::after(core, thread, call, &input, &given).await;
     ran.context = after.context;
     if let Some(why) = after.stop {

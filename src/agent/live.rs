@@ -15,8 +15,9 @@ use super::tool::Tool;
 use super::voice::{body, line_id};
 use super::{outcome, turn};
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::{PromptSource, Session};
+use crate::adapters::event::{PromptSource, Session, ToolKind};
 use crate::adapters::json::{Raw, Str};
+use crate::adapters::launch::PermissionMode;
 
 /// Lives until the host says nothing more.
 pub async fn live(core: Rc<Core>) {
@@ -90,8 +91,15 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         thread.system.push_str(memory);
     }
     let schema = wishes.schema.clone();
+    let wishes_plan = wishes.system.as_deref() != Some("");
     drop(wishes);
     let mut tools = core.tools.clone();
+    tools.extend(super::asking::tools(core.dialect));
+    if core.policy.borrow().mode() != PermissionMode::Plan {
+        tools.retain(|tool| tool.spec().kind != ToolKind::ExitPlan);
+    } else if wishes_plan {
+        thread.system.push_str(PLANNING);
+    }
     let mcp = core.mcp();
     tools.extend(mcp.tools());
     for (server, text) in mcp.instructions() {
@@ -110,6 +118,10 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     thread.specs = tools.iter().map(|tool| tool.spec().clone()).collect();
     thread.tools = tools;
 }
+
+/// What the model is told in plan mode.
+const PLANNING: &str = "\n\nPlan mode is on: change nothing, neither files nor anything else. Look around as much as you need, then give the plan \
+                        with the tool that leaves plan mode, if there is one, or as your answer.";
 
 /// Tells the session's facts.
 fn introduce(core: &Core, thread: &Thread) {

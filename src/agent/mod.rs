@@ -4,6 +4,7 @@
 //! What differs between the dialects beyond their lines (names of tools, Tricode's plan) is a [`persona`].
 
 mod allowing;
+mod asking;
 mod background;
 mod calls;
 pub mod catalog;
