@@ -83,17 +83,20 @@ pub enum Behind {
     Replay,
     /// The program of this dialect.
     Program(Dialect),
+    /// The built-in agent.
+    Agent,
 }
 
 impl Behind {
     /// Every one.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Demo,
         Self::Replay,
         Self::Program(Dialect::Claude),
         Self::Program(Dialect::QwenCode),
         Self::Program(Dialect::Cursor),
         Self::Program(Dialect::Tricode),
+        Self::Agent,
     ];
 
     /// Its name on our command line.
@@ -101,6 +104,7 @@ impl Behind {
         match self {
             Self::Demo => "demo",
             Self::Replay => "replay",
+            Self::Agent => "model:…",
             Self::Program(Dialect::Claude) => "cli:claude",
             Self::Program(Dialect::Cursor) => "cli:cursor",
             Self::Program(Dialect::Tricode) => "cli:tricode",
@@ -144,6 +148,9 @@ pub const fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &
         (Behind::Demo | Behind::Replay, Initialize | SetModel | SetMode | Query | HostMcp) => {
             (Emulated, "the recorded answer of the same request, else our own")
         }
+
+        (Behind::Agent, Query) => (Passed, "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known"),
+        (Behind::Agent, _) => (Passed, "it is the agent's own"),
 
         (Behind::Program(Cursor | Tricode), Interrupt) => (Emulated, "the program of the turn is stopped"),
         (Behind::Program(Cursor | Tricode), SetModel | SetMode) => (Emulated, "told to the program of the next turn"),
