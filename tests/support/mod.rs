@@ -29,6 +29,8 @@ pub(crate) fn example(name: &str) -> PathBuf {
             "fake_agent",
             "--example",
             "child_owner",
+            "--example",
+            "mcp_server",
         ]);
         cargo.arg("--target-dir").arg(profile.parent().expect("target"));
         let built = cargo

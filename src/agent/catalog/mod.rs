@@ -7,3 +7,4 @@ pub mod qwen;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tricode;
+mod web;

@@ -11,6 +11,7 @@ use rmcp::model::{
     ServerResult, Tool,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RunningService, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::{Peer, RoleClient};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -338,13 +339,25 @@ impl Remote {
     }
 }
 
-/// The innermost reason of an error, which is the one that says something.
+/// The innermost reason of an error, which is the one that says something; without addresses, which may hold secrets.
 pub(super) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
+    loop {
+        // It does not name its source as such.
+        let within = match innermost.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::Client(error)) => Some(error as &(dyn std::error::Error + 'static)),
+            _ => innermost.source(),
+        };
+        match within {
+            Some(source) => innermost = source,
+            None => break,
+        }
     }
-    innermost.to_string()
+    let said = innermost.to_string();
+    match said.split_once(" for url (") {
+        Some((before, behind)) => format!("{before}{}", behind.split_once(')').map_or("", |(_, rest)| rest)),
+        None => said,
+    }
 }
 
 /// A request that is under way. Dropped, it tells the server that nobody waits any more.

@@ -124,7 +124,11 @@ impl Transport<RoleClient> for Stdio {
             }
             match self.child.read(&mut self.chunk).await {
                 Ok(0) => {
-                    let exit = tokio::time::timeout(STEPS.close, self.child.exited()).await.ok().flatten();
+                    // What it said on stderr has been read when nothing of it is left.
+                    let exit = tokio::time::timeout(STEPS.terminate, self.child.ended())
+                        .await
+                        .ok()
+                        .and_then(|ending| ending.exit);
                     self.fault.set(ended(exit.map(|exit| exit.to_string()), &self.child.stderr_tail()));
                     return None;
                 }

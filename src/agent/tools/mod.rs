@@ -5,6 +5,7 @@ pub mod delete;
 pub mod diff;
 pub mod edit;
 pub mod environment;
+pub mod fetch;
 pub mod glob;
 pub mod grep;
 pub mod jobs;

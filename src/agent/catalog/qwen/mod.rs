@@ -7,6 +7,7 @@ pub mod shell;
 #[cfg(test)]
 mod tests;
 pub mod todo;
+pub mod web;
 mod write;
 
 use std::rc::Rc;

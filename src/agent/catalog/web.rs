@@ -1,0 +1,109 @@
+//! What the tools that fetch pages have in common.
+
+use serde_json::{Value, json};
+
+use crate::agent::tool::{Cx, Given};
+use crate::agent::tools::fetch::{self, Fetched, Page, Policy};
+
+/// How many characters of a page the model reads at a time.
+const SHOWN: usize = 100_000;
+
+/// Fetches, unless the turn is stopped.
+pub(super) async fn fetched(url: &str, policy: &Policy, cx: &Cx<'_>) -> Result<Fetched, String> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err("The fetch was interrupted.".to_owned()),
+        fetched = fetch::fetch(url, policy) => fetched.map_err(|error| error.to_string()),
+    }
+}
+
+/// What the model reads of a redirect to another host.
+pub(super) fn elsewhere(from: &str, to: &str, status: u16, tool: &str, prompt: &str) -> String {
+    format!(
+        "REDIRECT DETECTED: {from} sends to another host, which was not asked.\n\nRedirect URL: {to}\nStatus: {status}\n\nIf the page is wanted from there, \
+         call {tool} again with:\n- url: {}\n- prompt: {}",
+        json!(to),
+        json!(prompt)
+    )
+}
+
+/// What the model reads of a page, from a character on.
+pub(super) fn shown(page: &Page, offset: usize) -> String {
+    let mut shown = String::new();
+    if !(200..300).contains(&page.status) {
+        shown.push_str(&format!("[The server answered {} {}]\n\n", page.status, page.reason));
+    }
+    let mut letters = page.text.char_indices().skip(offset);
+    let start = letters.next().map_or(page.text.len(), |(at, _)| at);
+    let end = letters.nth(SHOWN - 1).map_or(page.text.len(), |(at, _)| at);
+    shown.push_str(&page.text[start..end]);
+    if end < page.text.len() {
+        shown.push_str(&format!(
+            "\n\n[The page goes on: ask for offset {} to read on]",
+            offset.saturating_add(SHOWN)
+        ));
+    } else if page.cut {
+        shown.push_str(&format!("\n\n[The page is larger than the {} bytes that were read]", page.bytes));
+    }
+    if page.text.is_empty() {
+        shown.push_str("[The page is empty]");
+    }
+    shown
+}
+
+/// The schema of both tools.
+pub(super) fn schema(offset: bool) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "url": {"type": "string", "format": "uri", "description": "The address of the page"},
+            "prompt": {"type": "string", "description": "What is wanted of the page"},
+        },
+        "required": ["url", "prompt"],
+        "additionalProperties": false,
+    });
+    if offset {
+        schema["properties"]["offset"] =
+            json!({"type": "integer", "minimum": 0, "description": "The character of the page's text to read from, for pages too long for one call"});
+    }
+    schema
+}
+
+/// The address and the prompt.
+pub(super) fn asked(input: &Value) -> Result<(&str, &str), String> {
+    let url = input.get("url").and_then(Value::as_str).ok_or("url is needed, as text.")?;
+    Ok((url, input.get("prompt").and_then(Value::as_str).unwrap_or_default()))
+}
+
+/// An error of both tools.
+pub(super) fn failed(why: &str) -> Given {
+    Given::error(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str, status: u16) -> Page {
+        Page {
+            url: "https://h/".to_owned(),
+            status,
+            reason: "Not Found".to_owned(),
+            kind: "text/plain".to_owned(),
+            bytes: text.len(),
+            cut: false,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn long_pages_are_read_in_pieces() {
+        let long = page(&"ö".repeat(SHOWN + 5), 200);
+        let first = shown(&long, 0);
+        assert!(first.starts_with(&"ö".repeat(SHOWN)) && first.ends_with(&format!("[The page goes on: ask for offset {SHOWN} to read on]")));
+        assert_eq!(shown(&long, SHOWN), "ö".repeat(5));
+        assert_eq!(shown(&long, SHOWN * 2), "");
+        assert_eq!(shown(&page("gone", 404), 0), "[The server answered 404 Not Found]\n\ngone");
+        assert_eq!(shown(&page("", 200), 0), "[The page is empty]");
+    }
+}
