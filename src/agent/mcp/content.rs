@@ -71,7 +71,10 @@ fn parts(result: &Value, store: Store<'_>) -> Vec<Part> {
     }
     if let Some(structured) = result.get("structuredContent").filter(|structured| !structured.is_null()) {
         // Servers are told to say it as text too; most do, and some libraries put what is no object into one of one member.
-        let wrapped = structured.as_object().filter(|object| object.len() == 1).and_then(|object| object.values().next());
+        let wrapped = structured
+            .as_object()
+            .filter(|object| object.len() == 1)
+            .and_then(|object| object.values().next());
         if !says(&parts, structured) && !wrapped.is_some_and(|wrapped| says(&parts, wrapped)) {
             parts.push(Part::Text(structured.to_string()));
         }
@@ -85,7 +88,11 @@ fn says(parts: &[Part], value: &Value) -> bool {
         Part::Text(text) => value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value),
         _ => false,
     };
-    let items = || value.as_array().is_some_and(|items| items.len() == parts.len() && parts.iter().zip(items).all(|(part, item)| says(part, item)));
+    let items = || {
+        value
+            .as_array()
+            .is_some_and(|items| items.len() == parts.len() && parts.iter().zip(items).all(|(part, item)| says(part, item)))
+    };
     parts.iter().any(|part| says(part, value)) || items()
 }
 
@@ -284,9 +291,15 @@ mod tests {
             "one\n{\"a\":1}"
         );
         assert_eq!(text(json!({"content":[],"structuredContent":[1]})), "[1]");
-        assert_eq!(text(json!({"content":[{"type":"text","text":"a\n"}],"structuredContent":{"content":"a\n"}})), "a\n");
+        assert_eq!(
+            text(json!({"content":[{"type":"text","text":"a\n"}],"structuredContent":{"content":"a\n"}})),
+            "a\n"
+        );
         let items = json!([{"type":"text","text":"a"},{"type":"text","text":"{\"b\":1}"}]);
-        assert_eq!(text(json!({"content":items,"structuredContent":{"result":["a",{"b":1}]}})), "a\n{\"b\":1}");
+        assert_eq!(
+            text(json!({"content":items,"structuredContent":{"result":["a",{"b":1}]}})),
+            "a\n{\"b\":1}"
+        );
         assert_eq!(text(json!({"content":[{"type":"hologram","x":1}]})), "{\"type\":\"hologram\",\"x\":1}");
     }
 
