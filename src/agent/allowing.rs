@@ -41,7 +41,14 @@ pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
     let mut asked_by_hook = None;
     match hooking::before(core, thread, call, &input).await {
         Before::Nothing => {}
-        Before::Allow(updated) => return Leave::Given(updated.unwrap_or(input)),
+        Before::Allow(updated) => {
+            let input = updated.unwrap_or(input);
+            // A hook's leave makes questions needless; what is forbidden it does not allow.
+            return match core.policy.borrow().judge(spec, &input, &tool.access(&input)) {
+                Verdict::Deny { message, .. } => denied(&message, false),
+                _ => Leave::Given(input),
+            };
+        }
         Before::Ask(updated, why) => {
             input = updated.unwrap_or(input);
             asked_by_hook = Some(why);
@@ -55,6 +62,8 @@ pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
             };
         }
     }
+    // What hooks have changed is judged as it is now.
+    let access = tool.access(&input);
     let verdict = match core.persona.needs_leave(&call.name) {
         _ if asked_by_hook.is_some() => Verdict::Ask {
             reason: Reason::Nothing,
@@ -112,6 +121,9 @@ async fn host(
     suggestions: Option<Value>,
     fields: Vec<(String, Value)>,
 ) -> Leave {
+    if let Some(decision) = hooking::before_question(core, thread, call, input, suggestions.as_ref()).await {
+        return read(core, tool, access, &decision, input);
+    }
     super::showing::confirms(core, thread, tool, call, input);
     let question = Question {
         kind: ControlKind::CanUseTool,
@@ -139,7 +151,10 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
     match word {
         "allow" | "approve" => {
             if let Some(updates) = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name)) {
-                super::rooms::permission_updates(core, updates);
+                if let Err(why) = super::rooms::permission_updates(core, updates) {
+                    tracing::warn!("{why}");
+                    return unheard(core, tool, access, &Unheard::Invalid, false);
+                }
             }
             let updated = ["updatedInput", "updated_input"]
                 .iter()

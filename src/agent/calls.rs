@@ -12,7 +12,7 @@ use super::hooking;
 use super::tool::{Access, Cx, Given, Progress, Tool};
 use super::turn::End;
 use super::voice::{Done, line_id};
-use crate::adapters::event::{ResultStatus, ToolKind};
+use crate::adapters::event::{ResultStatus, StopKind, ToolKind};
 
 /// So many calls that only read run side by side.
 const SIDE_BY_SIDE: usize = 10;
@@ -169,14 +169,16 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
             return given;
         }
     };
+    let begun = std::time::Instant::now();
     let mut given = running(core, thread, tool.as_ref(), call, &input).await;
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
         let _ = core.policy.borrow_mut().set_mode("default");
     }
-    let after = hooking::after(core, thread, call, &input, &given).await;
+    let after = hooking::after(core, thread, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
-    if let Some(why) = after.stop {
-        ran.end = Some(End::Stopped(why));
+    if after.stop.is_some() {
+        // Claude Code ends such a turn well, behind the results of its round.
+        ran.end = Some(End::Done(String::new(), Some((StopKind::Tools, "tool_use".to_owned()))));
     }
     if let Some(instead) = after.content {
         given.content = vec![Part::Text(instead)];

@@ -1,7 +1,7 @@
 //! What all parts of one agent share.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::chat::{Message, Part};
+use super::hooks::Hooks;
 use super::hotline::Hotline;
 use super::inbox::Inbox;
 use super::mcp::{self, Mcp};
@@ -81,6 +82,12 @@ pub struct Core {
     pub turns: Cell<u64>,
     /// The session goes on from an earlier run.
     pub resumed: bool,
+    /// Whom hooks belong to.
+    pub hooks: Hooks,
+    /// What hooks want the model to read behind a call, by its id.
+    pub hook_context: RefCell<BTreeMap<String, String>>,
+    /// Conversations that a hook has not let stop; the main one has no id.
+    pub held_up: RefCell<BTreeSet<String>>,
 }
 
 impl fmt::Debug for Core {

@@ -1,13 +1,16 @@
 //! Where hooks are asked.
 
 use std::rc::Rc;
+use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::chat::Call;
+use super::chat::{Call, Part};
 use super::core::{Core, Thread};
+use super::hooks::{Facts, HookEvent, HookOutcome, Permission, Told};
 use super::tool::Given;
-use super::voice::Speaks;
+use super::voice::{Speaks, Voice};
+use crate::adapters::event::{ResultStatus, Topic};
 
 /// What hooks say before a call.
 #[derive(Debug)]
@@ -28,8 +31,31 @@ pub enum Before {
 
 /// Before a call.
 pub async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value) -> Before {
-    let _ = (core, thread, call, input);
-    Before::Nothing
+    let fields = about(call, input);
+    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
+    if let Some(context) = outcome.context() {
+        core.hook_context.borrow_mut().insert(call.id.clone(), context);
+    }
+    if let Some(why) = outcome.stop {
+        return Before::Stop(why);
+    }
+    match (outcome.permission, outcome.updated_input) {
+        (Some((Permission::Deny, why)), _) => Before::Deny(why),
+        (Some((Permission::Defer, why)), _) => Before::Stop(if why.is_empty() { "deferred by a hook".to_owned() } else { why }),
+        (Some((Permission::Ask, why)), updated) => Before::Ask(updated, why),
+        (Some((Permission::Allow, _)), updated) => Before::Allow(updated),
+        (None, Some(updated)) => Before::Changed(updated),
+        (None, None) => Before::Nothing,
+    }
+}
+
+/// The host is about to be asked for leave. Returns an answer in its place, in the shape of its own.
+pub async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, suggestions: Option<&Value>) -> Option<Value> {
+    let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
+    fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
+    run(core, thread.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
+        .await
+        .decision
 }
 
 /// What hooks want behind a call.
@@ -43,29 +69,177 @@ pub struct After {
     pub content: Option<String>,
 }
 
-/// Behind a call.
-pub async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given) -> After {
-    let _ = (core, thread, call, input, given);
-    After::default()
+/// Behind a call, which took so long.
+pub async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
+    let earlier = core.hook_context.borrow_mut().remove(&call.id);
+    let mut fields = about(call, input);
+    let text = || -> String {
+        let texts = given.content.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let millis = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let event = if given.status == ResultStatus::Success {
+        let response = given.detail.as_ref().map_or_else(|| json!(text()), |(_, detail)| detail.clone());
+        fields.insert(2, ("tool_response", response));
+        fields.push(("duration_ms", millis));
+        HookEvent::PostToolUse
+    } else {
+        fields.push(("error", json!(text())));
+        fields.push(("is_interrupt", json!(given.status == ResultStatus::Canceled)));
+        fields.push(("duration_ms", millis));
+        HookEvent::PostToolUseFailure
+    };
+    let outcome = run(core, thread.speaks.as_ref(), event, fields, Some(&call.id)).await;
+    let blocked = outcome
+        .block
+        .as_ref()
+        .map(|why| format!("{}:{} hook blocking error: {why}", event.name(), call.name));
+    let context: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
+    After {
+        context: (!context.is_empty()).then(|| context.join("\n")),
+        stop: outcome.stop,
+        content: outcome.updated_output.map(|output| match output {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }),
+    }
+}
+
+/// What hooks say of a prompt.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// It is not answered, for this reason.
+    pub blocked: Option<String>,
+    /// What the model is told besides.
+    pub context: Option<String>,
+}
+
+/// The user has said something; before the first prompt the session begins.
+pub async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
+    let mut context = Vec::new();
+    if core.turns.get() <= 1 {
+        let source = if core.resumed { "resume" } else { "startup" };
+        context.extend(
+            run(core, None, HookEvent::SessionStart, vec![("source", json!(source))], None)
+                .await
+                .context(),
+        );
+    }
+    let outcome = run(core, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
+    context.extend(outcome.context());
+    Heard {
+        blocked: outcome.block.or(outcome.stop),
+        context: (!context.is_empty()).then(|| context.join("\n")),
+    }
+}
+
+/// The session ends.
+pub async fn session_ends(core: &Rc<Core>) {
+    run(core, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
 }
 
 /// The model wants to stop. Returns why it may not.
 pub async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
-    let _ = (core, thread, text);
-    None
+    let who = thread.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
+    let active = core.held_up.borrow().contains(&who);
+    let mut fields = vec![("stop_hook_active", json!(active))];
+    let event = match &thread.speaks {
+        None => HookEvent::Stop,
+        Some(_) => {
+            fields.push(("agent_transcript_path", json!(transcript(thread))));
+            HookEvent::SubagentStop
+        }
+    };
+    fields.extend([
+        ("last_assistant_message", json!(text)),
+        ("background_tasks", json!([])),
+        ("session_crons", json!([])),
+    ]);
+    let outcome = run(core, thread.speaks.as_ref(), event, fields, None).await;
+    let why = outcome.block.filter(|_| outcome.stop.is_none());
+    let mut held_up = core.held_up.borrow_mut();
+    match why {
+        Some(why) => {
+            held_up.insert(who);
+            Some(format!("Stop hook feedback:\n{why}"))
+        }
+        None => {
+            held_up.remove(&who);
+            None
+        }
+    }
 }
 
 /// The conversation is about to be made shorter.
 pub async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
-    let _ = (core, trigger, wish);
+    let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
+    run(core, None, HookEvent::PreCompact, fields, None).await;
 }
 
 /// A subagent begins.
 pub async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
-    let _ = (core, speaks);
+    run(core, Some(speaks), HookEvent::SubagentStart, Vec::new(), None).await;
 }
 
-/// A subagent ended.
+/// A subagent ended. Its hooks have been asked when it wanted to, as [`before_stop`] does for it too.
 pub async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
-    let _ = (core, speaks);
+    core.held_up.borrow_mut().remove(&speaks.id);
+}
+
+/// Shows what a command hook does.
+pub fn show(voice: &Voice, told: &Told) {
+    voice.notice(told.name, Topic::Hook, told.output.as_deref(), Some(&told.data));
+}
+
+/// A word of the agent's to whoever looks on.
+pub fn inform(core: &Core, level: &str, text: &str, more: Value) {
+    let mut data = json!({"level": level});
+    if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+        data.extend(more);
+    }
+    core.voice.notice("informational", Topic::Other, Some(text), Some(&data));
+}
+
+fn about(call: &Call, input: &Value) -> Vec<(&'static str, Value)> {
+    vec![
+        ("tool_name", json!(call.name)),
+        ("tool_input", input.clone()),
+        ("tool_use_id", json!(call.id)),
+    ]
+}
+
+fn transcript(thread: &Thread) -> String {
+    let kept = thread.kept.as_ref().map(|kept| kept.borrow());
+    kept.and_then(|kept| kept.path().map(|path| path.display().to_string()))
+        .unwrap_or_default()
+}
+
+async fn run(core: &Rc<Core>, speaks: Option<&Speaks>, event: HookEvent, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
+    if !core.hooks.any(event) {
+        return HookOutcome::default();
+    }
+    let facts = Facts {
+        session: core.session.borrow().clone(),
+        transcript: core
+            .kept
+            .as_ref()
+            .and_then(|kept| kept.borrow().path().map(|path| path.display().to_string()))
+            .unwrap_or_default(),
+        cwd: core.world.wall.root().display().to_string(),
+        prompt: Some(core.voice.turn()).filter(|turn| !turn.is_empty()),
+        mode: core.policy.borrow().mode_name().to_owned(),
+        agent: speaks.map(|speaks| (speaks.id.clone(), speaks.kind.clone())),
+        effort: Some(core.wishes.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
+    };
+    let outcome = core.hooks.run(event, &facts, fields, call).await;
+    for failure in &outcome.failures {
+        inform(core, "warning", failure, json!({"tag": "hook_callback_failed"}));
+    }
+    for message in &outcome.messages {
+        inform(core, "notice", message, json!({}));
+    }
+    outcome
 }

@@ -24,6 +24,7 @@ pub async fn live(core: Rc<Core>) {
     while let Some(asked) = super::background::next(&core).await {
         answer(&core, asked).await;
     }
+    super::hooking::session_ends(&core).await;
 }
 
 /// Answers one prompt.
@@ -49,18 +50,36 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
     mcp.ready().await;
     mcp.refresh().await;
     prepare(core, &mut thread);
+    let said = said(&asked.parts);
+    let heard = super::hooking::before_prompt(core, &said).await;
     introduce(core, &thread);
+    if let Some(why) = heard.blocked {
+        let text = format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}");
+        let about = json!({
+            "prevent_continuation": true,
+            "prompt_submit_outcome": {"kind": "blocked_by_hook", "prompt_kept": false, "reason": why},
+        });
+        super::hooking::inform(core, "warning", &text, about);
+        *core.thread.borrow_mut() = thread;
+        let came = turn::Came {
+            end: turn::End::Done(text, None),
+            rounds: 0,
+        };
+        let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
+        return outcome::tell(core, &came, begun, echoed);
+    }
     if asked.id.is_empty() {
         asked.id = line_id();
     }
     if core.launch.replay_user_messages {
         core.voice.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }
-    let parts = if asked.parts.is_empty() {
+    let mut parts = if asked.parts.is_empty() {
         vec![Part::Text(String::new())]
     } else {
-        asked.parts.clone()
+        expanded(core, &asked.parts)
     };
+    parts.extend(heard.context.map(Part::Text));
     let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
     super::keeping::prompt(core, &thread, &parts, &asked.id, &turn, origin);
     if let Some(checkpoints) = &core.checkpoints {
@@ -72,6 +91,29 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
     *core.thread.borrow_mut() = thread;
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     outcome::tell(core, &came, begun, echoed);
+}
+
+/// The text of a prompt.
+fn said(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// A prompt that begins with a command of a settings folder becomes what that command stands for.
+fn expanded(core: &Core, parts: &[Part]) -> Vec<Part> {
+    let mut parts = parts.to_vec();
+    if let Some(Part::Text(text)) = parts.first_mut()
+        && let Some(line) = text.trim_start().strip_prefix('/')
+    {
+        let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line.trim_end(), ""));
+        if let Some(command) = core.settings.commands.iter().find(|command| command.name == name) {
+            *text = command.prompt_for(arguments);
+        }
+    }
+    parts
 }
 
 /// Makes the thread what the host wants it to be now.
@@ -136,6 +178,8 @@ fn introduce(core: &Core, thread: &Thread) {
         .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
         .collect();
     let servers = json!(servers).to_string();
+    let commands: Vec<&str> = core.settings.commands.iter().map(|command| command.name.as_str()).collect();
+    let commands = json!(commands).to_string();
     let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&thread.model));
     let mode = core.policy.borrow().mode_name();
     let session = Session {
@@ -146,7 +190,7 @@ fn introduce(core: &Core, thread: &Thread) {
         version: Some(Str::trusted(core.dialect.conduct().version())),
         api_key_source: Some(Str::trusted("env")),
         mcp_servers: Some(Raw::trusted(&servers)),
-        slash_commands: Some(Raw::trusted("[]")),
+        slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
         opens_turn: true,
         resumed: core.resumed,

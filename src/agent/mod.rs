@@ -49,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::catalog::tricode::{Tricode, Wish};
 use self::core::{AgentKind, Core, Thread, Wishes};
+use self::hooks::Hooks;
 use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
 use self::permission::Policy;
@@ -168,6 +169,16 @@ impl Agent {
                 problems.push(format!("{}: {error}", folder.display()));
             }
         }
+        let hotline = Hotline::default();
+        let tell = parts.launch.hook_events.then(|| {
+            let voice = voice.clone();
+            Rc::new(move |told| hooking::show(&voice, &told)) as hooks::Tell
+        });
+        let root = world.wall.root().to_owned();
+        let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), hotline.clone(), tell);
+        for (source, value) in settings.hooks() {
+            problems.extend(hooks.add_settings(source, value));
+        }
         for problem in problems.into_iter().chain(forgotten).chain(settings.problems.iter().cloned()) {
             tracing::warn!("{problem}");
         }
@@ -182,7 +193,10 @@ impl Agent {
             model: parts.model,
             world,
             voice,
-            hotline: Hotline::default(),
+            hotline,
+            hooks,
+            hook_context: RefCell::default(),
+            held_up: RefCell::default(),
             inbox: Inbox::default(),
             screens: RefCell::default(),
             mcp: RefCell::default(),

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::core::Core;
 use super::store::Rewound;
-use crate::adapters::event::{ControlKind, Request};
+use crate::adapters::codec::Dialect;
+use crate::adapters::event::{ControlKind, Request, Topic};
 
 /// See [`super::control::request`].
 pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
@@ -40,6 +41,10 @@ pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTree
         super::keeping::rename(core, title.trim());
         return false;
     }
+    if subtype == "list_permission_rules" {
+        core.voice.respond(id, &Ok(core.policy.borrow().listed()));
+        return true;
+    }
     if request.kind != ControlKind::SetMode {
         return false;
     }
@@ -57,6 +62,10 @@ pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTree
 pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     *core.greeting.borrow_mut() = Some(greeting);
+    // Qwen Code accepts hooks here and never calls them; its hosts do not answer.
+    if let (Dialect::Claude | Dialect::Agentglot, Some(hooks)) = (core.dialect, members.get("hooks")) {
+        core.hooks.set_callbacks(hooks);
+    }
     let core = core.clone();
     core.clone().chore(async move {
         core.mcp();
@@ -64,7 +73,10 @@ pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
 }
 
 /// Rules that the host gives together with its leave.
-pub fn permission_updates(core: &Core, updates: &Value) {
+///
+/// # Errors
+/// When they cannot be understood: then the answer that they stand in is none.
+pub fn permission_updates(core: &Core, updates: &Value) -> Result<(), String> {
     let updated = core.policy.borrow_mut().update(updates);
     match updated {
         Ok(updated) => {
@@ -76,11 +88,17 @@ pub fn permission_updates(core: &Core, updates: &Value) {
             for problem in &updated.problems {
                 tracing::warn!("{problem}");
             }
+            if updated.mode.is_some() {
+                let mode = core.policy.borrow().mode_name();
+                let data = json!({"status": null, "permissionMode": mode});
+                core.voice.notice("status", Topic::Status, None, Some(&data));
+            }
             for folder in core.policy.borrow().folders().skip(1) {
                 // One that is there already, or cannot be had, changes nothing.
                 let _ = core.world.wall.add(folder);
             }
         }
-        Err(problem) => tracing::warn!("{problem}"),
+        Err(problem) => return Err(problem),
     }
+    Ok(())
 }

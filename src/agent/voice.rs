@@ -104,6 +104,11 @@ impl Voice {
         *self.inner.turn.borrow_mut() = body(id);
     }
 
+    /// The turn.
+    pub fn turn(&self) -> String {
+        self.inner.turn.borrow().clone()
+    }
+
     /// Takes what was said.
     pub fn take(&self, into: &mut Vec<u8>) -> bool {
         let mut out = self.inner.out.borrow_mut();

@@ -136,7 +136,7 @@ impl Settings {
             if !settings.places.counts(source) {
                 if path.exists() {
                     let text = format!("{} does not count: the project is not trusted", path.display());
-                    settings.problems.push(text);
+                    tracing::info!("{text}");
                 }
                 continue;
             }
@@ -275,8 +275,7 @@ impl Settings {
                 Err(problem) => self.problems.push(problem),
             }
         } else if claude && file.exists() {
-            self.problems
-                .push(format!("{} does not count: the project is not trusted", file.display()));
+            tracing::info!("{} does not count: the project is not trusted", file.display());
         }
         serde_json::json!({ "mcpServers": servers })
     }
