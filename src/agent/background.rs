@@ -19,10 +19,10 @@ use super::voice::line_id;
 use crate::adapters::codec::{Dialect, Mode};
 
 /// How long the session goes on for the sake of commands in the background when the host has closed its input.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the agent is to answer next: a prompt of the host's, or the end of a command in the background. `None` when the session is over.
-pub async fn next(core: &Rc<Core>) -> Option<Asked> {
+pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
     let Some(processes) = core.persona.processes() else {
         return core.inbox.next().await;
     };
@@ -105,7 +105,7 @@ fn tail(output: &str) -> &str {
 }
 
 /// Tells the host of commands that were started since this was called the last time.
-pub fn announce(core: &Core) {
+pub(super) fn announce(core: &Core) {
     let Some(processes) = core.persona.processes().filter(|_| core.dialect == Dialect::Claude) else {
         return;
     };

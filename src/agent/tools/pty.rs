@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -50,7 +51,7 @@ struct Terminal {
     id: String,
     command: String,
     begun: Instant,
-    master: AsyncFd<OwnedFd>,
+    master: AsyncFd<Arc<OwnedFd>>,
     state: RefCell<State>,
     /// Something was written, or the program ended.
     news: Notify,
@@ -160,7 +161,7 @@ impl Terminals {
             id: id.to_owned(),
             command: command.to_owned(),
             begun: Instant::now(),
-            master: AsyncFd::with_interest(master, Interest::READABLE | Interest::WRITABLE)?,
+            master: crate::sys::register(Arc::new(master), Interest::READABLE | Interest::WRITABLE)?,
             state: RefCell::new(State {
                 unread: Kept::new(UNREAD.0, UNREAD.1),
                 stirred: Instant::now(),
