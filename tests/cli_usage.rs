@@ -111,7 +111,12 @@ fn dialects_are_listed() {
     );
     let json = run(["dialects", "--json"]);
     let formats: Vec<serde_json::Value> = json.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(formats.iter().filter(|f| f["default"] == true).count(), 6);
+    assert_eq!(formats.iter().filter(|f| f["default"] == true).count(), 8);
+    assert!(
+        formats
+            .iter()
+            .any(|f| f["dialect"] == "openai" && f["format"] == "sse" && f["read"] == true && f["write"] == false)
+    );
     assert!(
         formats
             .iter()

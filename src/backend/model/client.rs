@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client as Http, Response, redirect};
 use serde_json::{Map, Value};
 
-use super::catalog::{Catalog, catalog};
+use super::catalog::{Catalog, catalog, choose};
 use super::endpoint::{Api, Endpoint, Patience};
 use super::stream::{Ended, Stream};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
@@ -35,6 +35,8 @@ impl fmt::Debug for Client {
 /// The most that is read of the body of a failed answer, and of a reply that is no stream.
 const MOST_OF_ERROR: usize = 64 << 10;
 const MOST_OF_REPLY: usize = 64 << 20;
+/// How long nothing may come of the body of a failed answer: its status says enough.
+const PATIENCE_FOR_ERROR: Duration = Duration::from_secs(10);
 /// The most redirects that are followed.
 const MOST_REDIRECTS: usize = 5;
 
@@ -66,12 +68,20 @@ impl Client {
         })
     }
 
-    /// What the environment says, with the prices and limits that the process goes by. See [`Endpoint::of_environment`].
+    /// What the environment says, with the prices and limits that the process goes by: a table of the
+    /// user's, if `AGENTGLOT_MODELS` names a file, before the program's own. See [`Endpoint::of_environment`].
     ///
     /// # Errors
-    /// As [`Endpoint::of_environment`] and [`Self::new`].
+    /// As [`Endpoint::of_environment`] and [`Self::new`], and when the user's table cannot be read.
     pub fn of_environment(api: Api) -> Result<Self, ModelError> {
         let endpoint = Endpoint::of_environment(api, &|name| std::env::var(name).ok())?;
+        if let Some(path) = std::env::var_os("AGENTGLOT_MODELS").filter(|path| !path.is_empty()) {
+            let wrong = |why: String| ModelError::new(ModelErrorKind::BadRequest, format!("AGENTGLOT_MODELS, {}: {why}", path.display()));
+            let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+            let table = Catalog::over(&text).map_err(|error| wrong(error.message().to_owned()))?;
+            // Another client of this process may have done it already.
+            choose(table);
+        }
         Self::new(endpoint, catalog())
     }
 
@@ -142,7 +152,8 @@ impl Client {
         let status = answer.status();
         let headers = answer.headers().clone();
         if !status.is_success() {
-            let text = self.text(answer, MOST_OF_ERROR).await.unwrap_or_default();
+            let patience = self.endpoint.patience.stall.min(PATIENCE_FOR_ERROR);
+            let text = self.text(answer, MOST_OF_ERROR, patience).await.unwrap_or_default();
             let error = failure::of_answer(status.as_u16(), &headers, &text, &self.host);
             return Err(Attempt {
                 again: failure::should_retry(&headers),
@@ -162,7 +173,7 @@ impl Client {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if is_json(kind) {
             // Asked for a stream, and answered in one piece: a reply, or an error with a good status.
-            let text = self.text(answer, MOST_OF_REPLY).await.map_err(id)?;
+            let text = self.text(answer, MOST_OF_REPLY, self.endpoint.patience.first_byte).await.map_err(id)?;
             return stream.whole(&text, &self.host, &mut hear).map_err(|error| id(error).into());
         }
         self.stream(answer, &mut stream, &mut hear).await.map_err(|error| id(error).into())
@@ -192,15 +203,15 @@ impl Client {
     }
 
     /// A body, as far as it is wanted.
-    async fn text(&self, mut answer: Response, most: usize) -> Result<Vec<u8>, ModelError> {
+    async fn text(&self, mut answer: Response, most: usize, patience: Duration) -> Result<Vec<u8>, ModelError> {
         let mut text = Vec::new();
         loop {
-            match tokio::time::timeout(self.endpoint.patience.stall, answer.chunk()).await {
+            match tokio::time::timeout(patience, answer.chunk()).await {
                 Ok(Ok(Some(bytes))) => text.extend_from_slice(&bytes),
                 Ok(Ok(None)) => return Ok(text),
                 Ok(Err(error)) => return Err(failure::of_transport(error, &self.host)),
                 Err(_) => {
-                    let seconds = self.endpoint.patience.stall.as_secs_f64();
+                    let seconds = patience.as_secs_f64();
                     return Err(ModelError::new(
                         ModelErrorKind::Timeout,
                         format!("nothing came from {} for {seconds} seconds", self.host),
@@ -261,7 +272,7 @@ impl Model for Client {
                 self.learnt.borrow_mut().entry(ask.model.to_owned()).or_default().push(error.message);
                 continue;
             }
-            if failed >= patience.retries || !again.unwrap_or(error.may_pass()) {
+            if failed >= patience.retries || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS)) {
                 return Err(error);
             }
             let wait = match error.retry_after {

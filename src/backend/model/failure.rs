@@ -188,7 +188,10 @@ const fn reason(status: u16) -> &'static str {
 pub(super) fn excerpt(text: &str) -> String {
     const MOST: usize = 500;
     let mut plain = String::new();
-    let html = text.trim_start().starts_with('<');
+    let html = text.trim_start().get(..5).is_some_and(|start| {
+        let start = start.to_ascii_lowercase();
+        ["<!", "<?xml", "<html", "<head", "<body"].iter().any(|tag| start.starts_with(tag))
+    });
     let mut in_tag = false;
     for c in text.chars() {
         match c {
@@ -258,6 +261,19 @@ pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
+/// How a failure begins that no second attempt will mend.
+pub(super) const NO_TLS: &str = "no TLS connection";
+
+/// What TLS says when there is none to be had.
+const TLS: &[&str] = &[
+    "certificate",
+    "corrupt message",
+    "HandshakeFailure",
+    "handshake",
+    "ProtocolVersion",
+    "InvalidContentType",
+];
+
 /// A failure of the connection in one sentence. No URL: it may hold a key.
 pub(super) fn of_transport(error: reqwest::Error, host: &str) -> ModelError {
     let error = error.without_url();
@@ -273,7 +289,9 @@ pub(super) fn of_transport(error: reqwest::Error, host: &str) -> ModelError {
         causes.push(cause.to_string());
     }
     let last = causes.pop().unwrap_or_default();
+    let tls = causes.iter().chain([&last]).any(|cause| TLS.iter().any(|words| cause.contains(words)));
     let message = match (error.is_connect(), error.is_builder()) {
+        _ if tls && error.is_connect() => format!("{NO_TLS} to {host}: {last}"),
         (_, true) => return ModelError::new(ModelErrorKind::BadRequest, format!("the request cannot be built: {last}")),
         (true, _) if error.is_timeout() => format!("no connection to {host} in time"),
         (true, _) => format!("no connection to {host}: {last}"),

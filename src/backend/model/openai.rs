@@ -201,50 +201,44 @@ fn assistant(turn: &Turn<'_>, current: bool, model: &str, messages: &mut Vec<Val
 }
 
 /// Changes a request that was refused because of one of its parameters; false if the refusal is about something else. Servers differ in
-/// what they take, and say so.
+/// what they take, and say so. A value out of range is something else.
 pub(super) fn adapt(body: &mut Map<String, Value>, refusal: &str) -> bool {
     let refusal = refusal.to_lowercase();
-    let about = [
-        "unsupported",
-        "not support",
-        "unrecognized",
-        "unknown",
-        "extra",
-        "not permitted",
-        "not allowed",
-        "unexpected",
-        "invalid",
-    ];
-    if !about.iter().any(|word| refusal.contains(word)) {
+    if !NOT_TAKEN.iter().any(|words| refusal.contains(words)) {
         return false;
     }
-    let swapped = [("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")];
-    for (from, to) in swapped {
-        // The refusal may name both: the one that was sent is quoted first.
-        let names = refusal
-            .find(from)
-            .is_some_and(|at| from != "max_tokens" || !refusal[..at].ends_with("completion_"));
-        let advised = refusal.contains(&format!("use '{to}'")) || refusal.contains(to) || names;
-        if body.contains_key(from) && !body.contains_key(&format!("{to} ")) && names && advised {
-            let Some(tokens) = body.remove(from) else { return false };
+    for (from, to) in [("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")] {
+        if refusal.contains(from)
+            && let Some(tokens) = body.remove(from)
+        {
             body.insert(to.into(), tokens);
             return true;
         }
     }
-    for name in [
-        "stream_options",
-        "reasoning_effort",
-        "temperature",
-        "top_p",
-        "tool_choice",
-        "enable_thinking",
-        "thinking_budget",
-        "reasoning",
-    ] {
-        if body.contains_key(name) && refusal.contains(name) {
-            body.remove(name);
-            return true;
-        }
-    }
-    false
+    let refused = OPTIONAL.iter().find(|name| body.contains_key(**name) && refusal.contains(**name));
+    refused.is_some_and(|name| body.remove(*name).is_some())
 }
+
+/// How servers say that they do not take a parameter.
+const NOT_TAKEN: &[&str] = &[
+    "unsupported",
+    "not support",
+    "unrecognized",
+    "unknown",
+    "extra inputs",
+    "extra fields",
+    "not permitted",
+    "unexpected",
+];
+
+/// What a request can do without.
+const OPTIONAL: &[&str] = &[
+    "stream_options",
+    "reasoning_effort",
+    "temperature",
+    "top_p",
+    "tool_choice",
+    "enable_thinking",
+    "thinking_budget",
+    "reasoning",
+];
