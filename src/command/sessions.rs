@@ -237,8 +237,9 @@ fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
             continue;
         };
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
-        let is_result = entry["message"]["content"]
-            .as_array()
+        let is_result = entry
+            .get("message")
+            .and_then(|message| message["content"].as_array())
             .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
         if kind == "user" && !is_result {
             if open {

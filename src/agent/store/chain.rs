@@ -1,10 +1,12 @@
 //! From the lines of a transcript, which are a tree, to the conversation that goes on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::entry::{Entry, Said};
+use super::entry::Entry;
+use super::line::quoted;
 use super::scan::Tail;
 use crate::agent::chat::{CallResult, Message, Part, Role};
 use crate::agent::keeping::STATE;
@@ -111,12 +113,7 @@ impl<'a> Chain<'a> {
     }
 
     fn find_path(&mut self, named: Option<&str>, upto: Upto<'_>, cut: bool) -> Result<(), Unfit> {
-        let places: HashMap<&str, usize> = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(at, entry)| Some((entry.uuid.as_deref()?, at)))
-            .collect();
+        let places = self.places();
         let is_message = |entry: &Entry<'_>| matches!(&*entry.kind, "user" | "assistant");
         let missing = if cut { Unfit::Cut } else { Unfit::Empty };
         let leaf = match named {
@@ -171,6 +168,11 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
+    fn places(&self) -> HashMap<&str, usize> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(at, entry)| Some((entry.uuid.as_deref()?, at))).collect()
+    }
+
     /// Whether all of these belong to the turn of one prompt.
     fn judge_drop(&self, dropped: &[usize], prompt: &str) -> Result<(), String> {
         let mut begun = false;
@@ -220,15 +222,19 @@ impl<'a> Chain<'a> {
             let entry = &self.entries[at];
             match &*entry.kind {
                 "assistant" if !entry.is_api_error_message && done.insert(at) => {
-                    let reply = entry.reply();
-                    let blocks = reply.as_deref().and_then(|id| replies.get(id)).map_or(vec![at], Clone::clone);
-                    done.extend(&blocks);
-                    let said: Vec<Said> = blocks.iter().map(|&block| self.entries[block].said()).collect();
-                    if let Some(model) = said.iter().find_map(|said| said.model.clone()).filter(|model| model != "<synthetic>") {
-                        history.model = Some(model);
+                    let blocks = replies.get(&at).map_or_else(|| Rc::from([at]), Rc::clone);
+                    done.extend(blocks.iter().copied());
+                    let (mut parts, mut answers) = (Vec::new(), Vec::new());
+                    for &block in &*blocks {
+                        let said = self.entries[block].said();
+                        if let Some(model) = said.model.filter(|model| model != "<synthetic>") {
+                            history.model = Some(model);
+                        }
+                        answers.extend(self.answers(block, &said.parts, &mut results));
+                        parts.extend(said.parts);
                     }
-                    let parts: Vec<Part> = said.into_iter().flat_map(|said| said.parts).collect();
-                    history.reply(parts, &mut results);
+                    history.say(Role::Assistant, parts);
+                    history.say(Role::User, answers.into_iter().map(|(_, answer)| Part::Result(answer)).collect());
                 }
                 "user" => {
                     if entry.is_prompt() {
@@ -254,65 +260,75 @@ impl<'a> Chain<'a> {
         history
     }
 
-    /// The blocks of each reply of which one is on the way, in the order of the file.
-    fn replies(&self) -> HashMap<String, Vec<usize>> {
-        let mut replies: HashMap<String, Vec<usize>> = HashMap::new();
-        for &at in &self.path {
-            if let Some(id) = self.entries[at].reply() {
-                replies.entry(id).or_default();
+    /// The blocks of each reply of which one is on the way, in the order of the file, by each block.
+    ///
+    /// A server may give the same id to every reply: blocks are one reply only if no other one and nothing of the user's stands between
+    /// them.
+    fn replies(&self) -> HashMap<usize, Rc<[usize]>> {
+        let on: HashSet<usize> = self.path.iter().copied().collect();
+        let mut replies = HashMap::new();
+        let mut open: Option<(String, Vec<usize>)> = None;
+        let mut close = |open: Option<(String, Vec<usize>)>| {
+            if let Some((_, blocks)) = open.filter(|(_, blocks)| blocks.iter().any(|block| on.contains(block))) {
+                let blocks: Rc<[usize]> = blocks.into();
+                replies.extend(blocks.iter().map(|&block| (block, blocks.clone())));
             }
-        }
+        };
         for (at, entry) in self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last) {
-            if let Some(blocks) = entry.reply().and_then(|id| replies.get_mut(&id)) {
-                blocks.push(at);
+            match entry.reply() {
+                Some(id) => match &mut open {
+                    Some((same, blocks)) if *same == id => blocks.push(at),
+                    _ => close(open.replace((id, vec![at]))),
+                },
+                None if entry.kind == "user" && !entry.has(b"\"tool_result\"") => close(open.take()),
+                None => {}
             }
         }
+        close(open);
         replies
     }
 
-    /// The results by their calls; of several for one call the first.
-    fn results(&self) -> HashMap<String, CallResult> {
-        let mut results = HashMap::new();
-        let lines = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(at, entry)| *at <= self.last && entry.kind == "user" && entry.has(b"\"tool_result\""));
-        for (_, entry) in lines {
+    /// The results that are there.
+    fn results(&self) -> Results {
+        let mut results = Results::default();
+        let places = self.places();
+        let lines = self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last);
+        for (at, entry) in lines.filter(|(_, entry)| entry.kind == "user" && entry.has(b"\"tool_result\"")) {
             for part in entry.said().parts {
                 if let Part::Result(result) = part {
-                    results.entry(result.call.clone()).or_insert(result);
+                    let parent = entry.parent_uuid.clone();
+                    let owner = parent.as_deref().and_then(|parent| places.get(parent)).map(|&at| &self.entries[at]);
+                    let owned = owner.is_some_and(|owner| owner.kind == "assistant" && owner.has(quoted(&result.call).as_bytes()));
+                    results
+                        .by_call
+                        .entry(result.call.clone())
+                        .or_default()
+                        .push(Answer { at, parent, owned, result });
                 }
             }
         }
         results
     }
 
+    /// A block of a reply, and if it is a call the place of its result and the result.
+    fn answers(&self, block: usize, parts: &[Part], results: &mut Results) -> Vec<(Option<usize>, CallResult)> {
+        let uuid = self.entries[block].uuid.as_deref();
+        let calls = parts
+            .iter()
+            .filter_map(|part| if let Part::Call(call) = part { Some(&call.id) } else { None });
+        calls.map(|call| results.take(call, block, uuid)).collect()
+    }
+
     /// The lines of the conversation, in the order of the file: those on the way, the other blocks of their replies, and the results of
     /// their calls.
     pub(super) fn lines(&self) -> Vec<&'a [u8]> {
-        let mut kept: HashSet<usize> = self.path.iter().copied().collect();
-        let replies = self.replies();
-        kept.extend(replies.values().flatten());
-        let mut calls = HashSet::new();
-        for at in &kept {
-            let said = self.entries[*at].said();
-            calls.extend(
-                said.parts
-                    .into_iter()
-                    .filter_map(|part| if let Part::Call(call) = part { Some(call.id) } else { None }),
-            );
+        let mut kept: BTreeSet<usize> = self.path.iter().copied().collect();
+        kept.extend(self.replies().into_keys());
+        let mut results = self.results();
+        for block in kept.clone() {
+            let answers = self.answers(block, &self.entries[block].said().parts, &mut results);
+            kept.extend(answers.into_iter().filter_map(|(at, _)| at));
         }
-        for (at, entry) in self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last) {
-            if entry.kind == "user" && !kept.contains(&at) && entry.has(b"\"tool_result\"") {
-                let answers = |part: &Part| matches!(part, Part::Result(result) if calls.contains(&result.call));
-                if entry.said().parts.iter().any(answers) {
-                    kept.insert(at);
-                }
-            }
-        }
-        let mut kept: Vec<usize> = kept.into_iter().collect();
-        kept.sort_unstable();
         kept.into_iter().map(|at| self.lines[at]).collect()
     }
 
@@ -322,24 +338,45 @@ impl<'a> Chain<'a> {
     }
 }
 
-impl History {
-    /// A reply, and behind it a result for each of its calls.
-    fn reply(&mut self, parts: Vec<Part>, results: &mut HashMap<String, CallResult>) {
-        let answers: Vec<Part> = parts
-            .iter()
-            .filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
-            .map(|call| {
-                Part::Result(results.remove(&call.id).unwrap_or_else(|| CallResult {
-                    call: call.id.clone(),
-                    content: vec![Part::Text(INTERRUPTED.to_owned())],
-                    is_error: true,
-                }))
-            })
-            .collect();
-        self.say(Role::Assistant, parts);
-        self.say(Role::User, answers);
-    }
+/// Results by their calls' ids. A server may give the same id to several calls.
+#[derive(Default)]
+struct Results {
+    by_call: HashMap<String, Vec<Answer>>,
+}
 
+struct Answer {
+    at: usize,
+    parent: Option<String>,
+    /// The entry that it hangs from has such a call.
+    owned: bool,
+    result: CallResult,
+}
+
+impl Results {
+    /// The result of a call in this entry: the one that hangs from it, else the first one behind it that hangs from no other,
+    /// else the first such one.
+    fn take(&mut self, call: &str, entry: usize, uuid: Option<&str>) -> (Option<usize>, CallResult) {
+        let found = self.by_call.get_mut(call).and_then(|found| {
+            let hangs = found
+                .iter()
+                .position(|answer| answer.parent.is_some() && answer.parent.as_deref() == uuid);
+            let behind = || found.iter().position(|answer| !answer.owned && answer.at > entry);
+            let any = || found.iter().position(|answer| !answer.owned);
+            let answer = found.remove(hangs.or_else(behind).or_else(any)?);
+            Some((Some(answer.at), answer.result))
+        });
+        found.unwrap_or_else(|| {
+            let result = CallResult {
+                call: call.to_owned(),
+                content: vec![Part::Text(INTERRUPTED.to_owned())],
+                is_error: true,
+            };
+            (None, result)
+        })
+    }
+}
+
+impl History {
     fn say(&mut self, role: Role, mut parts: Vec<Part>) {
         if parts.is_empty() {
             return;
