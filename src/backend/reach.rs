@@ -149,7 +149,10 @@ pub const fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &
             (Emulated, "the recorded answer of the same request, else our own")
         }
 
-        (Behind::Agent, Query) => (Passed, "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known"),
+        (Behind::Agent, Query) => (
+            Passed,
+            "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known",
+        ),
         (Behind::Agent, _) => (Passed, "it is the agent's own"),
 
         (Behind::Program(Cursor | Tricode), Interrupt) => (Emulated, "the program of the turn is stopped"),

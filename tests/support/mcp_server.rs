@@ -140,6 +140,7 @@ impl Server {
         }
     }
 
+    #[allow(clippy::zombie_processes, reason = "the client ends it with our group")]
     fn call(&mut self, id: &Value, params: &Value) {
         let arguments = &params["arguments"];
         match params["name"].as_str().unwrap_or_default() {

@@ -264,9 +264,10 @@ fn request(method: &'static str, params: Value) -> Result<ClientRequest, Trouble
 }
 
 fn paged<M: Default>(params: Option<PaginatedRequestParams>) -> RequestOptionalParam<M, PaginatedRequestParams> {
-    let mut request = RequestOptionalParam::default();
-    request.params = params;
-    request
+    RequestOptionalParam {
+        params,
+        ..RequestOptionalParam::default()
+    }
 }
 
 impl Remote {

@@ -405,10 +405,10 @@ fn told(slot: &Slot) -> Value {
     let (status, error) = status(&phase);
     let server = &slot.server;
     let mut told = json!({ "name": server.name, "status": status.as_str() });
-    if let Phase::Connected(connected) = &phase {
-        if let Some(info) = &connected.offer.info {
-            told["serverInfo"] = json!({ "name": info.name, "version": info.version });
-        }
+    if let Phase::Connected(connected) = &phase
+        && let Some(info) = &connected.offer.info
+    {
+        told["serverInfo"] = json!({ "name": info.name, "version": info.version });
     }
     if let Some(error) = error {
         told["error"] = Value::String(error);

@@ -19,7 +19,7 @@ pub(super) enum Phase {
     /// It is being connected to.
     Pending,
     /// It is there.
-    Connected(Connected),
+    Connected(Box<Connected>),
     /// It is not.
     Failed(Trouble),
     /// It is switched off.
@@ -76,7 +76,7 @@ impl Slot {
         let task = tokio::spawn(async move {
             let connected = tokio::time::timeout(options.connect, connect::connect(&server, &options)).await;
             let next = match connected.unwrap_or(Err(Trouble::TimedOut(options.connect))) {
-                Ok(connected) => Phase::Connected(connected),
+                Ok(connected) => Phase::Connected(Box::new(connected)),
                 Err(trouble) => {
                     tracing::warn!(server = server.name, "an MCP server is not there: {trouble}");
                     Phase::Failed(trouble)
@@ -100,7 +100,7 @@ impl Slot {
             if let Phase::Pending = self.phase() {
                 let manifest = self.manifest.borrow().clone();
                 let greeted = connect::greet(&self.server, manifest.as_ref(), &inner.hotline, &inner.options).await;
-                let next = greeted.map_or_else(Phase::Failed, Phase::Connected);
+                let next = greeted.map_or_else(Phase::Failed, |connected| Phase::Connected(Box::new(connected)));
                 // Unless it was switched off meanwhile.
                 self.phase.send_if_modified(|phase| match phase {
                     Phase::Pending => {
@@ -130,7 +130,7 @@ impl Slot {
             _ => {}
         }
         match self.settled(inner).await {
-            Phase::Connected(connected) => Ok(connected),
+            Phase::Connected(connected) => Ok(*connected),
             Phase::Failed(trouble) => Err(trouble),
             Phase::Disabled => Err(Trouble::Gone("it is switched off".to_owned())),
             Phase::Pending => Err(Trouble::Gone("it is not there yet".to_owned())),

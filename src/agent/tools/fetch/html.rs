@@ -287,11 +287,7 @@ impl Page {
                     }
                 }
             }
-            "td" | "th" => {
-                if !tag.closes && !self.said.is_empty() && !self.said.ends_with('\n') {
-                    self.mark(" | ");
-                }
-            }
+            "td" | "th" if !tag.closes && !self.said.is_empty() && !self.said.ends_with('\n') => self.mark(" | "),
             "code" if self.preformatted == 0 => {
                 if tag.closes {
                     self.said.push('`');
