@@ -55,7 +55,8 @@ impl Persona for Usual {
                 tools
             }
             _ => {
-                let mut tools = catalog::cursor::shell::shell(processes);
+                let mut tools = catalog::cursor::files::files(&seen);
+                tools.extend(catalog::cursor::shell::shell(processes));
                 tools.extend(catalog::cursor::todo::todo(&todos));
                 tools
             }

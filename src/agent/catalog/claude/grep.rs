@@ -1,6 +1,7 @@
 //! `Grep`.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -262,7 +263,7 @@ fn counts(found: &Found, page: Page, wall: &Wall) -> Given {
 }
 
 fn lines(found: &Found, page: Page, named: bool, numbers: bool, wall: &Wall) -> Given {
-    let (rows, said) = page.cut(rows(found, named, numbers, wall));
+    let (rows, said) = page.cut(rows(found, numbers, |path| named.then(|| wall.shown(path).display().to_string())));
     let content = rows.join("\n");
     let mut text = if content.is_empty() {
         "No matches found".to_owned()
@@ -284,19 +285,19 @@ fn lines(found: &Found, page: Page, named: bool, numbers: bool, wall: &Wall) -> 
 }
 
 /// Lines as ripgrep prints them: `:` around the number of a match, `-` around that of a line near one, `--` between groups.
-pub(in crate::agent::catalog) fn rows(found: &Found, named: bool, numbers: bool, wall: &Wall) -> Vec<String> {
+pub(in crate::agent::catalog) fn rows(found: &Found, numbers: bool, name: impl Fn(&Path) -> Option<String>) -> Vec<String> {
     let mut rows = Vec::new();
     let near = found.files.iter().flat_map(|hits| &hits.lines).any(|line| line.around || line.gap);
     for hits in &found.files {
-        let name = wall.shown(&hits.path).display().to_string();
+        let name = name(&hits.path);
         for (n, line) in hits.lines.iter().enumerate() {
             if near && !rows.is_empty() && (n == 0 || line.gap) {
                 rows.push("--".to_owned());
             }
             let mark = if line.around { '-' } else { ':' };
             let mut row = String::new();
-            if named {
-                row.push_str(&name);
+            if let Some(name) = &name {
+                row.push_str(name);
                 row.push(mark);
             }
             if numbers {

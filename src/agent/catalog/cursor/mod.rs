@@ -1,6 +1,8 @@
 //! The tools of Cursor's agent.
 //!
-//! Their results are typed in Claude's form, from which the results of Cursor's lines are made.
+//! The results of commands and lists of things to do are typed in Claude's form, those of files in Cursor's own ([`files`]).
 
+pub mod files;
 pub mod shell;
 pub mod todo;
+mod tree;

@@ -3,6 +3,7 @@
 mod edit;
 mod read;
 mod say;
+mod search;
 pub mod shell;
 #[cfg(test)]
 mod tests;
@@ -15,12 +16,15 @@ use std::rc::Rc;
 use crate::agent::tool::{Given, Tool};
 use crate::agent::tools::seen::Seen;
 
-/// The tools for files. `seen` is the session's (a subagent has its own).
+/// `read_file`, `write_file`, `edit`, `glob`, `grep_search`, `list_directory`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
     vec![
         Rc::new(read::Read::new(seen.clone())),
         Rc::new(write::Write::new(seen.clone())),
         Rc::new(edit::Edit::new(seen.clone())),
+        Rc::new(search::Glob::new()),
+        Rc::new(search::Grep::new()),
+        Rc::new(search::List::new()),
     ]
 }
 

@@ -68,3 +68,41 @@ async fn a_part_of_a_file_says_which() {
     let given = room.call("edit", edit).await;
     assert!(text(&given).ends_with("Showing lines 11-18 of 30 from the edited file:\n\n---\n\n11\n12\n13\n14\n16\n17\n18\n19"));
 }
+
+#[tokio::test]
+async fn searches_and_lists() {
+    let room = room();
+    room.put("hello.txt", "Hello\nworld\n");
+    room.put("src/a.txt", "say hello\n");
+    room.put("b.md", "x");
+    let given = room.call("glob", json!({"pattern": "*.txt"})).await;
+    assert_eq!(shown(&given), &json!({"kind": "string", "text": "Found 1 matching file(s)"}));
+    assert_eq!(
+        text(&given),
+        format!(
+            "Found 1 file(s) matching \"*.txt\" in the workspace directory, sorted by modification time (newest first):\n---\n{}",
+            room.path("hello.txt")
+        )
+    );
+    let given = room.call("grep_search", json!({"pattern": "hello"})).await;
+    assert_eq!(
+        text(&given),
+        format!(
+            "Found 2 matches for pattern \"hello\" in the workspace directory:\n---\n{}:1:Hello\n{}:1:say hello",
+            room.path("hello.txt"),
+            room.path("src/a.txt")
+        )
+    );
+    let given = room
+        .call("grep_search", json!({"pattern": "hello", "path": "src", "glob": "*.txt", "limit": 1}))
+        .await;
+    assert!(text(&given).starts_with("Found 1 match for pattern \"hello\" in path \"src\" (filter: \"*.txt\"):\n---\n"));
+    let given = room.call("list_directory", json!({"path": room.root(), "ignore": ["*.md"]})).await;
+    assert_eq!(
+        text(&given),
+        format!("Listed 2 item(s) in {}:\n---\n[DIR] src\nhello.txt", room.root().display())
+    );
+    assert_eq!(shown(&given)["text"], "Listed 2 item(s)");
+    let given = room.call("glob", json!({"pattern": "*", "path": "/etc"})).await;
+    assert!(text(&given).contains("is outside the workspace"));
+}
