@@ -141,7 +141,7 @@ impl Run {
         let ending = child.stop(Steps::default()).await;
         Ok(Ran {
             code: match exit.or(ending.exit) {
-                Some(Exit::Code(code)) => Some(code.into()),
+                Some(Exit::Code(code)) => Some(code),
                 _ => None,
             },
             stdout: String::from_utf8_lossy(&said).into_owned(),
