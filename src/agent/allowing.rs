@@ -17,7 +17,7 @@ use crate::session::NOBODY;
 
 /// What became of the question.
 #[derive(Debug)]
-pub enum Leave {
+pub(super) enum Leave {
     /// It runs, with these arguments.
     Given(Value),
     /// It does not run.
@@ -30,12 +30,12 @@ pub enum Leave {
 }
 
 /// Whether a tool is there for this session.
-pub fn offers(core: &Core, tool: &dyn Tool) -> bool {
+pub(super) fn offers(core: &Core, tool: &dyn Tool) -> bool {
     tool.spec().name == super::structured::NAME || core.policy.borrow().offered(tool.spec())
 }
 
 /// Asks for leave: hooks first, then the rules, then the host.
-pub async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Leave {
+pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Leave {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let mut asked_by_hook = None;

@@ -11,7 +11,7 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::event::{DetailShape, ToolKind};
 
 /// Those of a dialect.
-pub fn tools(dialect: Dialect) -> Vec<Rc<dyn Tool>> {
+pub(super) fn tools(dialect: Dialect) -> Vec<Rc<dyn Tool>> {
     let names = match dialect {
         Dialect::Claude => ("AskUserQuestion", "ExitPlanMode"),
         Dialect::Qwen | Dialect::QwenCode => ("ask_user_question", "exit_plan_mode"),

@@ -19,7 +19,7 @@ const SIDE_BY_SIDE: usize = 10;
 
 /// What came of the calls of a round.
 #[derive(Debug, Default)]
-pub struct AllDone {
+pub(super) struct AllDone {
     /// A result for each call, in the order of the calls.
     pub results: Vec<Part>,
     /// The turn ends here.
@@ -28,7 +28,7 @@ pub struct AllDone {
 
 /// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
 /// then nothing runs.
-pub async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
+pub(super) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
     let mut all = AllDone::default();
     let mut contexts = Vec::new();
     let mut at = 0;

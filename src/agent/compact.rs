@@ -14,7 +14,7 @@ use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind, window};
 const FULL: f64 = 0.85;
 
 /// Makes the conversation shorter if the next request might not fit.
-pub async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
+pub(super) async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
     let most = window(&thread.model) as f64 * FULL;
     if thread.filled as f64 > most && thread.messages.len() > 2 {
         let _ = now(core, thread, "auto", None).await;
@@ -25,7 +25,7 @@ pub async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
 ///
 /// # Errors
 /// When the model cannot be had; the conversation stays as it is.
-pub async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
+pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
     super::hooking::before_compaction(core, trigger, wish).await;
     let cancel = core.cancel.borrow().clone();
     let before = thread.filled;

@@ -10,7 +10,7 @@ use super::inbox::{fields, plain};
 use crate::adapters::event::{ControlKind, Input, Request};
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
-pub fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
+pub(super) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
     let id = plain(request.id);
     let members: BTreeMap<String, Value> = fields(input.fields).into_iter().collect();
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -69,7 +69,7 @@ fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
 }
 
 /// Kinds of subagents as hosts declare them: an object by name, or a list of objects with names.
-pub fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
+pub(super) fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
     let kind = |about: &Value| {
         let text = |names: &[&str]| names.iter().find_map(|name| about.get(name)?.as_str()).map(str::to_owned);
         AgentKind {

@@ -27,7 +27,7 @@ use crate::adapters::launch::Launch;
 use crate::backend::model::{self, Model};
 
 /// One agent.
-pub struct Core {
+pub(super) struct Core {
     /// The dialect in use.
     pub dialect: Dialect,
     /// What its host asked for.
@@ -98,13 +98,13 @@ impl fmt::Debug for Core {
 
 impl Core {
     /// Does something beside the turns.
-    pub fn chore(&self, chore: impl Future<Output = ()> + 'static) {
+    pub(super) fn chore(&self, chore: impl Future<Output = ()> + 'static) {
         self.chores.borrow_mut().push(Box::pin(chore));
         self.voice.nudge();
     }
 
     /// The MCP servers, which begin to come up when they are first asked for.
-    pub fn mcp(&self) -> Mcp {
+    pub(super) fn mcp(&self) -> Mcp {
         let mcp = self.mcp.borrow_mut().get_or_insert_with(|| self.start_mcp()).clone();
         if let Some(greeting) = self.greeting.take()
             && let Err(error) = mcp.initialize(&greeting)
@@ -134,7 +134,7 @@ impl Core {
     }
 
     /// Adds what a call of the model has used to the session's sum.
-    pub fn count(&self, model: &str, used: &Usage<'_>) -> Tokens {
+    pub(super) fn count(&self, model: &str, used: &Usage<'_>) -> Tokens {
         let tokens = Tokens::of(used);
         let mut spent = self.spent.borrow_mut();
         let of_model = spent.models.entry(model.to_owned()).or_default();
@@ -147,7 +147,7 @@ impl Core {
 
 /// What the host may change while the agent runs.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub(super) struct Wishes {
     /// The model.
     pub model: String,
     /// The model that the launch named.
@@ -176,7 +176,7 @@ pub struct Wishes {
 
 /// A kind of subagent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentKind {
+pub(super) struct AgentKind {
     /// When to use it.
     pub description: String,
     /// Its system prompt.
@@ -189,7 +189,7 @@ pub struct AgentKind {
 
 /// One conversation with the model: the main one, or a subagent's.
 #[derive(Clone, Debug, Default)]
-pub struct Thread {
+pub(super) struct Thread {
     /// Who speaks; nobody for the main one.
     pub speaks: Option<Speaks>,
     /// What was said.
@@ -212,12 +212,12 @@ pub struct Thread {
 
 impl Thread {
     /// The tool of a name.
-    pub fn tool(&self, name: &str) -> Option<Rc<dyn Tool>> {
+    pub(super) fn tool(&self, name: &str) -> Option<Rc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.spec().name == name).cloned()
     }
 
     /// Adds to the user's side: the last message if it is the user's, else a new one.
-    pub fn add_user(&mut self, parts: impl IntoIterator<Item = Part>) {
+    pub(super) fn add_user(&mut self, parts: impl IntoIterator<Item = Part>) {
         use super::chat::Role;
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => last.parts.extend(parts),
@@ -231,7 +231,7 @@ impl Thread {
 
 /// What the session has cost.
 #[derive(Clone, Debug, Default)]
-pub struct Spent {
+pub(super) struct Spent {
     /// By model, with subagents.
     pub models: BTreeMap<String, ModelSpent>,
     /// The turn that runs, the main conversation alone.
@@ -248,7 +248,7 @@ pub struct Spent {
 
 /// What one model has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ModelSpent {
+pub(super) struct ModelSpent {
     /// Tokens.
     pub tokens: Tokens,
     /// US dollars, as far as the price is known.
@@ -299,7 +299,7 @@ impl std::ops::AddAssign for Tokens {
 
 impl Spent {
     /// US dollars of the whole session.
-    pub fn cost(&self) -> f64 {
+    pub(super) fn cost(&self) -> f64 {
         self.models.values().map(|spent| spent.cost).sum()
     }
 }

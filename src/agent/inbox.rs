@@ -13,7 +13,7 @@ use crate::adapters::prompts;
 
 /// A prompt of the host's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub(super) struct Asked {
     /// What it says.
     pub parts: Vec<Part>,
     /// The id of the host's line; empty if it has none.
@@ -28,7 +28,7 @@ pub struct Asked {
 
 impl Asked {
     /// Its text, the parts one behind the other.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self
             .parts
             .iter()
@@ -41,7 +41,7 @@ impl Asked {
     }
 
     /// A prompt that is a user's message.
-    pub fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
+    pub(super) fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
         Self {
             parts: parts(prompt.content),
             id: plain(input.origin.id),
@@ -52,7 +52,7 @@ impl Asked {
     }
 
     /// A prompt that is a Chat Request of the RFC.
-    pub fn of_chat(input: &Input<'_>, chat: &ChatRequest<'_>) -> Self {
+    pub(super) fn of_chat(input: &Input<'_>, chat: &ChatRequest<'_>) -> Self {
         let text = prompts::of_chat(chat).map(|text| text.to_string()).unwrap_or_default();
         let value = |raw: Option<Raw<'_>>| {
             raw.and_then(|raw| serde_json::from_str::<Value>(raw.as_str()).ok())
@@ -78,7 +78,7 @@ impl Asked {
 
 /// Prompts that wait.
 #[derive(Debug, Default)]
-pub struct Inbox {
+pub(super) struct Inbox {
     waiting: RefCell<VecDeque<Asked>>,
     closed: Cell<bool>,
     wake: Notify,
@@ -86,19 +86,19 @@ pub struct Inbox {
 
 impl Inbox {
     /// One more.
-    pub fn put(&self, asked: Asked) {
+    pub(super) fn put(&self, asked: Asked) {
         self.waiting.borrow_mut().push_back(asked);
         self.wake.notify_one();
     }
 
     /// No more will come.
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         self.closed.set(true);
         self.wake.notify_one();
     }
 
     /// The next one; `None` when there will be none.
-    pub async fn next(&self) -> Option<Asked> {
+    pub(super) async fn next(&self) -> Option<Asked> {
         loop {
             if let Some(asked) = self.waiting.borrow_mut().pop_front() {
                 return Some(asked);
@@ -111,12 +111,12 @@ impl Inbox {
     }
 
     /// How many wait.
-    pub fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.waiting.borrow().len()
     }
 
     /// About how many bytes wait.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let size = |part: &Part| match part {
             Part::Text(text) => text.len(),
             Part::Image { data, .. } | Part::Document { data, .. } => data.len(),

@@ -14,10 +14,10 @@ use crate::adapters::event::ResultStatus;
 use crate::io::Console;
 
 /// The transcript of a conversation; none if it is not kept.
-pub type Kept = Option<Rc<RefCell<Transcript>>>;
+pub(super) type Kept = Option<Rc<RefCell<Transcript>>>;
 
 /// What the user says.
-pub fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, turn: &str, origin: Option<&Value>) {
+pub(super) fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, turn: &str, origin: Option<&Value>) {
     with(thread, |transcript| {
         let policy = core.policy.borrow();
         transcript.append_user(
@@ -34,7 +34,7 @@ pub fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, turn: &str
 }
 
 /// What the agent says in the user's name.
-pub fn aside(thread: &Thread, text: &str) {
+pub(super) fn aside(thread: &Thread, text: &str) {
     with(thread, |transcript| {
         let facts = UserFacts {
             is_meta: true,
@@ -45,7 +45,7 @@ pub fn aside(thread: &Thread, text: &str) {
 }
 
 /// A reply of the model's, with the ids of its blocks' lines.
-pub fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Option<&str>, ids: &[String], tokens: Option<Tokens>) {
+pub(super) fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Option<&str>, ids: &[String], tokens: Option<Tokens>) {
     with(thread, |transcript| {
         let usage = tokens.map(|tokens| {
             json!({
@@ -65,7 +65,7 @@ pub fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Op
 }
 
 /// The result of a call.
-pub fn result(thread: &Thread, done: &Done<'_>) {
+pub(super) fn result(thread: &Thread, done: &Done<'_>) {
     with(thread, |transcript| {
         let result = CallResult {
             call: done.call.id.clone(),
@@ -82,7 +82,7 @@ pub fn result(thread: &Thread, done: &Done<'_>) {
 }
 
 /// The model did not reply.
-pub fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
+pub(super) fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
     with(thread, |transcript| {
         transcript.append_failure(&ApiFailure {
             text,
@@ -94,7 +94,7 @@ pub fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
 }
 
 /// The conversation was made shorter; a prompt that has no answer yet stays. Returns the boundary's id.
-pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str, open: Option<&[Part]>) -> Option<String> {
+pub(super) fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str, open: Option<&[Part]>) -> Option<String> {
     let kept = thread.kept.as_ref()?;
     let facts = Compaction {
         manual,
@@ -111,7 +111,7 @@ pub fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary
 }
 
 /// A subagent's own transcript.
-pub fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
+pub(super) fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
     let kept = parent.kept.as_ref()?;
     let about = Subagent {
         id: &speaks.id,
@@ -123,7 +123,7 @@ pub fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
 }
 
 /// The turn is over: what was written is made safe, and the host is told if that went wrong.
-pub async fn turn_ended(core: &Core, thread: &Thread) {
+pub(super) async fn turn_ended(core: &Core, thread: &Thread) {
     let Some(kept) = &thread.kept else { return };
     let writing = {
         let mut transcript = kept.borrow_mut();
@@ -150,7 +150,7 @@ pub async fn turn_ended(core: &Core, thread: &Thread) {
 }
 
 /// Tells a host that asked for it what was written.
-pub fn shown(core: &Core, thread: &Thread) {
+pub(super) fn shown(core: &Core, thread: &Thread) {
     let Some(kept) = &thread.kept else { return };
     for mirror in kept.borrow_mut().take_mirror() {
         if let Ok(line) = serde_json::from_str::<Value>(&mirror.line()) {
@@ -160,7 +160,7 @@ pub fn shown(core: &Core, thread: &Thread) {
 }
 
 /// The session is called this.
-pub fn rename(core: &Core, title: &str) {
+pub(super) fn rename(core: &Core, title: &str) {
     if let Some(kept) = &core.kept {
         kept.borrow_mut().rename(title);
     }
@@ -171,7 +171,7 @@ pub fn rename(core: &Core, title: &str) {
 }
 
 /// The kind of line that holds what a persona keeps.
-pub const STATE: &str = "agentglot-state";
+pub(super) const STATE: &str = "agentglot-state";
 
 fn with(thread: &Thread, write: impl FnOnce(&mut Transcript)) {
     if let Some(kept) = &thread.kept {

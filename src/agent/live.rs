@@ -20,7 +20,7 @@ use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 
 /// Lives until the host says nothing more.
-pub async fn live(core: Rc<Core>) {
+pub(super) async fn live(core: Rc<Core>) {
     while let Some(asked) = super::background::next(&core).await {
         answer(&core, asked).await;
     }

@@ -14,7 +14,7 @@ use crate::adapters::json::{Raw, Str};
 use crate::backend::model::{ModelError, ModelErrorKind};
 
 /// Tells how a turn ended.
-pub fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
+pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
     let mut said = Said::of(core, &came.end);
     if let End::Failed(error) = &came.end {
         synthetic(core, error, &said.text);
@@ -137,7 +137,7 @@ fn synthetic(core: &Core, error: &ModelError, text: &str) {
         last: true,
         ..Reply::default()
     };
-    if core.dialect == crate::adapters::codec::Dialect::Claude {
+    if core.dialect == Dialect::Claude {
         core.voice.say(Kind::Reply(&reply), None, Some(&line_id()));
     }
 }

@@ -15,17 +15,17 @@ use crate::adapters::event::{Kind, Terminal};
 use crate::adapters::json::{Raw, Str};
 
 /// The output of the calls that run: standard output and standard error, each taken apart by itself.
-pub type Screens = RefCell<HashMap<String, [Apart; 2]>>;
+pub(super) type Screens = RefCell<HashMap<String, [Apart; 2]>>;
 
 /// A call was made, and is looked at.
-pub fn pending(core: &Core, thread: &Thread, call: &Call) {
+pub(super) fn pending(core: &Core, thread: &Thread, call: &Call) {
     if core.dialect == Dialect::Qwen {
         core.voice.progress(&call.id, "pending", None, None, thread.speaks.as_ref());
     }
 }
 
 /// The host is asked whether it may run.
-pub fn confirms(core: &Core, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) {
+pub(super) fn confirms(core: &Core, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) {
     if core.dialect != Dialect::Qwen {
         return;
     }
@@ -41,14 +41,14 @@ pub fn confirms(core: &Core, thread: &Thread, tool: &dyn Tool, call: &Call, inpu
 }
 
 /// A call runs.
-pub fn begins(core: &Core, thread: &Thread, call: &Call) {
+pub(super) fn begins(core: &Core, thread: &Thread, call: &Call) {
     if core.dialect == Dialect::Qwen {
         core.voice.progress(&call.id, "executing", None, None, thread.speaks.as_ref());
     }
 }
 
 /// It prints something.
-pub fn printed(core: &Core, thread: &Thread, call: &Call, progress: Progress<'_>) {
+pub(super) fn printed(core: &Core, thread: &Thread, call: &Call, progress: Progress<'_>) {
     if core.dialect != Dialect::Qwen {
         return;
     }
@@ -61,7 +61,7 @@ pub fn printed(core: &Core, thread: &Thread, call: &Call, progress: Progress<'_>
 }
 
 /// It prints nothing more.
-pub fn ends(core: &Core, thread: &Thread, call: &Call) {
+pub(super) fn ends(core: &Core, thread: &Thread, call: &Call) {
     let Some(mut screens) = core.screens.borrow_mut().remove(&call.id) else {
         return;
     };

@@ -11,24 +11,24 @@ use super::tool::{Cx, Given, Spec, Tool};
 use crate::adapters::event::ToolKind;
 
 /// The tool's name.
-pub const NAME: &str = "StructuredOutput";
+pub(super) const NAME: &str = "StructuredOutput";
 
 /// So often the model is reminded that it has to call it.
 const TRIES: u64 = 5;
 
 /// What the model gave, if it did.
-pub type Slot = Rc<RefCell<Option<Value>>>;
+pub(super) type Slot = Rc<RefCell<Option<Value>>>;
 
 /// Takes the answer.
 #[derive(Debug)]
-pub struct Structured {
+pub(super) struct Structured {
     spec: Spec,
     slot: Slot,
 }
 
 impl Structured {
     /// For answers of this schema.
-    pub fn new(schema: &Value, slot: Slot) -> Self {
+    pub(super) fn new(schema: &Value, slot: Slot) -> Self {
         Self {
             spec: Spec {
                 name: NAME.to_owned(),
@@ -62,7 +62,7 @@ impl Tool for Structured {
 }
 
 /// What is to be done because the answer is missing.
-pub enum Missing {
+pub(super) enum Missing {
     /// The model is asked again, so.
     Again(String),
     /// It was asked so often, in vain.
@@ -70,7 +70,7 @@ pub enum Missing {
 }
 
 /// Whether the model ends without the answer that it has to give by the tool.
-pub fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<Missing> {
+pub(super) fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<Missing> {
     if thread.speaks.is_some() || core.wishes.borrow().schema.is_none() || given(core).is_some() {
         return None;
     }
@@ -82,7 +82,7 @@ pub fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<Missing>
 }
 
 /// The answer that was given in this turn.
-pub fn given(core: &Core) -> Option<Value> {
+pub(super) fn given(core: &Core) -> Option<Value> {
     core.structured.borrow().clone()
 }
 

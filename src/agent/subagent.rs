@@ -14,11 +14,11 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::event::{DetailShape, PromptSource, ToolKind};
 
 /// The kind of a subagent that nobody has described further.
-pub const GENERAL: &str = "general-purpose";
+pub(super) const GENERAL: &str = "general-purpose";
 
 /// What a call wants of a subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub(super) struct Wanted {
     kind: String,
     task: String,
     prompt: String,
@@ -26,13 +26,13 @@ pub struct Wanted {
 
 /// The tool that begins a subagent.
 #[derive(Debug)]
-pub struct Subagents {
+pub(super) struct Subagents {
     spec: Spec,
 }
 
 impl Subagents {
     /// Under the name of the dialect, with the kinds that there are.
-    pub fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>) -> Self {
+    pub(super) fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>) -> Self {
         let name = match dialect {
             Dialect::Cursor => "task",
             Dialect::Qwen | Dialect::QwenCode => "agent",
@@ -76,7 +76,7 @@ impl Tool for Subagents {
 }
 
 /// What a call of this tool wants, if it is the one that begins subagents.
-pub fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
+pub(super) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
     if tool.spec().kind != ToolKind::Subagent {
         return None;
     }
@@ -91,7 +91,7 @@ pub fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
 }
 
 /// Runs one to its end.
-pub async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) -> Given {
+pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) -> Given {
     if parent.speaks.is_some() {
         return Given::error("A subagent cannot begin another one.");
     }
@@ -169,7 +169,7 @@ pub async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) 
 }
 
 /// The kinds that there are, with what each is for.
-pub fn kinds(core: &Core) -> impl Iterator<Item = (String, String)> {
+pub(super) fn kinds(core: &Core) -> impl Iterator<Item = (String, String)> {
     let own: Vec<(String, String)> = core
         .wishes
         .borrow()

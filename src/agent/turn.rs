@@ -13,7 +13,7 @@ use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub(super) enum End {
     /// The model was done. With its last words and why it stopped.
     Done(String, Option<(StopKind, String)>),
     /// The model, or a filter, refused.
@@ -36,7 +36,7 @@ pub enum End {
 
 /// What came of a conversation with the model.
 #[derive(Clone, Debug)]
-pub struct Came {
+pub(super) struct Came {
     /// How it ended.
     pub end: End,
     /// Rounds.
@@ -44,7 +44,7 @@ pub struct Came {
 }
 
 /// Runs rounds until the model stops.
-pub async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
+pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
     let cancel = core.cancel.borrow().clone();
     let main = thread.speaks.is_none();
     let mut rounds = 0;
@@ -266,4 +266,4 @@ fn remind(core: &Core, thread: &mut Thread, reminder: &str) {
 }
 
 /// How long a turn may take to end once it is stopped.
-pub const STOPPING: Duration = Duration::from_secs(5);
+pub(super) const STOPPING: Duration = Duration::from_secs(5);

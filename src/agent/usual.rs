@@ -15,7 +15,7 @@ use crate::adapters::event::DetailShape;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Usual {
+pub(super) struct Usual {
     dialect: Dialect,
     settings: Settings,
     processes: OnceCell<Rc<Processes>>,
@@ -23,7 +23,7 @@ pub struct Usual {
 
 impl Usual {
     /// That of a dialect, and how its commands run.
-    pub const fn new(dialect: Dialect, settings: Settings) -> Self {
+    pub(super) const fn new(dialect: Dialect, settings: Settings) -> Self {
         Self {
             dialect,
             settings,

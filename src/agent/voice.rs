@@ -19,7 +19,7 @@ use crate::agent::chat::{Call, Part};
 
 /// Says what happens in one session. Clones are the same voice.
 #[derive(Clone, Debug)]
-pub struct Voice {
+pub(super) struct Voice {
     inner: Rc<Inner>,
 }
 
@@ -41,7 +41,7 @@ struct Inner {
 
 /// The subagent that speaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Speaks {
+pub(super) struct Speaks {
     /// The call that began it.
     pub call: String,
     /// Its own id.
@@ -54,7 +54,7 @@ pub struct Speaks {
 
 /// What is told of a call that is done.
 #[derive(Clone, Copy, Debug)]
-pub struct Done<'a> {
+pub(super) struct Done<'a> {
     /// The call.
     pub call: &'a Call,
     /// How it went.
@@ -69,7 +69,7 @@ pub struct Done<'a> {
 
 impl Voice {
     /// Has said nothing yet. The host speaks this dialect.
-    pub fn new(host: Dialect) -> Self {
+    pub(super) fn new(host: Dialect) -> Self {
         let format = Format::from(Dialect::Agentglot);
         let speaker = Speaker::new(Manner {
             from: Dialect::Agentglot,
@@ -95,12 +95,12 @@ impl Voice {
     }
 
     /// From here on it is this session.
-    pub fn set_session(&self, id: &str) {
+    pub(super) fn set_session(&self, id: &str) {
         *self.inner.session.borrow_mut() = body(id);
     }
 
     /// From here on it is this turn.
-    pub fn set_turn(&self, id: &str) {
+    pub(super) fn set_turn(&self, id: &str) {
         *self.inner.turn.borrow_mut() = body(id);
     }
 
@@ -110,19 +110,19 @@ impl Voice {
     }
 
     /// Takes what was said.
-    pub fn take(&self, into: &mut Vec<u8>) -> bool {
+    pub(super) fn take(&self, into: &mut Vec<u8>) -> bool {
         let mut out = self.inner.out.borrow_mut();
         into.append(&mut out);
         !into.is_empty()
     }
 
     /// Waits until something was said.
-    pub async fn said(&self) {
+    pub(super) async fn said(&self) {
         self.inner.wake.notified().await;
     }
 
     /// Wakes whoever waits for something to be said.
-    pub fn nudge(&self) {
+    pub(super) fn nudge(&self) {
         self.inner.wake.notify_one();
     }
 
@@ -136,7 +136,7 @@ impl Voice {
     }
 
     /// Says an event as it is, in the name of the session, the turn and whoever speaks.
-    pub fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
+    pub(super) fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
         if let Kind::BlockStart(BlockStart {
             index,
             head: BlockHead::Call { id: call, name },
@@ -154,20 +154,20 @@ impl Voice {
     }
 
     /// The session's facts, which begin a turn.
-    pub fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
+    pub(super) fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
         let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
         let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
         self.say_with(Kind::Session(session), None, Some(id), &fields, false);
     }
 
     /// A line of the host's dialect as it is.
-    pub fn line(&self, line: &Value) {
+    pub(super) fn line(&self, line: &Value) {
         let text = line.to_string();
         self.say(Kind::Unknown(Raw::trusted(&text)), None, None);
     }
 
     /// Text in the user's role.
-    pub fn prompt(&self, parts: &[Part], source: PromptSource, speaks: Option<&Speaks>, id: &str) {
+    pub(super) fn prompt(&self, parts: &[Part], source: PromptSource, speaks: Option<&Speaks>, id: &str) {
         with_blocks(parts, |blocks| {
             let content = Content::Blocks(blocks);
             let prompt = Prompt { content, source };
@@ -176,7 +176,7 @@ impl Voice {
     }
 
     /// The result of a call.
-    pub fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
+    pub(super) fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
         let (id, name) = (body(&done.call.id), body(&self.shown(&done.call.name)));
         let input = sound(&done.call.input);
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
@@ -210,7 +210,7 @@ impl Voice {
     }
 
     /// How far a call is.
-    pub fn progress(&self, call: &str, status: &str, content: Option<&Value>, confirmation: Option<&Value>, speaks: Option<&Speaks>) {
+    pub(super) fn progress(&self, call: &str, status: &str, content: Option<&Value>, confirmation: Option<&Value>, speaks: Option<&Speaks>) {
         let (call, status) = (body(call), body(status));
         let (content, confirmation) = (content.map(Value::to_string), confirmation.map(Value::to_string));
         let progress = ToolProgress {
@@ -223,7 +223,7 @@ impl Voice {
     }
 
     /// Something about the session.
-    pub fn notice(&self, name: &str, topic: Topic, message: Option<&str>, data: Option<&Value>) {
+    pub(super) fn notice(&self, name: &str, topic: Topic, message: Option<&str>, data: Option<&Value>) {
         let (name, message) = (body(name), message.map(body));
         let data = data.map(Value::to_string);
         let notice = Notice {
@@ -236,7 +236,7 @@ impl Voice {
     }
 
     /// A question for the host.
-    pub fn ask(&self, id: &str, question: &Question) {
+    pub(super) fn ask(&self, id: &str, question: &Question) {
         let keep: Vec<_> = question.fields.iter().map(|(key, value)| (body(key), value.to_string())).collect();
         let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Part("/request"), key, value)).collect();
         let (id, subtype) = (body(id), body(&question.subtype));
@@ -260,13 +260,13 @@ impl Voice {
     }
 
     /// A question is taken back.
-    pub fn withdraw(&self, id: &str) {
+    pub(super) fn withdraw(&self, id: &str) {
         let id = body(id);
         self.say(Kind::Withdraw(Withdraw { id: Some(Str::trusted(&id)) }), None, None);
     }
 
     /// An answer to a request of the host's.
-    pub fn respond(&self, id: &str, answer: &Result<Value, String>) {
+    pub(super) fn respond(&self, id: &str, answer: &Result<Value, String>) {
         let id = body(id);
         let (text, error) = match answer {
             Ok(value) => (value.to_string(), None),
@@ -282,14 +282,14 @@ impl Voice {
     }
 
     /// The turn's end.
-    pub fn outcome(&self, outcome: &Outcome<'_>, added: &[(String, Value)], id: &str) {
+    pub(super) fn outcome(&self, outcome: &Outcome<'_>, added: &[(String, Value)], id: &str) {
         let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
         let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
         self.say_with(Kind::Outcome(outcome), None, Some(id), &fields, false);
     }
 
     /// Until this is undone nothing is said but control lines.
-    pub fn mute(&self, muted: bool) {
+    pub(super) fn mute(&self, muted: bool) {
         self.inner.muted.set(muted);
     }
 
@@ -327,19 +327,19 @@ impl Voice {
 }
 
 /// Plain text as the body of a JSON string.
-pub fn body(plain: &str) -> String {
+pub(super) fn body(plain: &str) -> String {
     let mut body = String::with_capacity(plain.len());
     Str::escape(plain, &mut body);
     body
 }
 
 /// A new id for a line.
-pub fn line_id() -> String {
+pub(super) fn line_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
 /// The time in ISO 8601.
-pub fn now_iso() -> String {
+pub(super) fn now_iso() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (seconds, millis) = (since.as_secs() as i64, since.subsec_millis());
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));

@@ -109,7 +109,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     let prompt = if launch.has_stdin_protocol() {
         None
     } else {
-        let none = launch::ArgError::no_prompt(run.dialect);
+        let none = ArgError::no_prompt(run.dialect);
         match prompt(&launch, run.prompt_timeout) {
             Ok(Some(prompt)) => Some(prompt),
             Ok(None) => {
