@@ -14,7 +14,7 @@ use crate::adapters::event::{ResultStatus, Topic};
 
 /// What hooks say before a call.
 #[derive(Debug)]
-pub enum Before {
+pub(super) enum Before {
     /// Nothing.
     Nothing,
     /// It runs, without any further question; with these arguments, if they were changed.
@@ -30,7 +30,7 @@ pub enum Before {
 }
 
 /// Before a call.
-pub async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value) -> Before {
+pub(super) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value) -> Before {
     let fields = about(call, input);
     let outcome = run(core, thread.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
     if let Some(context) = outcome.context() {
@@ -50,7 +50,7 @@ pub async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value
 }
 
 /// The host is about to be asked for leave. Returns an answer in its place, in the shape of its own.
-pub async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, suggestions: Option<&Value>) -> Option<Value> {
+pub(super) async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, suggestions: Option<&Value>) -> Option<Value> {
     let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
     fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
     run(core, thread.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
@@ -60,7 +60,7 @@ pub async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, inpu
 
 /// What hooks want behind a call.
 #[derive(Debug, Default)]
-pub struct After {
+pub(super) struct After {
     /// What the model is told besides.
     pub context: Option<String>,
     /// The turn ends here, for this reason.
@@ -70,7 +70,7 @@ pub struct After {
 }
 
 /// Behind a call, which took so long.
-pub async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
+pub(super) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
     let earlier = core.hook_context.borrow_mut().remove(&call.id);
     let mut fields = about(call, input);
     let text = || -> String {
@@ -110,7 +110,7 @@ pub async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value,
 
 /// What hooks say of a prompt.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub(super) struct Heard {
     /// It is not answered, for this reason.
     pub blocked: Option<String>,
     /// What the model is told besides.
@@ -118,7 +118,7 @@ pub struct Heard {
 }
 
 /// The user has said something; before the first prompt the session begins.
-pub async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
+pub(super) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
     let mut context = Vec::new();
     if core.turns.get() <= 1 {
         let source = if core.resumed { "resume" } else { "startup" };
@@ -137,12 +137,12 @@ pub async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
 }
 
 /// The session ends.
-pub async fn session_ends(core: &Rc<Core>) {
+pub(super) async fn session_ends(core: &Rc<Core>) {
     run(core, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
 }
 
 /// The model wants to stop. Returns why it may not.
-pub async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
+pub(super) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
     let who = thread.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
     let active = core.held_up.borrow().contains(&who);
     let mut fields = vec![("stop_hook_active", json!(active))];
@@ -174,28 +174,28 @@ pub async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option
 }
 
 /// The conversation is about to be made shorter.
-pub async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
+pub(super) async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
     let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
     run(core, None, HookEvent::PreCompact, fields, None).await;
 }
 
 /// A subagent begins.
-pub async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
+pub(super) async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
     run(core, Some(speaks), HookEvent::SubagentStart, Vec::new(), None).await;
 }
 
 /// A subagent ended. Its hooks have been asked when it wanted to, as [`before_stop`] does for it too.
-pub async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
+pub(super) async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
     core.held_up.borrow_mut().remove(&speaks.id);
 }
 
 /// Shows what a command hook does.
-pub fn show(voice: &Voice, told: &Told) {
+pub(super) fn show(voice: &Voice, told: &Told) {
     voice.notice(told.name, Topic::Hook, told.output.as_deref(), Some(&told.data));
 }
 
 /// A word of the agent's to whoever looks on.
-pub fn inform(core: &Core, level: &str, text: &str, more: Value) {
+pub(super) fn inform(core: &Core, level: &str, text: &str, more: Value) {
     let mut data = json!({"level": level});
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);

@@ -11,7 +11,7 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::event::{ControlKind, Request, Topic};
 
 /// See [`super::control::request`].
-pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
+pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
     let subtype = request.subtype.as_escaped();
     if request.kind == ControlKind::Mcp || subtype.starts_with("mcp_") {
         let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
@@ -59,7 +59,7 @@ pub fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTree
 }
 
 /// What the handshake says.
-pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+pub(super) fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     *core.greeting.borrow_mut() = Some(greeting);
     // Qwen Code accepts hooks here and never calls them; its hosts do not answer.
@@ -76,7 +76,7 @@ pub fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
 ///
 /// # Errors
 /// When they cannot be understood: then the answer that they stand in is none.
-pub fn permission_updates(core: &Core, updates: &Value) -> Result<(), String> {
+pub(super) fn permission_updates(core: &Core, updates: &Value) -> Result<(), String> {
     let updated = core.policy.borrow_mut().update(updates);
     match updated {
         Ok(updated) => {

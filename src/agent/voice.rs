@@ -105,7 +105,7 @@ impl Voice {
     }
 
     /// The turn.
-    pub fn turn(&self) -> String {
+    pub(super) fn turn(&self) -> String {
         self.inner.turn.borrow().clone()
     }
 
