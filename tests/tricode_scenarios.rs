@@ -73,47 +73,227 @@ struct Ran {
     stderr: String,
     code: Option<i32>,
     root: String,
+    /// What the model was asked.
+    asked: Vec<Value>,
+}
+
+impl Ran {
+    /// The lines of some types, in short: `round 1`, `call NAME`, `ok NAME`, `failed NAME: WHY`, `reminder TEXT`, `final TEXT`.
+    fn told(&self) -> Vec<String> {
+        let line = |line: &str| {
+            let line: Value = serde_json::from_str(&line[line.find("{\"type\": \"")?..]).ok()?;
+            let text = |name: &str| line[name].as_str().unwrap_or_default();
+            Some(match text("type") {
+                "round" => format!("round {}", line["number"]),
+                "tool_call" => format!("call {}", text("name")),
+                "tool_result" if line["success"] == true => format!("ok {}", text("name")),
+                "tool_result" => format!("failed {}: {}", text("name"), text("result")),
+                "reminder" => format!("reminder {}", text("message")),
+                "final" => format!("final {}", text("content")),
+                _ => text("message").to_owned(),
+            })
+        };
+        self.stdout.lines().filter_map(line).collect()
+    }
+
+    /// The session's id.
+    fn session(&self) -> String {
+        let told = self.told();
+        told[0].rsplit(' ').next().unwrap().to_owned()
+    }
+}
+
+fn says(text: &str) -> Value {
+    json!({"content": text})
+}
+
+fn calls(calls: &[(&str, Value)]) -> Value {
+    json!({"content": null, "calls": calls})
+}
+
+fn skips() -> Value {
+    calls(&[("plan", json!({"action": "skip"}))])
+}
+
+const FREE: &[&str] = &["--stdio", "--bypass-permission", "go"];
+
+#[test]
+fn a_choice_holds_for_a_call_or_for_all_of_its_tool() {
+    let stage = Stage::new();
+    let create = |name: &str| calls(&[("create_file", json!({"path": name, "content": "x"}))]);
+    let model = json!([skips(), create("a"), create("b"), create("c"), says("done")]);
+    let ran = stage.run(&["--stdio", "go"], "1\n2\n", &model);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("DESTRUCTIVE OPERATION").count(), 2, "{}", ran.stdout);
+    assert_eq!(
+        ran.stdout.matches("Your choice [1/2/3/4]: {\"type\": \"tool_result\"").count(),
+        2,
+        "{}",
+        ran.stdout
+    );
+    assert!(["a", "b", "c"].iter().all(|name| stage.root.join(name).exists()));
+    assert_eq!(ran.told().last().unwrap(), "final done");
+}
+
+#[test]
+fn open_tasks_are_reminded_of_until_they_are_done() {
+    let stage = Stage::new();
+    let update = |status: &str| ("plan", json!({"action": "update", "task_id": 1, "status": status}));
+    let read = || ("list_directory", json!({}));
+    let run = || ("run_command", json!({"command": "true"}));
+    let model = json!([
+        calls(&[("plan", json!({"action": "create", "tasks": ["only"]}))]),
+        calls(&[update("in_progress"), run(), read()]),
+        calls(&[run(), run()]),
+        says("done"),
+        calls(&[update("completed")]),
+        says("really done"),
+    ]);
+    let ran = stage.run(FREE, "", &model);
+    let told = ran.told();
+    let reminders: Vec<&String> = told.iter().filter(|line| line.starts_with("reminder")).collect();
+    assert_eq!(reminders.len(), 3, "{told:#?}");
+    assert!(reminders[0].starts_with("reminder ⚠️ Task [1] 'only' is in_progress."), "{reminders:?}");
+    assert!(
+        reminders[1].starts_with("reminder ⚠️ WARNING: You performed 3 significant operations"),
+        "{reminders:?}"
+    );
+    assert_eq!(
+        reminders[2],
+        "reminder ⚠️ WARNING: 1 task(s) still incomplete:\n  [1] in_progress  - only\n\nYou must complete all tasks before finishing."
+    );
+    // Each result behind its call, also of calls that were made together.
+    let second: Vec<&str> = told.iter().skip_while(|line| *line != "round 2").take(8).map(String::as_str).collect();
+    assert_eq!(
+        second[..7],
+        [
+            "round 2",
+            "call plan",
+            "ok plan",
+            "call run_command",
+            "ok run_command",
+            "call list_directory",
+            "ok list_directory"
+        ]
+    );
+    assert_eq!(told.last().unwrap(), "final really done");
+    assert_eq!(told.iter().filter(|line| line.starts_with("final")).count(), 1);
+    // The model reads the reminder too.
+    let last = ran.asked.last().unwrap()["messages"].to_string();
+    assert!(last.contains("still incomplete"), "{last}");
+}
+
+#[test]
+fn a_session_is_gone_on_with_and_so_is_its_plan() {
+    let stage = Stage::new();
+    let plan = calls(&[("plan", json!({"action": "create", "tasks": ["one", "two"]}))]);
+    let broken = json!({"status": 400, "body": {"error": {"message": "no more"}}});
+    let first = stage.run(FREE, "", &json!([plan, broken]));
+    assert_eq!(first.stdout.lines().last().unwrap(), "OpenAI API error: Error code: 400 - no more");
+    assert_eq!(first.code, Some(0));
+    let id = first.session();
+    assert!(id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+
+    // A first answer is not held back, though tasks are open.
+    let args = ["--stdio", "--bypass-permission", "-r", &id, "again"];
+    let second = stage.run(&args, "", &json!([says("hello")]));
+    assert_eq!(
+        second.told(),
+        [format!("Resumed session {id}"), "round 1".to_owned(), "final hello".to_owned()]
+    );
+    let asked = second.asked[0]["messages"].to_string();
+    assert!(asked.contains("\"again\"") && asked.contains("\"go\""), "{asked}");
+
+    // With the plan of the first run no decision has to be made again.
+    let check = calls(&[("list_directory", json!({})), ("plan", json!({"action": "check"}))]);
+    let done = |task: u64| ("plan", json!({"action": "update", "task_id": task, "status": "completed"}));
+    let third = stage.run(&args, "", &json!([check, says("bye"), calls(&[done(1), done(2)]), says("bye now")]));
+    let told = third.told();
+    assert_eq!(
+        told[2..6],
+        ["call list_directory", "ok list_directory", "call plan", "ok plan"],
+        "{told:#?}"
+    );
+    assert!(told[7].contains("2 task(s) still incomplete"), "{told:#?}");
+    assert_eq!(told.last().unwrap(), "final bye now");
+}
+
+#[test]
+fn a_tool_that_is_left_out_does_not_run() {
+    let stage = Stage::new();
+    let model = json!([skips(), calls(&[("run_command", json!({"command": "touch ran"}))]), says("done")]);
+    let args = ["--stdio", "--bypass-permission", "--tools", "read_file", "go"];
+    let ran = stage.run(&args, "", &model);
+    assert!(
+        ran.told().contains(&"failed run_command: Unknown tool: run_command".to_owned()),
+        "{}",
+        ran.stdout
+    );
+    assert!(!stage.root.join("ran").exists());
+    let tools: Vec<&str> = ran.asked[0]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect();
+    assert_eq!(tools, ["read_file", "plan"]);
 }
 
 fn run(all: &Value, scenario: &Value) -> Ran {
-    let scratch = tempfile::tempdir().unwrap();
-    let root = scratch.path().canonicalize().unwrap().join("workspace");
-    make(&root, &all["workspace"], all["workspace_mtime"].as_u64().unwrap());
-    let home = scratch.path().join("home");
-    std::fs::create_dir(&home).unwrap();
-    let server = Server::start(scenario["model"].as_array().unwrap().clone());
-    let args = scenario["argv"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentglot"))
-        .args(["run", "--as", "tricode", "--backend", "model:openai", "--"])
-        .args(args)
-        .current_dir(&root)
-        .env_clear()
-        .envs([
-            ("PATH", std::env::var("PATH").unwrap_or_default()),
-            ("HOME", home.display().to_string()),
-            ("TZ", "UTC".to_owned()),
-            ("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", server.port)),
-            ("OPENAI_API_KEY", "sk-test".to_owned()),
-            ("OPENAI_MODEL", "mock-model".to_owned()),
-            ("AGENTGLOT_MODEL_RETRIES", "1".to_owned()),
-        ])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    if let Some(text) = scenario["stdin"].as_str() {
-        // A program that reads nothing may be gone by now.
-        let _ = stdin.write_all(text.as_bytes());
+    let stage = Stage::new();
+    make(&stage.root, &all["workspace"], all["workspace_mtime"].as_u64().unwrap());
+    let args: Vec<&str> = scenario["argv"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+    stage.run(&args, scenario["stdin"].as_str().unwrap_or_default(), &scenario["model"])
+}
+
+/// A workspace and a home.
+struct Stage {
+    scratch: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap().join("workspace");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::create_dir(scratch.path().join("home")).unwrap();
+        Self { scratch, root }
     }
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    Ran {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        code: output.status.code(),
-        root: root.display().to_string(),
+
+    fn run(&self, args: &[&str], stdin: &str, model: &Value) -> Ran {
+        let server = Server::start(model.as_array().unwrap().clone());
+        let mut child = Command::new(env!("CARGO_BIN_EXE_agentglot"))
+            .args(["run", "--as", "tricode", "--backend", "model:openai", "--"])
+            .args(args)
+            .current_dir(&self.root)
+            .env_clear()
+            .envs([
+                ("PATH", std::env::var("PATH").unwrap_or_default()),
+                ("HOME", self.scratch.path().join("home").display().to_string()),
+                ("TZ", "UTC".to_owned()),
+                ("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", server.port)),
+                ("OPENAI_API_KEY", "sk-test".to_owned()),
+                ("OPENAI_MODEL", "mock-model".to_owned()),
+                ("AGENTGLOT_MODEL_RETRIES", "1".to_owned()),
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to = child.stdin.take().unwrap();
+        // A program that reads nothing may be gone by now.
+        let _ = to.write_all(stdin.as_bytes());
+        drop(to);
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code(),
+            root: self.root.display().to_string(),
+            asked: std::mem::take(&mut *server.asked.lock().unwrap()),
+        }
     }
 }
 
@@ -159,6 +339,7 @@ fn lines(text: &str, root: &str) -> Vec<String> {
 /// A model that says what the script says, as a stream.
 struct Server {
     port: u16,
+    asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Server {
@@ -168,19 +349,21 @@ impl Server {
         let script = Arc::new(script);
         let next = Arc::new(AtomicUsize::new(0));
         let session = Arc::new(Mutex::new(String::new()));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asks = asked.clone();
         // It ends with the test.
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (script, next, session) = (script.clone(), next.clone(), session.clone());
-                std::thread::spawn(move || while serve(&stream, &script, &next, &session).is_some() {});
+                let (script, next, session, asks) = (script.clone(), next.clone(), session.clone(), asks.clone());
+                std::thread::spawn(move || while serve(&stream, &script, &next, &session, &asks).is_some() {});
             }
         });
-        Self { port }
+        Self { port, asked }
     }
 }
 
 /// Answers one request; `None` at the end of the connection.
-fn serve(stream: &TcpStream, script: &[Value], next: &AtomicUsize, session: &Mutex<String>) -> Option<()> {
+fn serve(stream: &TcpStream, script: &[Value], next: &AtomicUsize, session: &Mutex<String>, asked: &Mutex<Vec<Value>>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     let mut line = String::new();
@@ -208,6 +391,7 @@ fn serve(stream: &TcpStream, script: &[Value], next: &AtomicUsize, session: &Mut
             *session = found[1].to_owned();
         }
     }
+    asked.lock().unwrap().push(body);
     let number = next.fetch_add(1, Ordering::Relaxed);
     let step = &script[number.min(script.len() - 1)];
     let mut to = stream;
