@@ -263,11 +263,20 @@ impl What {
         }
     }
 
-    /// Whether a person is asked before it runs.
+    /// Whether a person is asked before it runs: of the nine that the program asks about, and of the web, which it does not ask about.
     const fn needs_leave(self) -> bool {
         matches!(
             self,
-            Self::Create | Self::Edit | Self::DeleteFile | Self::DeletePath | Self::Mkdir | Self::Run | Self::Start | Self::Send | Self::Close
+            Self::Create
+                | Self::Edit
+                | Self::DeleteFile
+                | Self::DeletePath
+                | Self::Mkdir
+                | Self::Run
+                | Self::Start
+                | Self::Send
+                | Self::Close
+                | Self::Fetch
         )
     }
 }
@@ -329,7 +338,7 @@ impl Tool for Entry {
             What::Output => self.shared.sessions.read(self.shared.processes(cx.world), input, cx).await,
             What::Close => self.shared.sessions.close(self.shared.processes(cx.world), input).await,
             What::Sessions => self.shared.sessions.list(self.shared.processes(cx.world)).await,
-            What::Fetch => web::fetch(input),
+            What::Fetch => web::fetch(input, cx).await,
             What::WebSearch => web::search(input),
         }
     }
