@@ -168,6 +168,12 @@ pub(super) fn universal(text: String) -> String {
     }
 }
 
+/// So many bytes of a text or a few fewer: up to the end of a character.
+pub(super) fn whole_end(text: &str, most: usize) -> usize {
+    let most = most.min(text.len());
+    (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
 /// The lines that `splitlines(keepends=True)` gives.
 pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let ends = |c| {

@@ -153,7 +153,7 @@ impl Persona for Tricode {
 
     fn system_prompt(&self, world: &World) -> String {
         let tools: Vec<What> = What::ALL.into_iter().filter(|what| self.offers(*what)).collect();
-        let own_identity = !(self.wish.overrides && !self.wish.notes.is_empty());
+        let own_identity = !self.wish.overrides || self.wish.notes.is_empty();
         prompt::system(world, &tools, &self.wish.notes, own_identity)
     }
 

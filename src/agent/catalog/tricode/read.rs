@@ -6,7 +6,7 @@ use chrono::{DateTime, Local, Timelike};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::args::{decode, dumps, given, int, is_set, split_lines, whole};
+use super::args::{decode, dumps, given, int, is_set, split_lines, whole, whole_end};
 use super::place::{MOST, errno, place};
 use crate::agent::tool::Given;
 use crate::agent::wall::{Fault, Wall};
@@ -109,7 +109,7 @@ impl Window {
 impl<'t> Part<'t> {
     /// At most so many bytes of it; half a character is left out.
     fn first(self, most: usize) -> Self {
-        let text = &self.text[..self.text.floor_char_boundary(most)];
+        let text = &self.text[..whole_end(self.text, most)];
         Self { text, ..self }
     }
 

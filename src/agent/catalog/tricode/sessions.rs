@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::task::spawn_local;
 
-use super::args::{seconds, text, text_or};
+use super::args::{seconds, text, text_or, whole_end};
 use crate::agent::tool::{Cx, Given};
 use crate::agent::tools::processes::Processes;
 use crate::agent::tools::pty::{NoTerminal, Size};
@@ -247,7 +247,7 @@ fn piece(printed: &str) -> (String, &str) {
     let (mut rest, mut size) = (printed, 0);
     while !rest.is_empty() {
         let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
-        let end = rest.floor_char_boundary(end.min(PIECE));
+        let end = whole_end(rest, end.min(PIECE));
         let (line, behind) = rest.split_at(end);
         lines.push(line.trim_end().to_owned());
         (rest, size) = (behind, size + line.len());
