@@ -10,6 +10,7 @@ use super::core::{Core, Thread};
 use super::hooks::{Facts, HookEvent, HookOutcome, Permission, Told};
 use super::tool::Given;
 use super::voice::{Speaks, Voice};
+use crate::adapters::codec::Dialect;
 use crate::adapters::event::{ResultStatus, Topic};
 
 /// What hooks say before a call.
@@ -190,7 +191,17 @@ pub(super) async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
 }
 
 /// Shows what a command hook does.
-pub(super) fn show(voice: &Voice, told: &Told) {
+pub(super) fn show(dialect: Dialect, voice: &Voice, told: &Told) {
+    if dialect == Dialect::Claude {
+        let mut members = serde_json::Map::new();
+        for (name, value) in told.data.as_object().into_iter().flatten() {
+            if let Some(output) = told.output.as_ref().filter(|_| name == "stdout") {
+                members.insert("output".to_owned(), json!(output));
+            }
+            members.insert(name.clone(), value.clone());
+        }
+        return voice.system(told.name, &Value::Object(members));
+    }
     voice.notice(told.name, Topic::Hook, told.output.as_deref(), Some(&told.data));
 }
 
@@ -199,6 +210,13 @@ pub(super) fn inform(core: &Core, level: &str, text: &str, more: Value) {
     let mut data = json!({"level": level});
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);
+    }
+    if core.dialect == Dialect::Claude {
+        let mut members = json!({"content": text});
+        if let (Value::Object(members), Value::Object(data)) = (&mut members, data) {
+            members.extend(data);
+        }
+        return core.voice.system("informational", &members);
     }
     core.voice.notice("informational", Topic::Other, Some(text), Some(&data));
 }

@@ -171,8 +171,8 @@ impl Agent {
         }
         let hotline = Hotline::default();
         let tell = parts.launch.hook_events.then(|| {
-            let voice = voice.clone();
-            Rc::new(move |told| hooking::show(&voice, &told)) as hooks::Tell
+            let (voice, dialect) = (voice.clone(), parts.dialect);
+            Rc::new(move |told| hooking::show(dialect, &voice, &told)) as hooks::Tell
         });
         let root = world.wall.root().to_owned();
         let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), hotline.clone(), tell);

@@ -91,7 +91,11 @@ pub(super) fn permission_updates(core: &Core, updates: &Value) -> Result<(), Str
             if updated.mode.is_some() {
                 let mode = core.policy.borrow().mode_name();
                 let data = json!({"status": null, "permissionMode": mode});
-                core.voice.notice("status", Topic::Status, None, Some(&data));
+                if core.dialect == Dialect::Claude {
+                    core.voice.system("status", &data);
+                } else {
+                    core.voice.notice("status", Topic::Status, None, Some(&data));
+                }
             }
             for folder in core.policy.borrow().folders().skip(1) {
                 // One that is there already, or cannot be had, changes nothing.

@@ -166,6 +166,17 @@ impl Voice {
         self.say(Kind::Unknown(Raw::trusted(&text)), None, None);
     }
 
+    /// A `system` line of Claude's, for hosts that speak its dialect.
+    pub(super) fn system(&self, subtype: &str, members: &Value) {
+        let mut line = serde_json::Map::new();
+        line.insert("type".to_owned(), "system".into());
+        line.insert("subtype".to_owned(), subtype.into());
+        line.extend(members.as_object().cloned().unwrap_or_default());
+        line.insert("uuid".to_owned(), line_id().into());
+        line.insert("session_id".to_owned(), self.inner.session.borrow().as_str().into());
+        self.line(&Value::Object(line));
+    }
+
     /// Text in the user's role.
     pub(super) fn prompt(&self, parts: &[Part], source: PromptSource, speaks: Option<&Speaks>, id: &str) {
         with_blocks(parts, |blocks| {
