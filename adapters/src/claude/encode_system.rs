@@ -6,6 +6,7 @@ use crate::trace::Kept;
 
 use super::decode_system::{SYSTEM, TOP};
 use super::encode::{Encoder, LINE, Line};
+use super::encode_turn::ERRORS;
 
 /// The version that an init of another dialect's session names: parsers compare it.
 const VERSION: &str = "2.1.329";
@@ -237,8 +238,16 @@ impl Encoder {
                     Some(status) => count(out, ",\"error_status\":", Some(status), "", ""),
                     None => out.lit(",\"error_status\":null"),
                 }
-                out.lit(",\"error\":\"unknown\"");
-                out.invented("/error", "the source has no word for the error that this target knows");
+                match member("error").and_then(Raw::string).filter(|word| ERRORS.contains(&word.as_escaped())) {
+                    Some(word) => {
+                        out.lit(",\"error\":");
+                        out.str(word);
+                    }
+                    None => {
+                        out.lit(",\"error\":\"unknown\"");
+                        out.invented("/error", "the source has no word for the error that this target knows");
+                    }
+                }
             }
             Topic::Compaction => {
                 self.begin(

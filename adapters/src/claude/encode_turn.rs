@@ -6,8 +6,8 @@ use crate::json::{Out, Str, alike};
 
 use super::encode::{Encoder, LINE, Line};
 
-/// What an `assistant` line may call its error.
-const ERRORS: [&str; 10] = [
+/// What an `assistant` line, or a retry, may call its error.
+pub(super) const ERRORS: [&str; 10] = [
     "authentication_failed",
     "oauth_org_not_allowed",
     "billing_error",

@@ -118,7 +118,7 @@ impl Gather {
             false => (StopKind::Done, ""),
         };
         let said = self.stop.as_ref().map(|(kind, word)| (*kind, word.as_str()));
-        said.or_else(|| self.ended.then(unsaid))
+        self.ended.then(|| said.unwrap_or_else(unsaid))
     }
 
     /// Tokens used, each kind once: `input` is without what the cache answered or took. What the API did not say is absent.
