@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
@@ -63,9 +63,10 @@ pub fn glob(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToke
     let matcher = GlobBuilder::new(&pattern)
         .literal_separator(true)
         .case_insensitive(asked.any_case)
-        .build()
-        .map_err(|error| Fault::Other(error.to_string()))?
-        .compile_matcher();
+        .build();
+    // A set of one: it knows the short ways for names and for what they end in.
+    let matcher = matcher.and_then(|glob| GlobSet::builder().add(glob).build());
+    let matcher = matcher.map_err(|error| Fault::Other(error.to_string()))?;
     let all = Mutex::new(Vec::new());
     walk(&place, &asked.tree, cancel, || Finder {
         matcher: &matcher,
@@ -112,7 +113,7 @@ fn below(wall: &Wall, place: &Place, pattern: &str) -> Result<(Place, String), F
 type Timed = (PathBuf, Option<SystemTime>);
 
 struct Finder<'f> {
-    matcher: &'f GlobMatcher,
+    matcher: &'f GlobSet,
     timed: bool,
     found: Vec<Timed>,
     all: &'f Mutex<Vec<Timed>>,
