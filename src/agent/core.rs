@@ -58,6 +58,8 @@ pub(super) struct Core {
     pub chores: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
     /// What settings files say.
     pub settings: Settings,
+    /// The MCP servers of the command line.
+    pub flagged: Vec<mcp::Server>,
     /// The MCP servers that they name.
     pub servers: Value,
     /// What the user and the project want every agent to know.
@@ -121,16 +123,18 @@ impl Core {
             Ok(servers) if !self.launch.strict_mcp => servers,
             _ => Vec::new(),
         };
-        let flagged = mcp::config::of_flag(&self.launch.mcp_config, &root, &variable).unwrap_or_else(|error| {
-            tracing::warn!("{error}");
-            Vec::new()
-        });
-        mcp::config::join(&mut servers, flagged);
-        Mcp::start(
-            servers,
-            self.hotline.clone(),
-            mcp::Options::new(root, self.world.environment.to_vec(), &variable),
-        )
+        mcp::config::join(&mut servers, self.flagged.clone());
+        let naming = match self.dialect {
+            Dialect::Qwen | Dialect::QwenCode => mcp::Naming::Qwen,
+            _ => mcp::Naming::Claude,
+        };
+        let options = mcp::Options {
+            naming,
+            // Claude Code's hosts have a question for it.
+            asks_user: self.dialect == Dialect::Claude && self.launch.has_stdin_protocol(),
+            ..mcp::Options::new(root, self.world.environment.to_vec(), &variable)
+        };
+        Mcp::start(servers, self.hotline.clone(), options)
     }
 
     /// Adds what a call of the model has used to the session's sum.

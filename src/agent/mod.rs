@@ -84,6 +84,8 @@ pub struct Parts {
     pub model_name: String,
     /// The session's transcript, and what was said in it by now.
     pub kept: (Transcript, Option<History>),
+    /// The MCP servers of the command line.
+    pub servers: Vec<mcp::Server>,
     /// Variables that commands get besides the usual ones.
     pub pass_env: Vec<String>,
     /// How commands run.
@@ -182,13 +184,22 @@ impl Agent {
         for problem in problems.into_iter().chain(forgotten).chain(settings.problems.iter().cloned()) {
             tracing::warn!("{problem}");
         }
+        let mut own = persona.tools(&world);
+        if may_fetch(&parts.launch, &settings) {
+            own.extend(match parts.dialect {
+                Dialect::Claude => catalog::claude::web::web(tools::fetch::Policy::new(Vec::new())),
+                Dialect::Qwen | Dialect::QwenCode => catalog::qwen::web::web(tools::fetch::Policy::new(Vec::new())),
+                _ => Vec::new(),
+            });
+        }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),
             memory: memory::prompt(&memories),
             servers,
+            flagged: parts.servers,
             settings,
             dialect: parts.dialect,
-            tools: persona.tools(&world),
+            tools: own,
             persona,
             model: parts.model,
             world,
@@ -334,6 +345,19 @@ impl Backend for Agent {
         };
         let _ = self.local.run_until(tokio::time::timeout(LAST, last)).await;
     }
+}
+
+/// Whether pages may be fetched: somebody has to name the tool, on the command line or in a file of settings.
+fn may_fetch(launch: &Launch, settings: &Settings) -> bool {
+    let listed = settings
+        .layers
+        .iter()
+        .filter_map(|(_, value)| value.get("permissions")?.get("allow")?.as_array());
+    let listed = listed.flatten().filter_map(serde_json::Value::as_str);
+    let named = launch.allowed_tools.iter().chain(launch.tools.iter().flatten()).map(String::as_str);
+    named
+        .chain(listed)
+        .any(|rule| ["WebFetch", "web_fetch"].iter().any(|name| rule.trim().starts_with(name)))
 }
 
 /// What the host wants at the beginning.

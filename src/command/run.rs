@@ -17,7 +17,7 @@ use agentglot_adapters::live::{Listener, Manner, Speaker};
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::shell::Settings;
-use crate::agent::{Agent, Parts};
+use crate::agent::{Agent, Parts, mcp};
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
@@ -138,6 +138,14 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         let text = format!("Error: API key not configured for provider '{}'\n", api.name());
         return Ok(refuse(run.dialect, &ArgError { text, exit_code: 0 }));
     }
+    let variable = |name: &str| std::env::var(name).ok();
+    let servers = match mcp::config::of_flag(&launch.mcp_config, &cwd, &variable) {
+        Err(error) if matches!(choice, Choice::Model(_)) => {
+            Console::plain().lines(&format!("Error: {error}\n"));
+            return Ok(1);
+        }
+        servers => servers.unwrap_or_default(),
+    };
     let kept = match choice {
         Choice::Model(_) => match keep(&launch, &cwd) {
             Ok(kept) => Some(kept),
@@ -170,7 +178,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             error,
         })?;
     runtime.block_on(async {
-        let mut backend = backend(run, choice, &launch, &live_facts, &cwd, kept)?;
+        let mut backend = backend(run, choice, &launch, &live_facts, &cwd, kept, servers)?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -369,7 +377,15 @@ fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     store.begin(&Ask::of(launch), Writer::new(cwd))
 }
 
-fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path, kept: Option<Kept>) -> Result<Box<dyn Backend>, Failure> {
+fn backend(
+    run: &Run,
+    choice: &Choice,
+    launch: &Launch,
+    live: &Live,
+    cwd: &Path,
+    kept: Option<Kept>,
+    servers: Vec<mcp::Server>,
+) -> Result<Box<dyn Backend>, Failure> {
     match choice {
         Choice::Demo => {
             let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;
@@ -385,6 +401,7 @@ fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path,
                 dialect: run.dialect,
                 launch: launch.clone(),
                 kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,
+                servers,
                 cwd: cwd.to_owned(),
                 model: Rc::new(client),
                 model_name: model_name.unwrap_or_else(|| usual_model(*api).to_owned()),
