@@ -150,11 +150,11 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
     let interrupt = answer.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
     match word {
         "allow" | "approve" => {
-            if let Some(updates) = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name)) {
-                if let Err(why) = super::rooms::permission_updates(core, updates) {
-                    tracing::warn!("{why}");
-                    return unheard(core, tool, access, &Unheard::Invalid, false);
-                }
+            if let Some(updates) = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name))
+                && let Err(why) = super::rooms::permission_updates(core, updates)
+            {
+                tracing::warn!("{why}");
+                return unheard(core, tool, access, &Unheard::Invalid, false);
             }
             let updated = ["updatedInput", "updated_input"]
                 .iter()
