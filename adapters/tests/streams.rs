@@ -85,7 +85,10 @@ impl<'a> Sink<'a> for Told {
             Kind::RoundEnd(end) => {
                 assert_eq!(self.open, None);
                 if end.abandoned_from == Some(0) {
-                    (self.text.clear(), self.thinking.clear(), self.signatures.clear(), self.calls.clear());
+                    self.text.clear();
+                    self.thinking.clear();
+                    self.signatures.clear();
+                    self.calls.clear();
                 }
             }
             Kind::Fatal(_) => self.errors += 1,
@@ -271,7 +274,9 @@ fn second_anthropic(value: &Value, said: &mut Second) {
     match value["type"].as_str().unwrap_or_default() {
         "message_start" => {
             if said.end == Some(End::Incomplete) {
-                (said.text.clear(), said.thinking.clear(), said.calls.clear());
+                said.text.clear();
+                said.thinking.clear();
+                said.calls.clear();
             }
             said.end = Some(End::Incomplete);
             said.open.clear();
