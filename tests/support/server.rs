@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What it does with a connection, in order; then it closes it.
 #[derive(Clone, Debug)]
-pub enum Do {
+pub(crate) enum Do {
     /// Sends bytes.
     Send(Vec<u8>),
     /// Sends bytes one by one.
@@ -22,7 +22,7 @@ pub enum Do {
 
 /// A request that came.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Its first line and its headers, in small letters.
     pub head: String,
     /// Its body.
@@ -31,14 +31,14 @@ pub struct Seen {
     pub left: bool,
 }
 
-pub struct Server {
-    pub port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Server {
     /// Answers the n-th connection with the n-th script; the last one answers all that follow.
-    pub async fn new(scripts: Vec<Vec<Do>>) -> Self {
+    pub(crate) async fn new(scripts: Vec<Vec<Do>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
@@ -54,11 +54,11 @@ impl Server {
         Self { port, seen }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -128,12 +128,12 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Value)> {
 }
 
 /// An answer's head: it goes on until the connection closes.
-pub fn head(status: &str, kind: &str, more: &str) -> Vec<u8> {
+pub(crate) fn head(status: &str, kind: &str, more: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nConnection: close\r\n{more}\r\n").into_bytes()
 }
 
 /// A stream of these payloads.
-pub fn stream(payloads: &[&str]) -> Vec<u8> {
+pub(crate) fn stream(payloads: &[&str]) -> Vec<u8> {
     let mut bytes = head("200 OK", "text/event-stream", "");
     for payload in payloads {
         bytes.extend_from_slice(format!("data: {payload}\n\n").as_bytes());
@@ -142,7 +142,7 @@ pub fn stream(payloads: &[&str]) -> Vec<u8> {
 }
 
 /// A whole answer.
-pub fn whole(status: &str, kind: &str, more: &str, body: &str) -> Vec<Do> {
+pub(crate) fn whole(status: &str, kind: &str, more: &str, body: &str) -> Vec<Do> {
     let mut bytes = head(status, kind, more);
     bytes.extend_from_slice(body.as_bytes());
     vec![Do::Send(bytes)]
