@@ -27,19 +27,6 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Its text, the parts one behind the other.
-    pub(super) fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        texts.join("\n")
-    }
-
     /// A prompt that is a user's message.
     pub(super) fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
         Self {
@@ -108,11 +95,6 @@ impl Inbox {
             }
             self.wake.notified().await;
         }
-    }
-
-    /// How many wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.borrow().len()
     }
 
     /// About how many bytes wait.

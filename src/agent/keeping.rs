@@ -33,17 +33,6 @@ pub(super) fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, tur
     });
 }
 
-/// What the agent says in the user's name.
-pub(super) fn aside(thread: &Thread, text: &str) {
-    with(thread, |transcript| {
-        let facts = UserFacts {
-            is_meta: true,
-            ..UserFacts::default()
-        };
-        transcript.append_user(&[Part::Text(text.to_owned())], &facts);
-    });
-}
-
 /// A reply of the model's, with the ids of its blocks' lines.
 pub(super) fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Option<&str>, ids: &[String], tokens: Option<Tokens>) {
     with(thread, |transcript| {

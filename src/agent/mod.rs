@@ -29,6 +29,7 @@ mod showing;
 pub mod store;
 mod structured;
 mod subagent;
+mod telling;
 pub mod terminal;
 pub mod tool;
 pub mod tools;

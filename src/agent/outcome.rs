@@ -124,6 +124,10 @@ fn synthetic(core: &Core, error: &ModelError, text: &str) {
         ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
         _ => "unknown",
     };
+    // The session has its thread back by now; without it nothing is kept.
+    if let Ok(thread) = core.thread.try_borrow() {
+        super::keeping::failure(&thread, text, word, error.status);
+    }
     let text = body(text);
     let blocks = [Block::Text {
         text: Str::trusted(&text),

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use super::calls;
 use super::chat::{Message, Part};
 use super::core::{Core, Thread, Tokens};
+use super::telling::Teller;
 use super::voice::line_id;
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::{BlockHead, Event, Kind, RoundStart, StopKind, Topic};
+use crate::adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
 use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
 
 /// How a turn ended.
@@ -160,10 +161,12 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let mut ids = Vec::new();
     let wishes = core.wishes.borrow().clone();
     let begun = Instant::now();
-    let mut forwarded = Forwarded {
-        all: core.dialect != Dialect::Claude || wishes.forwards_text,
-        hidden: false,
-    };
+    let mut teller = Teller::new(
+        core.voice.clone(),
+        speaks.clone(),
+        speaks.is_some() && core.dialect == Dialect::Claude && !wishes.forwards_text,
+        core.dialect == Dialect::Cursor,
+    );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
     let counts = core.dialect == Dialect::Tricode;
     if counts {
@@ -188,9 +191,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         }
         // A block's whole is written when it stops: its line has this id.
         let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
-        if speaks.is_none() || forwarded.goes_on(event) {
-            core.voice.say(event.kind, speaks.as_ref(), id.as_deref());
-        }
+        teller.tell(event, id.as_deref());
         ids.extend(id);
     };
     if let Some(text) = core.persona.debug_request(&ask) {
@@ -235,26 +236,6 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             super::keeping::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })
-        }
-    }
-}
-
-/// What hosts hear of a subagent: everything, or all but its words and thoughts, as Claude Code does it unless it is asked for them.
-struct Forwarded {
-    all: bool,
-    hidden: bool,
-}
-
-impl Forwarded {
-    fn goes_on(&mut self, event: &Event<'_>) -> bool {
-        match event.kind {
-            Kind::BlockStart(start) => {
-                self.hidden = !self.all && !matches!(start.head, BlockHead::Call { .. });
-                !self.hidden
-            }
-            Kind::Delta(_) => !self.hidden,
-            Kind::BlockStop(_) => !std::mem::take(&mut self.hidden),
-            _ => true,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the agent says: canonical events, written as `agentglot:events` for the session to read.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use super::hotline::Question;
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{
-    Agent, At, Block, BlockHead, BlockStart, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
-    PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
+    Agent, At, Block, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt, PromptSource, Request,
+    Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Manner, Speaker};
@@ -31,12 +31,10 @@ struct Inner {
     /// The session's id and the turn's, each as the body of a JSON string.
     session: RefCell<String>,
     turn: RefCell<String>,
-    /// The host knows calls by Cursor's names, which end in `ToolCall`; the model does not.
+    /// The host is Cursor's: see [`super::telling`].
     cursor: bool,
     /// Every line of the host's has a time; otherwise only results have one.
     timed: bool,
-    /// What is said in the turn that was broken off is not said any more.
-    muted: Cell<bool>,
 }
 
 /// The subagent that speaks.
@@ -89,7 +87,6 @@ impl Voice {
                 turn: RefCell::default(),
                 cursor: host == Dialect::Cursor,
                 timed: matches!(host, Dialect::Cursor | Dialect::Qwen),
-                muted: Cell::new(false),
             }),
         }
     }
@@ -126,30 +123,8 @@ impl Voice {
         self.inner.wake.notify_one();
     }
 
-    /// What a tool is called where the host sees it.
-    fn shown(&self, name: &str) -> String {
-        if self.inner.cursor && !name.contains("__") && name != super::structured::NAME {
-            format!("{name}ToolCall")
-        } else {
-            name.to_owned()
-        }
-    }
-
     /// Says an event as it is, in the name of the session, the turn and whoever speaks.
     pub(super) fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
-        if let Kind::BlockStart(BlockStart {
-            index,
-            head: BlockHead::Call { id: call, name },
-        }) = kind
-            && self.inner.cursor
-        {
-            let shown = self.shown(name.as_escaped());
-            let head = BlockHead::Call {
-                id: call,
-                name: Str::trusted(&shown),
-            };
-            return self.say_with(Kind::BlockStart(BlockStart { index, head }), speaks, id, &[], false);
-        }
         self.say_with(kind, speaks, id, &[], false);
     }
 
@@ -188,8 +163,13 @@ impl Voice {
 
     /// The result of a call.
     pub(super) fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
-        let (id, name) = (body(&done.call.id), body(&self.shown(&done.call.name)));
         let input = sound(&done.call.input);
+        let (shown, input) = if self.inner.cursor {
+            super::telling::of_cursor(&done.call.name, input)
+        } else {
+            (done.call.name.clone(), input.to_owned())
+        };
+        let (id, name) = (body(&done.call.id), body(&shown));
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
         let failed = done.status != ResultStatus::Success;
         let tell = |content: Content<'_>| {
@@ -208,7 +188,7 @@ impl Voice {
                     id: Str::trusted(&id),
                     name: Str::trusted(&name),
                     kind: Default::default(),
-                    input: Raw::trusted(input),
+                    input: Raw::trusted(&input),
                     fields: &[],
                 }),
             };
@@ -299,15 +279,7 @@ impl Voice {
         self.say_with(Kind::Outcome(outcome), None, Some(id), &fields, false);
     }
 
-    /// Until this is undone nothing is said but control lines.
-    pub(super) fn mute(&self, muted: bool) {
-        self.inner.muted.set(muted);
-    }
-
     fn say_with(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
-        if self.inner.muted.get() && !matches!(kind, Kind::Response(_) | Kind::Withdraw(_)) {
-            return;
-        }
         let timed = timed || self.inner.timed;
         let session = self.inner.session.borrow();
         let turn = self.inner.turn.borrow();
