@@ -13,6 +13,9 @@ use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind, window};
 /// Above this part of the window the conversation is made shorter before the next request.
 const FULL: f64 = 0.85;
 
+/// Texts of so many bytes are not cut any more.
+const SHORT: usize = 2000;
+
 /// Makes the conversation shorter if the next request might not fit.
 pub(super) async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
     let most = window(&thread.model) as f64 * FULL;
@@ -39,26 +42,37 @@ pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
         request.push_str("\n\nThe user asks for this of it: ");
         request.push_str(wish);
     }
-    let mut asking = Thread {
-        messages,
-        ..Thread::default()
+    let gather = loop {
+        let mut asking = Thread {
+            messages: messages.clone(),
+            ..Thread::default()
+        };
+        asking.add_user([Part::Text(request.clone())]);
+        let mut gather = Gather::new(core.model.api(), &thread.model);
+        let ask = Ask {
+            model: &thread.model,
+            system: &thread.system,
+            messages: &asking.messages,
+            tools: &[],
+            ..Ask::default()
+        };
+        let mut hear = |event: &Event<'_>| gather.event(event);
+        let said = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(stopped()),
+            said = core.model.reply(&ask, &mut hear) => said,
+        };
+        match said {
+            Ok(()) => break gather,
+            // What does not fit cannot be summed up either: its later part can.
+            Err(error) if error.kind == ModelErrorKind::TooLong && halve(&mut messages) => {}
+            Err(error) => return Err(error),
+        }
     };
-    asking.add_user([Part::Text(request)]);
-    let mut gather = Gather::new(core.model.api(), &thread.model);
-    let ask = Ask {
-        model: &thread.model,
-        system: &thread.system,
-        messages: &asking.messages,
-        tools: &[],
-        ..Ask::default()
-    };
-    let mut hear = |event: &Event<'_>| gather.event(event);
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Err(stopped()),
-        said = core.model.reply(&ask, &mut hear) => said?,
-    }
-    let usage = gather.usage().map(|usage| core.count(&thread.model, &usage)).unwrap_or_default();
+    let usage = gather
+        .usage()
+        .map(|usage| core.count(&thread.model, &thread.model, &usage))
+        .unwrap_or_default();
     let summary = gather.message().text();
     if summary.trim().is_empty() {
         return Err(ModelError {
@@ -79,6 +93,33 @@ pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
     let boundary = super::keeping::compacted(thread, trigger == "manual", before, usage.output, &summary, open.as_deref());
     told(core, trigger, before, usage.output, boundary);
     Ok(())
+}
+
+/// Leaves the older half away; of a single message, the end of its texts. Whether there was anything to leave away.
+fn halve(messages: &mut Vec<Message>) -> bool {
+    if messages.len() > 1 {
+        messages.drain(..messages.len() / 2);
+        return true;
+    }
+    let parts = messages.iter_mut().flat_map(|message| &mut message.parts);
+    let texts = parts.flat_map(|part| match part {
+        Part::Result(result) => result.content.iter_mut().collect(),
+        part => vec![part],
+    });
+    let mut shorter = false;
+    for part in texts {
+        if let Part::Text(text) = part
+            && text.len() > SHORT
+        {
+            let mut half = text.len() / 2;
+            while !text.is_char_boundary(half) {
+                half -= 1;
+            }
+            text.truncate(half);
+            shorter = true;
+        }
+    }
+    shorter
 }
 
 /// The prompt that stands at the end and has no answer yet: it stays as it is.

@@ -137,14 +137,15 @@ impl Core {
         Mcp::start(servers, self.hotline.clone(), options)
     }
 
-    /// Adds what a call of the model has used to the session's sum.
-    pub(super) fn count(&self, model: &str, used: &Usage<'_>) -> Tokens {
+    /// Adds what a call of the model has used to the session's sum. A server may answer in a name of its own that has no price: then the
+    /// price of the model that was asked for counts.
+    pub(super) fn count(&self, model: &str, asked: &str, used: &Usage<'_>) -> Tokens {
         let tokens = Tokens::of(used);
         let mut spent = self.spent.borrow_mut();
         let of_model = spent.models.entry(model.to_owned()).or_default();
         of_model.tokens += tokens;
         of_model.requests += 1;
-        of_model.cost += model::cost(model, used).unwrap_or(0.0);
+        of_model.cost += model::cost(model, used).or_else(|| model::cost(asked, used)).unwrap_or(0.0);
         tokens
     }
 }

@@ -204,7 +204,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     };
     core.spent.borrow_mut().api += begun.elapsed();
     let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
-    let tokens = gather.usage().map(|usage| core.count(&model, &usage)).unwrap_or_default();
+    let tokens = gather.usage().map(|usage| core.count(&model, &thread.model, &usage)).unwrap_or_default();
     if tokens != Tokens::default() {
         thread.filled = tokens.read() + tokens.output;
         if speaks.is_none() {

@@ -10,6 +10,7 @@ use crate::adapters::event::{Content, Input, InputKind, Origin, OutcomeKind, Pla
 use crate::adapters::json::Str;
 use crate::adapters::live::{Heard, Listener};
 use crate::backend::{Backend, Said};
+use crate::io::Console;
 use crate::live;
 use crate::record::{Recorder, Who};
 
@@ -67,6 +68,8 @@ pub async fn run(
     let mut said_bytes = Vec::new();
     let mut signal = None;
     let mut reader_gone = false;
+    // Why our output cannot be written, if not because nobody reads it.
+    let mut unwritten = None;
     let mut backend_over = false;
     // Until when a back end may end by itself.
     let mut dismissed: Option<Instant> = None;
@@ -106,7 +109,10 @@ pub async fn run(
         tokio::select! {
             biased;
             number = stop() => signal = Some(number),
-            flow = stdout.serve() => reader_gone = !matches!(flow, Ok(live::Flow::Written)),
+            flow = stdout.serve() => {
+                reader_gone = !matches!(flow, Ok(live::Flow::Written));
+                unwritten = flow.err();
+            }
             read = read_some(&mut stdin, &mut room), if stdin.is_some() && !deaf => {
                 if hear_host(session, ears, backend, &room, read) {
                     stdin = None;
@@ -139,16 +145,21 @@ pub async fn run(
         if signal.is_none() {
             tokio::select! {
                 biased;
-                _ = stdout.flush() => return None,
+                flow = stdout.flush() => return (None, flow.err()),
                 number = stop() => signal = Some(number),
             }
         }
-        let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
-        signal
+        let flow = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
+        (signal, flow.ok().and_then(Result::err))
     };
-    let (signal, ()) = tokio::join!(last_words, backend.stop(dismissed.is_some() && session.ended_by_agent()));
+    let ((signal, failed), ()) = tokio::join!(last_words, backend.stop(dismissed.is_some() && session.ended_by_agent()));
+    let unwritten = unwritten.or(failed);
+    if let Some(error) = &unwritten {
+        Console::plain().say(&format!("standard output cannot be written: {error}"));
+    }
     match signal {
         Some(number) => u8::try_from(128 + number).unwrap_or(1),
+        None if unwritten.is_some() => session.exit_code().max(1),
         None => session.exit_code(),
     }
 }
