@@ -284,6 +284,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         kept,
         pass_env: Vec::new(),
         commands: Default::default(),
+        servers: Vec::new(),
     })
     .expect("an agent");
     let text = format!("mark-{number}x go");
@@ -384,7 +385,7 @@ fn resume(megabytes: usize) -> bool {
     let id = transcript.id().to_owned();
     let path = transcript.path().expect("it is kept").to_owned();
     let text = "wool and sheep and more wool; ".repeat(300);
-    let mut turn = |transcript: &mut agentglot::agent::store::Transcript| {
+    let turn = |transcript: &mut agentglot::agent::store::Transcript| {
         transcript.append_user(&[Part::Text(text.clone())], &UserFacts::default());
         let round = Round {
             message_id: "msg_1",
