@@ -20,7 +20,7 @@ pub(super) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>)
             false
         }
         (ControlKind::Interrupt, _) => {
-            core.cancel.borrow().cancel();
+            core.interrupt();
             false
         }
         (ControlKind::SetModel, _) => {

@@ -74,6 +74,10 @@ pub(super) struct Core {
     pub thread: RefCell<Thread>,
     /// What it has cost so far.
     pub spent: RefCell<Spent>,
+    /// A turn runs.
+    pub answering: Cell<bool>,
+    /// The turn that begins next is stopped at once: the host said so before it began.
+    pub stopped_ahead: Cell<bool>,
     /// Stops the turn that runs.
     pub cancel: RefCell<CancellationToken>,
     /// The session's id.
@@ -99,6 +103,14 @@ impl fmt::Debug for Core {
 }
 
 impl Core {
+    /// Stops the turn that runs, or the one that is about to begin.
+    pub(super) fn interrupt(&self) {
+        self.cancel.borrow().cancel();
+        if !self.answering.get() && self.inbox.bytes() > 0 {
+            self.stopped_ahead.set(true);
+        }
+    }
+
     /// Does something beside the turns.
     pub(super) fn chore(&self, chore: impl Future<Output = ()> + 'static) {
         self.chores.borrow_mut().push(Box::pin(chore));

@@ -22,7 +22,9 @@ use crate::adapters::launch::PermissionMode;
 /// Lives until the host says nothing more.
 pub(super) async fn live(core: Rc<Core>) {
     while let Some(asked) = super::background::next(&core).await {
+        core.answering.set(true);
         answer(&core, asked).await;
+        core.answering.set(false);
     }
     super::hooking::session_ends(&core).await;
 }
@@ -31,6 +33,9 @@ pub(super) async fn live(core: Rc<Core>) {
 async fn answer(core: &Rc<Core>, mut asked: Asked) {
     let begun = Instant::now();
     *core.cancel.borrow_mut() = CancellationToken::new();
+    if core.stopped_ahead.take() {
+        core.cancel.borrow().cancel();
+    }
     core.turns.set(core.turns.get() + 1);
     {
         let mut spent = core.spent.borrow_mut();

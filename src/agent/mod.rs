@@ -219,6 +219,8 @@ impl Agent {
             wishes: RefCell::new(wishes),
             thread: RefCell::new(thread),
             spent: RefCell::default(),
+            answering: Cell::new(false),
+            stopped_ahead: Cell::new(false),
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
             structured: Rc::default(),
@@ -265,7 +267,7 @@ impl Backend for Agent {
                 self.core.hotline.answer(&inbox::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                self.core.cancel.borrow().cancel();
+                self.core.interrupt();
                 true
             }
             _ => false,
