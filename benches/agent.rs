@@ -24,9 +24,11 @@ use agentglot::adapters::event::{Content, Input, InputKind, Origin, Prompt, Prom
 use agentglot::adapters::json::Str;
 use agentglot::adapters::launch::{Launch, PermissionMode};
 use agentglot::agent::store::{Ask, Store, Writer};
+use agentglot::agent::tools::shell::Settings;
 use agentglot::agent::{Agent, Parts};
 use agentglot::backend::model::{Api, Client, Endpoint, Key, catalog};
 use agentglot::backend::{Backend, Said};
+use agentglot::child::Watcher;
 use model::{Answer, Server, Step};
 use serde_json::{Value, json};
 
@@ -67,6 +69,12 @@ fn serve() {
     let _ = std::io::stdin().lock().read_line(&mut String::new());
 }
 
+/// The program, beside the examples.
+fn program() -> PathBuf {
+    let us = std::env::current_exe().expect("it runs");
+    us.ancestors().nth(2).expect("target/PROFILE/examples").join("agentglot")
+}
+
 /// A program's resident memory in bytes.
 fn resident(pid: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -93,9 +101,7 @@ struct Run {
 
 impl Run {
     fn start(folder: &Path, port: u16, args: &[&str]) -> Self {
-        let us = std::env::current_exe().expect("it runs");
-        let program = us.ancestors().nth(2).expect("target/PROFILE/examples").join("agentglot");
-        let mut child = Command::new(program)
+        let mut child = Command::new(program())
             .args(["run", "--as", "claude", "--backend", "model:openai", "--", "--verbose"])
             .args([
                 "--input-format",
@@ -283,7 +289,11 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         model_name: "gpt-4o".to_owned(),
         kept,
         pass_env: Vec::new(),
-        commands: Default::default(),
+        commands: Settings {
+            // What looks after commands if this process dies is the program itself.
+            watcher: Watcher::Program(program()),
+            ..Settings::default()
+        },
         servers: Vec::new(),
     })
     .expect("an agent");
@@ -388,6 +398,7 @@ fn resume(megabytes: usize) -> bool {
     let turn = |transcript: &mut agentglot::agent::store::Transcript| {
         transcript.append_user(&[Part::Text(text.clone())], &UserFacts::default());
         let round = Round {
+            // As servers do that give every reply the same id.
             message_id: "msg_1",
             model: "gpt-4o",
             ..Round::default()

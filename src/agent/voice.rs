@@ -109,8 +109,9 @@ impl Voice {
     /// Takes what was said.
     pub(super) fn take(&self, into: &mut Vec<u8>) -> bool {
         let mut out = self.inner.out.borrow_mut();
+        let any = !out.is_empty();
         into.append(&mut out);
-        !into.is_empty()
+        any
     }
 
     /// Waits until something was said.

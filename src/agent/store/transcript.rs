@@ -145,6 +145,8 @@ impl Transcript {
             }
         }
         let uuid = given(facts.uuid);
+        // What follows is another reply, even where a server gives every reply the same id.
+        self.reply = None;
         let mut entry = self.begin(self.leaf.clone().as_deref());
         entry.maybe("promptId", facts.prompt_id);
         entry.text("type", "user").raw("message", &message.end());
