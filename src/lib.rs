@@ -35,6 +35,7 @@ pub mod record;
 pub mod session;
 pub mod status;
 mod sys;
+pub mod telemetry;
 pub mod work;
 
 /// What there is to say about a conversion when it is over.

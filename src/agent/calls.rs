@@ -13,6 +13,7 @@ use super::tool::{Access, Cx, Given, Progress, Tool};
 use super::turn::End;
 use super::voice::{Done, line_id};
 use crate::adapters::event::{ResultStatus, StopKind, ToolKind};
+use crate::telemetry::{self, Span};
 
 /// So many calls that only read run side by side.
 const SIDE_BY_SIDE: usize = 10;
@@ -80,6 +81,10 @@ fn only_reads(thread: &Thread, call: &Call) -> bool {
 
 async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: bool) -> One {
     core.spent.borrow_mut().calls += 1;
+    let span = Span::begin("tool", false);
+    span.set("gen_ai.operation.name", "execute_tool");
+    span.set("gen_ai.tool.name", call.name.as_str());
+    span.set("gen_ai.tool.call.id", call.id.as_str());
     let mut ran = Ran::default();
     let given = if stopped {
         core.persona
@@ -90,8 +95,14 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: 
     } else if cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
     } else {
-        judged(core, thread, call, &mut ran).await
+        span.within(judged(core, thread, call, &mut ran)).await
     };
+    span.set("agentglot.tool.status", telemetry::word(&given.status));
+    match given.status {
+        ResultStatus::Success => {}
+        status => span.fail(telemetry::word(&status)),
+    }
+    drop(span);
     if given.status == ResultStatus::Denied {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
         core.spent.borrow_mut().denials.push(serde_json::json!({

@@ -18,6 +18,7 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::event::{PromptSource, Session, ToolKind};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
+use crate::telemetry::{self, Span};
 
 /// Lives until the host says nothing more.
 pub(super) async fn live(core: Rc<Core>) {
@@ -91,7 +92,20 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
         checkpoints.borrow_mut().mark(&asked.id);
     }
     thread.add_user(parts);
-    let came = turn::rounds(core, &mut thread).await;
+    let span = Span::begin("turn", false);
+    span.set("gen_ai.operation.name", "invoke_agent");
+    span.set("gen_ai.agent.name", "agentglot");
+    span.set("gen_ai.conversation.id", core.session.borrow().as_str());
+    span.set("agentglot.prompt.id", turn.as_str());
+    span.set("agentglot.dialect", core.dialect.name());
+    let came = span.within(turn::rounds(core, &mut thread)).await;
+    span.set("agentglot.rounds", came.rounds);
+    match &came.end {
+        turn::End::Done(..) => {}
+        turn::End::Failed(error) => span.fail(telemetry::word(&error.kind)),
+        other => span.fail(telemetry::word(other)),
+    }
+    drop(span);
     super::keeping::turn_ended(core, &thread).await;
     *core.thread.borrow_mut() = thread;
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();

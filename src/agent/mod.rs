@@ -347,6 +347,7 @@ impl Backend for Agent {
             tokio::join!(processes, mcp);
         };
         let _ = self.local.run_until(tokio::time::timeout(LAST, last)).await;
+        crate::telemetry::flush().await;
     }
 }
 

@@ -11,6 +11,7 @@ use super::voice::line_id;
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
 use crate::backend::model::{Ask, Gather, ModelError, ModelErrorKind};
+use crate::telemetry::{self, Span};
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,17 +195,31 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         teller.tell(event, id.as_deref());
         ids.extend(id);
     };
+    let span = Span::begin("round", true);
+    span.set("gen_ai.operation.name", "chat");
+    span.set("gen_ai.request.model", thread.model.as_str());
     if let Some(text) = core.persona.debug_request(&ask) {
         core.voice.say(Kind::Noise(&text), None, None);
     }
     let said = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
-        said = core.model.reply(&ask, &mut hear) => Some(said),
+        said = span.within(core.model.reply(&ask, &mut hear)) => Some(said),
     };
     core.spent.borrow_mut().api += begun.elapsed();
     let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
     let tokens = gather.usage().map(|usage| core.count(&model, &thread.model, &usage)).unwrap_or_default();
+    span.set("gen_ai.response.model", model.as_str());
+    if tokens != Tokens::default() {
+        span.set("gen_ai.usage.input_tokens", tokens.read());
+        span.set("gen_ai.usage.output_tokens", tokens.output);
+    }
+    match &said {
+        None => span.fail("cancelled"),
+        Some(Err(error)) => span.fail(telemetry::word(&error.kind)),
+        Some(Ok(())) => {}
+    }
+    drop(span);
     if tokens != Tokens::default() {
         thread.filled = tokens.read() + tokens.output;
         if speaks.is_none() {

@@ -123,6 +123,9 @@ impl Client {
             Ok(())
         };
         put("accept", "text/event-stream", false)?;
+        if let Some(traceparent) = crate::telemetry::traceparent() {
+            put("traceparent", &traceparent, false)?;
+        }
         if self.endpoint.api == Api::Anthropic {
             put("anthropic-version", "2023-06-01", false)?;
         }

@@ -62,6 +62,9 @@ impl Process {
             .env("PWD", folder)
             .env(DEPTH, depth.to_string())
             .env(FAMILY, commands.family(&mark)?);
+        if let Some(traceparent) = crate::telemetry::traceparent() {
+            child.env("TRACEPARENT", traceparent);
+        }
         child.envs(more.iter().copied());
         if let Some(rules) = commands.rules()? {
             rules.apply(&mut child);
