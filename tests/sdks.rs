@@ -52,6 +52,36 @@ fn claude_sdk_for_typescript_over_qwen() {
 }
 
 #[test]
+fn claude_sdk_for_python_over_a_model_of_openai() {
+    drive("claude_sdk.py", "agent+own", |_| "model:openai".to_owned());
+}
+
+#[test]
+fn claude_sdk_for_python_over_a_model_of_anthropic() {
+    drive("claude_sdk.py", "agent+own", |_| "model:anthropic".to_owned());
+}
+
+#[test]
+fn claude_sdk_for_typescript_over_a_model_of_openai() {
+    drive("claude_sdk.mjs", "agent+own", |_| "model:openai".to_owned());
+}
+
+#[test]
+fn claude_sdk_for_typescript_over_a_model_of_anthropic() {
+    drive("claude_sdk.mjs", "agent+own", |_| "model:anthropic".to_owned());
+}
+
+#[test]
+fn qwen_sdk_over_a_model_of_openai() {
+    drive("qwen_sdk.mjs", "agent", |_| "model:openai".to_owned());
+}
+
+#[test]
+fn qwen_sdk_over_a_model_of_anthropic() {
+    drive("qwen_sdk.mjs", "agent", |_| "model:anthropic".to_owned());
+}
+
+#[test]
 fn qwen_sdk_over_recorded_logs() {
     drive("qwen_sdk.mjs", "replay", |_| "demo".to_owned());
 }
@@ -195,7 +225,9 @@ fn at_home(script: &Path, modules: &Path) -> PathBuf {
         new.persist(&own).unwrap();
         own
     };
-    copy("scenarios.mjs".as_ref());
+    for shared in ["scenarios.mjs", "claude_host.mjs", "claude_own.mjs"] {
+        copy(shared.as_ref());
+    }
     copy(script.file_name().expect("a script has a name"))
 }
 

@@ -228,9 +228,10 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// The tool of a name.
+    /// The tool of a name. Claude Code's `Agent` was `Task` once, and answers to that still.
     pub(super) fn tool(&self, name: &str) -> Option<Rc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name).cloned()
+        let named = |name: &str| self.tools.iter().find(|tool| tool.spec().name == name).cloned();
+        named(name).or_else(|| named("Agent").filter(|_| name == "Task"))
     }
 
     /// Adds to the user's side: the last message if it is the user's, else a new one.

@@ -147,8 +147,11 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         }
         thread.system.push_str(append);
     }
-    if let Some(memory) = core.memory.as_ref().filter(|_| wishes.system.as_deref() != Some("")) {
-        thread.system.push_str("\n\n");
+    // A host that wants no system prompt of ours, as the SDKs do unless told otherwise, still has the files that it named read.
+    if let Some(memory) = &core.memory {
+        if !thread.system.is_empty() {
+            thread.system.push_str("\n\n");
+        }
         thread.system.push_str(memory);
     }
     let schema = wishes.schema.clone();

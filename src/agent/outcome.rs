@@ -96,15 +96,17 @@ impl Said {
 /// A failure in the words that hosts look for.
 fn words(core: &Core, error: &ModelError) -> String {
     use crate::adapters::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
+    // What a server says of itself often begins with the status that it has already told.
+    let message = match error.status {
+        Some(status) => error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message),
+        None => &error.message,
+    };
     match (core.dialect, error.status) {
-        (Claude, Some(status)) => format!("API Error: {status} {}", error.message),
+        (Claude, Some(status)) => format!("API Error: {status} {message}"),
         (Claude, None) => format!("API Error: {}", error.message),
-        (Qwen | QwenCode, Some(status)) => format!("[API Error: {status} {}]", error.message),
+        (Qwen | QwenCode, Some(status)) => format!("[API Error: {status} {message}]"),
         (Qwen | QwenCode, None) => format!("[API Error: {}]", error.message),
-        (Tricode, Some(status)) => {
-            let words = error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message);
-            format!("OpenAI API error: Error code: {status} - {words}")
-        }
+        (Tricode, Some(status)) => format!("OpenAI API error: Error code: {status} - {message}"),
         (Tricode, None) if error.kind == ModelErrorKind::Malformed => {
             tracing::warn!("{}", error.message);
             "OpenAI API error: Invalid response from API".to_owned()

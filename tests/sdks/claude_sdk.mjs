@@ -1,35 +1,10 @@
-// claude_sdk.mjs demo|agent: the Claude Agent SDK for TypeScript, as it is, in front of us as `claude`.
-import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
+// claude_sdk.mjs demo|agent|agent+own: the Claude Agent SDK for TypeScript, as it is, in front of us as `claude`.
+import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk';
 import fs from 'node:fs';
 import { z } from 'zod';
-import { askedOfModel, assert, backend, blocks, cli, collect, deltas, farServer, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
-
-const ask = (prompt, options = {}) =>
-  query({ prompt, options: { pathToClaudeCodeExecutable: cli, cwd: workspace, env: { ...process.env, AGENTGLOT_BACKEND: backend }, settingSources: [], ...options } });
-
-function result(messages, text) {
-  const [only, ...more] = outcomes(messages);
-  assert.equal(more.length, 0, 'more than one result');
-  if (text !== undefined) {
-    assert.equal(only.is_error, false, JSON.stringify(only));
-    assert.equal(only.result, text);
-  }
-  return only;
-}
-
-/** The messages of each turn. */
-async function turns(texts, options = {}, between = async () => {}) {
-  const host = prompts(...texts), session = ask(host, options), all = [[]];
-  for await (const message of session) {
-    all.at(-1).push(message);
-    if (message.type !== 'result') continue;
-    if (all.length < texts.length) await between(session, all.length);
-    host.next();
-    if (all.length === texts.length) break;
-    all.push([]);
-  }
-  return all;
-}
+import { ask, turns } from './claude_host.mjs';
+import './claude_own.mjs';
+import { askedOfModel, assert, blocks, collect, deltas, farServer, inWorkspace, inits, main, prompts, promisedByAll, result, results, said, scenario, textOf, uses } from './scenarios.mjs';
 
 scenario('demo', 'the_demo_asks_for_leave_and_goes_on', async () => {
   const asked = [];
@@ -123,26 +98,6 @@ scenario('agent', 'a_system_prompt_reaches_the_model', async () => {
   assert.ok((await askedOfModel()).some(({ said }) => said.includes('the pirate of ts-prompt')), 'the model was told nothing of it');
 });
 
-scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {
-  const host = prompts('{{slow 30}}', '{{say Still here.}}'), session = ask(host, { includePartialMessages: true }), messages = [];
-  let since;
-  for await (const message of session) {
-    messages.push(message);
-    if (since === undefined && message.type === 'stream_event' && message.event.type === 'content_block_delta') {
-      since = Date.now();
-      await session.interrupt();
-    }
-    if (message.type !== 'result') continue;
-    if (outcomes(messages).length === 2) break;
-    assert.ok(Date.now() - since < 10_000, 'it took too long');
-    host.next();
-  }
-  const [stopped, after] = outcomes(messages);
-  assert.equal(stopped.subtype, 'error_during_execution');
-  assert.equal(after.result, 'Still here.');
-  session.close();
-});
-
 scenario('agent', 'model_and_permission_mode_change', async () => {
   let asked = 0;
   const canUseTool = async () => { asked += 1; return { behavior: 'deny', message: 'no' }; };
@@ -165,13 +120,6 @@ scenario('agent', 'an_error_of_the_model_is_one', async () => {
   result(after, 'All is well.');
 });
 
-scenario('agent', 'it_can_be_aborted', async () => {
-  const abortController = new AbortController();
-  let error;
-  try {
-    for await (const message of ask('{{slow 30}}', { abortController, includePartialMessages: true })) if (message.type === 'stream_event') abortController.abort();
-  } catch (thrown) { error = thrown; }
-  assert.ok(error, 'it ended as if nothing had happened');
-});
+promisedByAll(ask, (stopped) => assert.equal(stopped.subtype, 'error_during_execution'));
 
 await main();

@@ -39,7 +39,8 @@ def script(messages):
             given += 1
         elif message["role"] == "user":
             for text in reversed(texts(message.get("content"))):
-                steps = STEP.findall(text)
+                # Two prompts in a row may be one text with an empty line between them.
+                steps = next(filter(None, map(STEP.findall, reversed(text.split("\n\n")))), None)
                 if steps:
                     step = steps[given] if given < len(steps) else "say The script is over."
                     return [part.strip().partition(" ")[::2] for part in step.split("|")]

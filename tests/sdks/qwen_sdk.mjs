@@ -2,36 +2,15 @@
 import { createSdkMcpServer, query, tool } from '@qwen-code/sdk';
 import fs from 'node:fs';
 import { z } from 'zod3';
-import { askedOfModel, assert, backend, blocks, cli, collect, deltas, farServer, golden, inWorkspace, inits, main, outcomes, prompts, results, said, scenario, textOf, uses, workspace } from './scenarios.mjs';
+import { askedOfModel, assert, backend, blocks, cli, collect, deltas, farServer, golden, inWorkspace, inits, main, prompts, promisedByAll, result, results, said, scenario, textOf, turnsOf, uses, workspace } from './scenarios.mjs';
 
 const ask = (prompt, options = {}, answers = backend) =>
   query({ prompt, options: { pathToQwenExecutable: cli, cwd: workspace, env: { AGENTGLOT_BACKEND: answers }, authType: 'openai', permissionMode: 'default', ...options } });
 const log = (path) => `replay:${golden}/${path}.jsonl`;
 
-function result(messages, text) {
-  const [only, ...more] = outcomes(messages);
-  assert.equal(more.length, 0, 'more than one result');
-  if (text !== undefined) {
-    assert.equal(only.is_error, false, JSON.stringify(only));
-    assert.equal(only.result, text);
-  }
-  return only;
-}
-
 /** The messages of each turn. */
-async function turns(texts, options = {}, between = async () => {}, answers = backend) {
-  const host = prompts(...texts), session = ask(host, options, answers), all = [[]];
-  for await (const message of session) {
-    all.at(-1).push(message);
-    if (message.type !== 'result') continue;
-    if (all.length < texts.length) await between(session, all.length);
-    else await session.close();
-    host.next();
-    if (all.length === texts.length) break;
-    all.push([]);
-  }
-  return all;
-}
+const turns = (texts, options = {}, between = undefined, answers = backend) =>
+  turnsOf((host, options) => ask(host, options, answers), texts, options, between, (session) => session.close());
 
 scenario('replay', 'recorded_answers_come_as_they_were', async () => {
   const recorded = (path) => JSON.parse(fs.readFileSync(`${golden}/${path}.jsonl`, 'utf8').trim().split('\n').at(-1)).result;
@@ -145,26 +124,6 @@ scenario('agent', 'a_server_that_is_a_program_of_its_own', async () => {
   result(messages, 'Done.');
 });
 
-scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {
-  const host = prompts('{{slow 30}}', '{{say Still here.}}'), session = ask(host, { includePartialMessages: true }), messages = [];
-  let since;
-  for await (const message of session) {
-    messages.push(message);
-    if (since === undefined && message.type === 'stream_event' && message.event.type === 'content_block_delta') {
-      since = Date.now();
-      await session.interrupt();
-    }
-    if (message.type !== 'result') continue;
-    if (outcomes(messages).length === 2) break;
-    assert.ok(Date.now() - since < 10_000, 'it took too long');
-    host.next();
-  }
-  const [stopped, after] = outcomes(messages);
-  assert.equal(stopped.is_error, true);
-  assert.equal(after.result, 'Still here.');
-  await session.close();
-});
-
 scenario('agent', 'model_and_permission_mode_change', async () => {
   let asked = 0;
   const canUseTool = async () => { asked += 1; return { behavior: 'deny', message: 'no' }; };
@@ -204,13 +163,6 @@ scenario('agent', 'what_there_is_is_told', async () => {
   assert.ok(got.commands.commands.length > 0 && typeof got.servers.status === 'object' && 'totalTokens' in got.context, JSON.stringify(got));
 });
 
-scenario('agent', 'it_can_be_aborted', async () => {
-  const abortController = new AbortController();
-  let error;
-  try {
-    for await (const message of ask('{{slow 30}}', { abortController, includePartialMessages: true })) if (message.type === 'stream_event') abortController.abort();
-  } catch (thrown) { error = thrown; }
-  assert.ok(error, 'it ended as if nothing had happened');
-});
+promisedByAll(ask, (stopped) => assert.equal(stopped.is_error, true));
 
 await main();

@@ -12,10 +12,11 @@ const all = [];
 /** `groups`: the groups of scenarios that it belongs to, with blanks between them. */
 export const scenario = (groups, name, run) => all.push({ groups: groups.split(' '), name, run });
 
-/** Runs the scenarios of the group that the command line names. */
+/** Runs the scenarios of the groups that the command line names, with `+` between them. `TEST_ONLY` is a part of the names of those that run. */
 export async function main() {
   let failed = 0;
-  for (const { name, run } of all.filter(({ groups }) => groups.includes(process.argv[2]))) {
+  const wanted = process.argv[2].split('+'), only = process.env.TEST_ONLY ?? '';
+  for (const { name, run } of all.filter(({ groups, name }) => name.includes(only) && groups.some((group) => wanted.includes(group)))) {
     const since = Date.now();
     let why, timer;
     const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('it takes longer than 90 s')), 90_000); });
@@ -48,6 +49,64 @@ export const deltas = (messages) => messages.filter((m) => m.type === 'stream_ev
 export const inits = (messages) => messages.filter((m) => m.type === 'system' && m.subtype === 'init');
 export const outcomes = (messages) => messages.filter((m) => m.type === 'result');
 export const collect = async (query) => { const messages = []; for await (const message of query) messages.push(message); return messages; };
+
+/** The one result, and that it went well with `text`. */
+export function result(messages, text) {
+  const [only, ...more] = outcomes(messages);
+  assert.equal(more.length, 0, 'more than one result');
+  if (text !== undefined) {
+    assert.equal(only.is_error, false, JSON.stringify(only));
+    assert.equal(only.result, text);
+  }
+  return only;
+}
+
+/** The messages of each turn; `atTheEnd` gets the session behind the last one. */
+export async function turnsOf(ask, texts, options, between = async () => {}, atTheEnd = async () => {}) {
+  const host = prompts(...texts), session = ask(host, options), all = [[]];
+  for await (const message of session) {
+    all.at(-1).push(message);
+    if (message.type !== 'result') continue;
+    if (all.length < texts.length) await between(session, all.length, all.at(-1));
+    else await atTheEnd(session);
+    host.next();
+    if (all.length === texts.length) break;
+    all.push([]);
+  }
+  return all;
+}
+
+/** What every SDK promises in the same words: `ask` is its `query`, `stopped` looks at the result of a turn that was interrupted. */
+export function promisedByAll(ask, stopped) {
+  scenario('agent', 'an_interrupt_ends_the_turn_and_not_the_session', async () => {
+    const host = prompts('{{slow 30}}', '{{say Still here.}}'), session = ask(host, { includePartialMessages: true }), messages = [];
+    let since;
+    for await (const message of session) {
+      messages.push(message);
+      if (since === undefined && message.type === 'stream_event' && message.event.type === 'content_block_delta') {
+        since = Date.now();
+        await session.interrupt();
+      }
+      if (message.type !== 'result') continue;
+      if (outcomes(messages).length === 2) break;
+      assert.ok(Date.now() - since < 10_000, 'it took too long');
+      host.next();
+    }
+    const [first, after] = outcomes(messages);
+    stopped(first);
+    assert.equal(after.result, 'Still here.');
+    await session.close();
+  });
+
+  scenario('agent', 'it_can_be_aborted', async () => {
+    const abortController = new AbortController();
+    let error;
+    try {
+      for await (const message of ask('{{slow 30}}', { abortController, includePartialMessages: true })) if (message.type === 'stream_event') abortController.abort();
+    } catch (thrown) { error = thrown; }
+    assert.ok(error, 'it ended as if nothing had happened');
+  });
+}
 
 /** An MCP server that is a program of its own, as a host's configuration names it: its one tool says what stands in its environment. */
 export function farServer(word) {
