@@ -43,9 +43,7 @@ fn failed(end: &End, what: &str, why: &str) {
     let result = end.result();
     assert_eq!(result["is_error"], true, "{what}: {end:#?}");
     assert_eq!(end.code(), 1, "{what}: {end:#?}");
-    let text = result["result"]
-        .as_str()
-        .map_or_else(|| result["errors"][0].as_str().unwrap_or_default(), |text| text);
+    let text = result["result"].as_str().or_else(|| result["errors"][0].as_str()).unwrap_or_default();
     is_one_sentence(text, what);
     assert!(text.contains(why), "{what}: {text:?} does not say {why:?}");
 }

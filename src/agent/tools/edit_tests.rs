@@ -60,7 +60,7 @@ fn all_changes_are_made_or_none() {
     assert!(edit(&place(b"one\xff"), &[change("one", "1", false)], None).is_err());
     assert_eq!(edit(&place(b"one\0"), &[change("one", "1", false)], None), Err(EditFault::NotText));
     assert_eq!(std::fs::read(&path).expect("read"), b"one\0");
-    let wide = super::super::text::Encoding::Utf16Le;
+    let wide = Encoding::Utf16Le;
     edit(&place(&wide.encode("one\n")), &[change("one", "1", false)], None).expect("edited");
     assert_eq!(std::fs::read(&path).expect("read"), wide.encode("1\n"));
 }

@@ -99,7 +99,7 @@ fn a_large_file_has_the_same_windows_as_a_small_one() {
 #[test]
 fn a_gigabyte_is_read_by_its_window_alone() {
     let (folder, wall) = folder();
-    let mut file = std::fs::File::create(folder.path().join("big")).expect("made");
+    let mut file = File::create(folder.path().join("big")).expect("made");
     file.write_all(&b"first\nsecond\n".repeat(1000)).expect("written");
     // The rest is a hole, which takes no room. Where nothing is optimized, counting its lines takes long.
     let hole = if cfg!(debug_assertions) { 64 << 20 } else { 1 << 30 };
@@ -140,7 +140,7 @@ fn encodings_pictures_and_what_is_no_text() {
     }
     put("bytes", b"a\xffb");
     assert!(text(&wall, "bytes", &Window::default()).lossy);
-    let content = |name: &str| super::read(&wall.locate(name).expect("inside"), &Window::default(), &CancellationToken::new());
+    let content = |name: &str| read(&wall.locate(name).expect("inside"), &Window::default(), &CancellationToken::new());
     put("zero", b"ab\0c");
     assert!(matches!(content("zero"), Ok(Content::Binary(stat)) if stat.size == 4));
     for (bytes, kind) in [
