@@ -32,6 +32,7 @@ pub mod config;
 pub mod io;
 pub mod live;
 pub mod record;
+pub mod schema;
 pub mod session;
 pub mod status;
 mod sys;

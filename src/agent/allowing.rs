@@ -124,7 +124,12 @@ async fn host(
     if let Some(decision) = hooking::before_question(core, thread, call, input, suggestions.as_ref()).await {
         return read(core, tool, access, &decision, input);
     }
-    super::showing::confirms(core, thread, tool, call, input);
+    let diff = if super::showing::shows_changes(core, access) {
+        preview(core, tool, call, input).await
+    } else {
+        None
+    };
+    super::showing::confirms(core, thread, tool, call, input, diff.as_deref());
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),

@@ -96,6 +96,9 @@ struct ExitPlan {
     spec: Spec,
 }
 
+/// What the model reads when it may begin.
+const APPROVED: &str = "User has approved exiting plan mode. You can now proceed.";
+
 impl ExitPlan {
     fn new(name: &str) -> Self {
         Self {
@@ -123,7 +126,12 @@ impl Tool for ExitPlan {
 
     async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
         let plan = input.get("plan").cloned().unwrap_or_default();
+        if self.spec.name == "exit_plan_mode" {
+            let message = "User approved the plan.";
+            let shown = json!({"kind": "plan_summary", "message": message, "plan_markdown": plan, "text": APPROVED});
+            return Given::text(APPROVED).with(DetailShape::Qwen, shown);
+        }
         let detail = json!({"plan": plan, "isAgent": false});
-        Given::text("User has approved exiting plan mode. You can now proceed.").with(DetailShape::Claude, detail)
+        Given::text(APPROVED).with(DetailShape::Claude, detail)
     }
 }

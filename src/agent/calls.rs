@@ -109,6 +109,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: 
             "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
         }));
     }
+    super::showing::gave(core, thread, call, &given);
     let id = line_id();
     let done = Done {
         call,

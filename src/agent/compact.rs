@@ -140,6 +140,14 @@ fn told(core: &Core, trigger: &str, before: u64, after: u64, boundary: Option<St
         });
         return core.voice.line(&line);
     }
+    if core.dialect == Dialect::Qwen {
+        let data = json!({"trigger": trigger, "original_tokens": before, "compressed_tokens": after});
+        let message = format!(
+            "This conversation came near the most tokens that the model reads. A compressed context will be sent from now on \
+             (compressed from {before} to {after} tokens)."
+        );
+        return core.voice.notice("ChatCompressed", Topic::Compaction, Some(&message), Some(&data));
+    }
     let data = json!({
         "trigger": trigger, "pre_tokens": before, "post_tokens": after,
         "original_token_count": before, "new_token_count": after,

@@ -67,7 +67,7 @@ pub(super) struct Core {
     /// What may run.
     pub policy: RefCell<Policy>,
     /// What tools print that run now.
-    pub screens: super::showing::Screens,
+    pub screens: RefCell<super::showing::Screens>,
     /// What the host may change while it runs.
     pub wishes: RefCell<Wishes>,
     /// The conversation.

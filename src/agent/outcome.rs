@@ -9,13 +9,16 @@ use super::core::{Core, Tokens};
 use super::turn::{Came, End};
 use super::voice::{body, line_id};
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
+use crate::adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Topic, Usage};
 use crate::adapters::json::{Raw, Str};
 use crate::backend::model::{ModelError, ModelErrorKind};
 
 /// Tells how a turn ended.
 pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
     let mut said = Said::of(core, &came.end);
+    if core.dialect == Dialect::Qwen {
+        event(core, &came.end, &said.text);
+    }
     if let End::Failed(error) = &came.end {
         synthetic(core, error, &said.text);
     }
@@ -60,6 +63,24 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
     let mut added = vec![("modelUsage".to_owned(), by_model(core))];
     added.extend(fields);
     core.voice.outcome(&outcome, &added, &line_id());
+}
+
+/// The RFC tells limits and cancelling as events of their own before the turn ends.
+fn event(core: &Core, end: &End, text: &str) {
+    match end {
+        End::Rounds(most) => {
+            let message = format!("The session has reached the maximum number of turns: {most}.");
+            let data = json!({"max_session_turns": most});
+            core.voice.notice("MaxSessionTurns", Topic::Limit, Some(&message), Some(&data));
+        }
+        End::Failed(error) if error.kind == ModelErrorKind::TooLong => {
+            core.voice.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
+        }
+        End::Interrupted(_) => core
+            .voice
+            .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None),
+        _ => {}
+    }
 }
 
 struct Said {

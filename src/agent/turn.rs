@@ -89,12 +89,8 @@ pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
                 continue;
             }
             if main && cut {
-                core.voice.notice(
-                    "MAX_TOKENS",
-                    Topic::Limit,
-                    Some("the reply was cut at the most tokens that it may have"),
-                    None,
-                );
+                core.voice
+                    .notice("MAX_TOKENS", Topic::Limit, Some("Response truncated due to token limits."), None);
             }
             match super::structured::missing(core, thread, &mut tries.unstructured) {
                 Some(super::structured::Missing::Again(nudge)) => {
@@ -187,6 +183,12 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     };
     let mut hear = |event: &Event<'_>| {
         gather.event(event);
+        if let Kind::Notice(notice) = event.kind
+            && notice.topic == Topic::Retry
+            && core.dialect == Dialect::Qwen
+        {
+            return super::showing::retries(core, event, notice);
+        }
         if counts && matches!(event.kind, Kind::RoundStart(_)) {
             return;
         }

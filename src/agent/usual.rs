@@ -50,7 +50,7 @@ impl Persona for Usual {
             }
             Dialect::Qwen | Dialect::QwenCode => {
                 let mut tools = catalog::qwen::files(&seen);
-                tools.extend(catalog::qwen::shell::shell(processes));
+                tools.extend(catalog::qwen::shell::shell(processes, self.dialect == Dialect::Qwen));
                 tools.extend(catalog::qwen::todo::todo(&todos));
                 tools
             }

@@ -62,6 +62,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Write the JSON Schema (2020-12) of a dialect's lines
+    Schema(Schema),
     /// Write a completion script for a shell
     Completions {
         /// The shell
@@ -292,6 +294,21 @@ pub struct Check {
     /// Logs; .gz and .zst are unpacked. `-` or nothing is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// The dialect; without it an object that has the schema of each by its name
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    pub dialect: Option<Dialect>,
+    /// What hosts write, not what agents write
+    #[arg(long)]
+    pub input: bool,
+}
+
+fn dialect(name: &str) -> Result<Dialect, UnknownFormat> {
+    name.parse::<Format>().map(|format| format.dialect)
 }
 
 /// A dialect on the command line.

@@ -118,6 +118,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
             }),
         low::Command::Run(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
+        low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),
         low::Command::Completions { shell } => command::completions::run(shell),
         low::Command::Man { command } => command::man::run(command.as_deref()),
     }

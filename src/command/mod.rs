@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod install_shims;
 pub mod man;
 pub mod run;
+pub mod schema;
 pub mod sessions;
 
 use std::io::Write;

@@ -213,6 +213,8 @@ impl Encoder {
             (true, _) => notice.name,
             (false, Topic::Compaction) => Str::trusted("ChatCompressed"),
             (false, Topic::Cancelled) => Str::trusted("USER_CANCELLED"),
+            (false, Topic::Limit) if notice.name.is("MAX_TOKENS") => Str::trusted("MAX_TOKENS"),
+            (false, Topic::Retry) if notice.name.is("Retry") => Str::trusted("Retry"),
             (false, Topic::Limit) if is_about(notice.name, "turn") => Str::trusted("MaxSessionTurns"),
             (false, Topic::Limit) if is_about(notice.name, "token") => Str::trusted("SessionTokenLimitExceeded"),
             _ => return,

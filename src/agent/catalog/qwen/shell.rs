@@ -26,9 +26,11 @@ const LONGEST: Duration = Duration::from_secs(600);
 const SHOWN: (usize, usize) = (20 << 10, 10 << 10);
 
 /// run_shell_command, task_stop.
-pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
+/// `apart`: the host is told which of its two streams a command writes to. Then the output is in the order in which it arrived, else in
+/// the one in which it was written.
+pub fn shell(processes: &Rc<Processes>, apart: bool) -> Vec<Rc<dyn Tool>> {
     vec![
-        Rc::new(RunShellCommand::new(Rc::clone(processes))),
+        Rc::new(RunShellCommand::new(Rc::clone(processes), apart)),
         Rc::new(TaskStop::new(Rc::clone(processes))),
     ]
 }
@@ -82,10 +84,11 @@ fn escaped(text: &str) -> String {
 struct RunShellCommand {
     spec: Spec,
     processes: Rc<Processes>,
+    apart: bool,
 }
 
 impl RunShellCommand {
-    fn new(processes: Rc<Processes>) -> Self {
+    fn new(processes: Rc<Processes>, apart: bool) -> Self {
         let spec = Spec {
             name: "run_shell_command".to_owned(),
             description: "Runs a command as `bash -c COMMAND` in a process group of its own. Standard input is empty and there is no \
@@ -108,7 +111,7 @@ impl RunShellCommand {
             kind: ToolKind::Shell,
             reads_only: false,
         };
-        Self { spec, processes }
+        Self { spec, processes, apart }
     }
 
     async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
@@ -131,13 +134,13 @@ impl RunShellCommand {
         let order = Order {
             folder: Some(&folder),
             timeout: Some(timeout),
-            merged: true,
+            merged: !self.apart,
             keep: SHOWN,
             whole: Some((path, SHOWN.0)),
             ..Order::new(command)
         };
         let ran = commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
-        Ok(told(command, directory, timeout, &ran))
+        Ok(told(command, directory, timeout, &ran, self.apart))
     }
 
     fn begin(&self, command: &str, description: Option<&str>, folder: &Path, cx: &Cx<'_>) -> Result<Given, String> {
@@ -239,17 +242,18 @@ fn failed(text: &str) -> Given {
     say::failed(text, text)
 }
 
-fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran) -> Given {
-    let output = plain(&ran.stdout.text());
+fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran, apart: bool) -> Given {
+    let kept = if apart { &ran.both } else { &ran.stdout };
+    let output = plain(&kept.text());
     let output = output.trim();
     let mut told = match &ran.whole {
-        Some(Ok((path, _))) if ran.stdout.missing() > 0 => format!("{output}\n[The whole output is in {}]", path.display()),
+        Some(Ok((path, _))) if kept.missing() > 0 => format!("{output}\n[The whole output is in {}]", path.display()),
         Some(Ok((path, _))) => {
             // Everything is kept, and the file is not needed.
             let _ = std::fs::remove_file(path);
             output.to_owned()
         }
-        Some(Err(error)) if ran.stdout.missing() > 0 => format!("{output}\n[The whole output could not be kept: {error}]"),
+        Some(Err(error)) if kept.missing() > 0 => format!("{output}\n[The whole output could not be kept: {error}]"),
         _ => output.to_owned(),
     };
     if ran.left {
@@ -369,7 +373,7 @@ mod tests {
     fn answers_as_recorded() {
         within(30, async {
             let scene = scene();
-            let tools = shell(&scene.processes);
+            let tools = shell(&scene.processes, false);
             let run = async |input: Value| call(&scene, &tools, "run_shell_command", input).await;
             let touched = run(json!({"command": "touch m2", "is_background": false})).await;
             let expected =
@@ -405,7 +409,7 @@ mod tests {
     fn commands_in_the_background() {
         within(30, async {
             let scene = scene();
-            let tools = shell(&scene.processes);
+            let tools = shell(&scene.processes, false);
             let begun = call(
                 &scene,
                 &tools,

@@ -1,0 +1,71 @@
+//! The lines of the `qwen` program.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::claude::{Assistant, McpServer, Prompt, StreamEvent, System, User};
+use super::parts::{ControlCancel, ControlRequest, ControlResponse, HostRequest, Object, Usage};
+use super::{Line, line};
+
+pub(super) const AGENT: &[Line] = &[
+    line::<Assistant>(&[("type", "assistant")]),
+    line::<User>(&[("type", "user")]),
+    line::<System>(&[("type", "system")]),
+    line::<Init>(&[("type", "system"), ("subtype", "init")]),
+    line::<Data>(&[("type", "system"), ("subtype", "retry")]),
+    line::<Data>(&[("type", "system"), ("subtype", "task_started")]),
+    line::<Data>(&[("type", "system"), ("subtype", "task_notification")]),
+    line::<Outcome>(&[("type", "result")]),
+    line::<StreamEvent>(&[("type", "stream_event")]),
+    line::<ControlRequest>(&[("type", "control_request")]),
+    line::<ControlResponse>(&[("type", "control_response")]),
+    line::<ControlCancel>(&[("type", "control_cancel_request")]),
+];
+
+pub(super) const HOST: &[Line] = &[
+    line::<Prompt>(&[("type", "user")]),
+    line::<HostRequest>(&[("type", "control_request")]),
+    line::<ControlResponse>(&[("type", "control_response")]),
+    line::<ControlCancel>(&[("type", "control_cancel_request")]),
+];
+
+/// A turn begins: the session's facts.
+#[derive(JsonSchema)]
+struct Init {
+    session_id: String,
+    cwd: Option<String>,
+    model: String,
+    tools: Option<Vec<String>>,
+    mcp_servers: Option<Vec<McpServer>>,
+    permission_mode: Option<String>,
+    slash_commands: Option<Vec<String>>,
+    qwen_code_version: Option<String>,
+    agents: Option<Vec<Value>>,
+}
+
+/// Something about the session that has data of its own.
+#[derive(JsonSchema)]
+struct Data {
+    data: Object,
+}
+
+/// How a turn ended.
+#[derive(JsonSchema)]
+struct Outcome {
+    subtype: String,
+    session_id: String,
+    is_error: bool,
+    duration_ms: f64,
+    duration_api_ms: Option<f64>,
+    num_turns: Option<u64>,
+    result: Option<String>,
+    usage: Option<Usage>,
+    permission_denials: Option<Vec<Value>>,
+    error: Option<Failure>,
+}
+
+/// What went wrong.
+#[derive(JsonSchema)]
+struct Failure {
+    message: String,
+}
