@@ -34,7 +34,7 @@ pub(super) const HOST: &[Line] = &[
 struct Init {
     session_id: String,
     cwd: Option<String>,
-    model: String,
+    model: Option<String>,
     tools: Option<Vec<String>>,
     mcp_servers: Option<Vec<McpServer>>,
     permission_mode: Option<String>,
