@@ -30,6 +30,7 @@ pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
         // The model is told of ends with the next prompt.
         let mut asked = core.inbox.next().await?;
         let notices = notices(core, &processes, processes.jobs.take_ended()).await;
+        asked.notices = notices.len();
         asked.parts.splice(0..0, notices);
         return Some(asked);
     }
@@ -48,6 +49,7 @@ pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
         return None;
     }
     Some(Asked {
+        notices: usize::MAX,
         parts: notices(core, &processes, ended).await,
         fields: vec![("origin".to_owned(), json!({"kind": "task-notification"}))],
         ..Asked::default()

@@ -84,6 +84,8 @@ pub(super) struct Core {
     pub session: RefCell<String>,
     /// The answer that was given by the tool for it.
     pub structured: super::structured::Slot,
+    /// What is known of the host's requests.
+    pub desk: Rc<super::command::request::Desk>,
     /// Turns that have begun.
     pub turns: Cell<u64>,
     /// The session goes on from an earlier run.

@@ -22,6 +22,8 @@ pub(super) struct Asked {
     pub fields: Vec<(String, Value)>,
     /// The RFC's request, as far as it says more than its text.
     pub chat: Option<Value>,
+    /// So many parts at the beginning are not the host's.
+    pub notices: usize,
     /// The id that the host gives the turn; empty if it gives none.
     pub turn: String,
 }
@@ -34,6 +36,7 @@ impl Asked {
             id: plain(input.origin.id),
             fields: fields(input.fields),
             chat: None,
+            notices: 0,
             turn: plain(input.origin.turn),
         }
     }
@@ -57,10 +60,22 @@ impl Asked {
                 "options": value(chat.options),
                 "tools": value(chat.tools),
                 "messages": value(chat.messages),
+                "session": input.origin.session.map(|id| id.unescape().into_owned()),
+                "instruction": instruction(chat.parts),
             })),
+            notices: 0,
             turn: plain(input.origin.turn),
         }
     }
+}
+
+/// The first instruction among the parts of a request.
+fn instruction(parts: Option<Raw<'_>>) -> Option<String> {
+    let one = parts?
+        .elements()
+        .find(|part| part.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("instruction")))?;
+    let text = one.get("text").or_else(|| one.get("instruction")).and_then(Raw::string);
+    Some(text.map(|text| text.unescape().into_owned()).unwrap_or_default())
 }
 
 /// Prompts that wait.

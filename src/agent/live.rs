@@ -31,12 +31,19 @@ pub(super) async fn live(core: Rc<Core>) {
 }
 
 /// Answers one prompt.
-async fn answer(core: &Rc<Core>, mut asked: Asked) {
+async fn answer(core: &Rc<Core>, asked: Asked) {
+    answered(core, asked).await;
+    super::command::request::restore(core);
+    core.desk.busy.set(false);
+}
+
+async fn answered(core: &Rc<Core>, mut asked: Asked) {
     let begun = Instant::now();
     *core.cancel.borrow_mut() = CancellationToken::new();
     if core.stopped_ahead.take() {
         core.cancel.borrow().cancel();
     }
+    core.desk.busy.set(true);
     core.turns.set(core.turns.get() + 1);
     {
         let mut spent = core.spent.borrow_mut();
@@ -45,12 +52,19 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
         spent.denials.clear();
     }
     *core.structured.borrow_mut() = None;
-    let turn = if asked.turn.is_empty() {
-        format!("{}########{}", core.session.borrow(), core.turns.get())
-    } else {
-        asked.turn.clone()
+    if core.dialect != Dialect::Qwen {
+        if asked.turn.is_empty() {
+            asked.turn = format!("{}########{}", core.session.borrow(), core.turns.get());
+        }
+        core.voice.set_turn(&asked.turn);
+    }
+    if asked.id.is_empty() {
+        asked.id = line_id();
+    }
+    let Some(asked) = super::command::first(core, asked, begun).await else {
+        return;
     };
-    core.voice.set_turn(&turn);
+    let turn = asked.turn.clone();
     let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
     let mcp = core.mcp();
     mcp.ready().await;
@@ -73,9 +87,6 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
         };
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
         return outcome::tell(core, &came, begun, echoed);
-    }
-    if asked.id.is_empty() {
-        asked.id = line_id();
     }
     if core.launch.replay_user_messages {
         core.voice.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
@@ -106,6 +117,10 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
         other => span.fail(telemetry::word(other)),
     }
     drop(span);
+    if core.dialect == Dialect::Qwen && matches!(came.end, turn::End::Interrupted(_)) {
+        thread.add_user([Part::Text("Request cancelled.".to_owned())]);
+        super::keeping::prompt(core, &thread, &[Part::Text("Request cancelled.".to_owned())], &line_id(), &turn, None);
+    }
     super::keeping::turn_ended(core, &thread).await;
     *core.thread.borrow_mut() = thread;
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
@@ -113,7 +128,7 @@ async fn answer(core: &Rc<Core>, mut asked: Asked) {
 }
 
 /// The text of a prompt.
-fn said(parts: &[Part]) -> String {
+pub(super) fn said(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         _ => None,
@@ -136,7 +151,7 @@ fn expanded(core: &Core, parts: &[Part]) -> Vec<Part> {
 }
 
 /// Makes the thread what the host wants it to be now.
-fn prepare(core: &Rc<Core>, thread: &mut Thread) {
+pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     let wishes = core.wishes.borrow();
     thread.model.clone_from(&wishes.model);
     thread.max_rounds = core.launch.max_turns;
@@ -175,6 +190,7 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));
     }
+    super::command::request::tools(core, &mut tools);
     {
         let policy = core.policy.borrow();
         tools.retain(|tool| tool.spec().name == super::structured::NAME || policy.offered(tool.spec()));
@@ -183,9 +199,29 @@ fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     thread.tools = tools;
 }
 
+/// What of the RFC's side channels there is.
+const CAPABILITIES: &str = r#""can_use_tool command_hint heartbeat cancel""#;
+
 /// What the model is told in plan mode.
 const PLANNING: &str = "\n\nPlan mode is on: change nothing, neither files nor anything else. Look around as much as you need, then give the plan \
                         with the tool that leaves plan mode, if there is one, or as your answer.";
+
+/// Tells the session's facts for a prompt that goes no further.
+pub(super) fn introduce_now(core: &Rc<Core>) {
+    let Ok(mut thread) = core.thread.try_borrow_mut().map(|mut thread| std::mem::take(&mut *thread)) else {
+        return;
+    };
+    prepare(core, &mut thread);
+    introduce(core, &thread);
+    *core.thread.borrow_mut() = thread;
+}
+
+/// A host of the RFC is told the session's facts before anything else.
+pub(super) fn introduce_first(core: &Rc<Core>) {
+    if core.dialect == Dialect::Qwen && !core.desk.introduced.get() {
+        introduce_now(core);
+    }
+}
 
 /// Tells the session's facts.
 fn introduce(core: &Core, thread: &Thread) {
@@ -200,10 +236,11 @@ fn introduce(core: &Core, thread: &Thread) {
         .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
         .collect();
     let servers = json!(servers).to_string();
-    let commands: Vec<&str> = core.settings.commands.iter().map(|command| command.name.as_str()).collect();
+    let commands = super::command::names(core);
     let commands = json!(commands).to_string();
     let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&thread.model));
     let mode = core.policy.borrow().mode_name();
+    let rfc = core.dialect == Dialect::Qwen;
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),
@@ -214,10 +251,19 @@ fn introduce(core: &Core, thread: &Thread) {
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
-        opens_turn: true,
+        opens_turn: !rfc || core.desk.busy.get(),
+        capabilities: rfc.then_some(Raw::trusted(CAPABILITIES)),
         resumed: core.resumed,
         ..Session::default()
     };
-    let added: [(&str, Value); 0] = [];
+    core.desk.introduced.set(true);
+    let added: Vec<(&str, Value)> = if rfc {
+        vec![
+            ("input_format", json!("stream-json")),
+            ("output_format", json!(core.launch.format.mode.name())),
+        ]
+    } else {
+        Vec::new()
+    };
     core.voice.session(&session, &added, &line_id());
 }

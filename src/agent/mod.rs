@@ -9,6 +9,7 @@ mod background;
 mod calls;
 pub mod catalog;
 pub mod chat;
+mod command;
 mod compact;
 mod control;
 mod core;
@@ -61,7 +62,7 @@ use self::tool::World;
 use self::voice::Voice;
 use self::wall::Wall;
 use crate::adapters::codec::Dialect;
-use crate::adapters::event::{Input, InputKind};
+use crate::adapters::event::{Input, InputKind, InputOrigin};
 use crate::adapters::launch::{Launch, SystemPrompt, Text};
 use crate::backend::model::Model;
 use crate::backend::{Backend, Said};
@@ -224,6 +225,7 @@ impl Agent {
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
             structured: Rc::default(),
+            desk: Rc::default(),
             turns: Cell::new(0),
             resumed,
             launch: parts.launch,
@@ -251,7 +253,12 @@ impl Backend for Agent {
                 true
             }
             InputKind::Chat(chat) => {
-                self.core.inbox.put(Asked::of_chat(input, chat));
+                let asked = Asked::of_chat(input, chat);
+                if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
+                    let call = chat["tool_call"].as_str().unwrap_or_default();
+                    return command::request::tool_response(&self.core, call, &chat["parts"]);
+                }
+                self.core.inbox.put(asked);
                 true
             }
             InputKind::Request(request) => control::request(&self.core, input, request),
@@ -267,7 +274,22 @@ impl Backend for Agent {
                 self.core.hotline.answer(&inbox::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                self.core.interrupt();
+                live::introduce_first(&self.core);
+                command::request::cancel(&self.core, input);
+                true
+            }
+            InputKind::Heartbeat { .. } => {
+                live::introduce_first(&self.core);
+                command::request::heartbeat(&self.core, input);
+                true
+            }
+            InputKind::Hint(hint) => {
+                live::introduce_first(&self.core);
+                command::hint::ask(&self.core, input, hint);
+                true
+            }
+            InputKind::HintCancel => {
+                command::hint::cancel(&self.core);
                 true
             }
             _ => false,
@@ -285,7 +307,12 @@ impl Backend for Agent {
     async fn read(&mut self, into: &mut Vec<u8>) -> Said {
         let core = self.core.clone();
         if let Some(why) = &self.over {
-            return if core.voice.take(into) { Said::Bytes } else { Said::Over(why.clone()) };
+            let said = core.voice.take(into);
+            return match core.voice.take_answered() {
+                true => Said::Answered,
+                false if said => Said::Bytes,
+                false => Said::Over(why.clone()),
+            };
         }
         let life = self.life.get_or_insert_with(|| self.local.spawn_local(live::live(core.clone())));
         let line = core.hotline.wake();
@@ -299,7 +326,7 @@ impl Backend for Agent {
                     let (asked, withdrawn) = core.hotline.take();
                     asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
                     withdrawn.iter().for_each(|id| core.voice.withdraw(id));
-                    if core.voice.take(into) {
+                    if core.voice.take(into) || core.voice.has_answered() {
                         return None;
                     }
                     tokio::select! {
@@ -319,6 +346,9 @@ impl Backend for Agent {
             if !core.voice.take(into) {
                 return Said::Over(why);
             }
+        }
+        if core.voice.take_answered() {
+            return Said::Answered;
         }
         Said::Bytes
     }

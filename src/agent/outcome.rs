@@ -22,7 +22,10 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
     if let End::Failed(error) = &came.end {
         synthetic(core, error, &said.text);
     }
-    if let End::Interrupted(in_tools) = came.end {
+    if matches!(came.end, End::Interrupted(_)) && core.dialect == Dialect::Qwen {
+        core.voice
+            .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None);
+    } else if let End::Interrupted(in_tools) = came.end {
         let text = if in_tools {
             "[Request interrupted by user for tool use]"
         } else {
@@ -101,6 +104,7 @@ impl Said {
             ),
             End::Budget(limit) => (OutcomeKind::Limit(Limit::Budget), format!("Reached maximum budget (${limit})"), None),
             End::Interrupted(_) => (OutcomeKind::Cancelled, "stopped by the host".to_owned(), None),
+            End::Refusing(why) => (OutcomeKind::Failed(Place::Protocol), why.clone(), None),
             End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),
             End::Denied(why) => (OutcomeKind::Failed(Place::Tool), why.clone(), None),
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),

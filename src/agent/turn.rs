@@ -20,6 +20,8 @@ pub(super) enum End {
     Done(String, Option<(StopKind, String)>),
     /// The model, or a filter, refused.
     Refused(String),
+    /// The request made no sense, or its command could not be done.
+    Refusing(String),
     /// A limit of rounds.
     Rounds(u64),
     /// A limit of money, in US dollars.

@@ -1,6 +1,6 @@
 //! What the agent says: canonical events, written as `agentglot:events` for the session to read.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use super::hotline::Question;
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{
-    Agent, At, Block, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt, PromptSource, Request,
-    Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
+    Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
+    PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Manner, Speaker};
@@ -35,6 +35,10 @@ struct Inner {
     cursor: bool,
     /// Every line of the host's has a time; otherwise only results have one.
     timed: bool,
+    /// The host speaks the RFC.
+    rfc: bool,
+    /// Prompts that were answered without an outcome.
+    answered: Cell<usize>,
 }
 
 /// The subagent that speaks.
@@ -86,7 +90,9 @@ impl Voice {
                 session: RefCell::default(),
                 turn: RefCell::default(),
                 cursor: host == Dialect::Cursor,
+                rfc: host == Dialect::Qwen,
                 timed: matches!(host, Dialect::Cursor | Dialect::Qwen),
+                answered: Cell::new(0),
             }),
         }
     }
@@ -114,6 +120,24 @@ impl Voice {
         any
     }
 
+    /// The prompt is answered, and there will be no outcome.
+    pub(super) fn answered(&self) {
+        self.inner.answered.set(self.inner.answered.get() + 1);
+        self.inner.wake.notify_one();
+    }
+
+    /// Whether [`Self::take_answered`] has something to say.
+    pub(super) fn has_answered(&self) -> bool {
+        self.inner.answered.get() > 0
+    }
+
+    /// Whether one more prompt was answered in this way.
+    pub(super) fn take_answered(&self) -> bool {
+        let left = self.inner.answered.get();
+        self.inner.answered.set(left.saturating_sub(1));
+        left > 0
+    }
+
     /// Waits until something was said.
     pub(super) async fn said(&self) {
         self.inner.wake.notified().await;
@@ -129,10 +153,28 @@ impl Voice {
         self.say_with(kind, speaks, id, &[], false);
     }
 
+    /// The outcome of a command; `command` may be null.
+    pub(super) fn command(&self, command: &Value, result: &Value) {
+        let (command, result) = (Some(command).filter(|c| !c.is_null()).map(Value::to_string), result.to_string());
+        let result = CommandResult {
+            command: command.as_deref().map(Raw::trusted),
+            result: Some(Raw::trusted(&result)),
+        };
+        self.say(Kind::Command(&result), None, None);
+    }
+
+    /// Something beside the conversation, in the name of the turn that is named (the body of a JSON string) or of none.
+    pub(super) fn side(&self, kind: Kind<'_>, turn: Option<&str>) {
+        let now = self.inner.turn.replace(turn.unwrap_or_default().to_owned());
+        self.say(kind, None, None);
+        *self.inner.turn.borrow_mut() = now;
+    }
+
     /// The session's facts, which begin a turn.
     pub(super) fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
         let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
-        let fields: Vec<_> = keep.iter().map(|(key, value)| field(At::Line, key, value)).collect();
+        let place = if self.inner.rfc { At::Part("/metadata") } else { At::Line };
+        let fields: Vec<_> = keep.iter().map(|(key, value)| field(place, key, value)).collect();
         self.say_with(Kind::Session(session), None, Some(id), &fields, false);
     }
 

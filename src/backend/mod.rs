@@ -29,6 +29,8 @@ pub enum Said {
     Denied(String),
     /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
     Failed(String),
+    /// The prompt that waited longest is answered, without an outcome: it was a command.
+    Answered,
     /// The turn that runs was stopped because the host asked for it.
     Cancelled,
     /// Nothing more will come. With a reason, if it is not because everything was said: a turn that runs fails for it, and a session

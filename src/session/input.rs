@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use super::{Session, Turn};
+use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::{Damage, Misread};
 use crate::adapters::event::{
-    CancelResult, ChatRequest, CommandResult, Content, Event, HintResult, Input, InputKind, InputOrigin, Kind, OutcomeKind, Place, Prompt,
+    CancelResult, ChatRequest, CommandResult, Content, Event, Fatal, HintResult, Input, InputKind, InputOrigin, Kind, Origin, OutcomeKind, Place,
+    Prompt,
 };
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::prompts;
@@ -68,6 +70,16 @@ impl Session {
                     turn.sign = now;
                 }
             }
+            InputKind::Cancel { .. } | InputKind::Heartbeat { .. } | InputKind::Hint(_) | InputKind::HintCancel if self.host.agent => {
+                if let InputKind::Heartbeat { interval_ms: Some(pace) } = input.kind
+                    && let Ok(pace) = pace.as_str().parse()
+                {
+                    self.set_pace(pace, now);
+                }
+                // Its answer is waited for when the host says nothing more.
+                self.ended_by_agent = true;
+                backend.input(input);
+            }
             InputKind::Cancel { .. } => {
                 let busy = self.turn.is_some();
                 let (status, message) = if busy { ("ok", None) } else { ("noop", Some("Nothing to cancel.")) };
@@ -109,7 +121,26 @@ impl Session {
 
     /// A Chat Request. An agent of another dialect has no commands of the RFC, and cannot be asked without a text.
     fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, now: Instant, backend: &mut dyn Backend) {
-        if self.same {
+        if let Some(wanted) = chat.protocol_version.filter(|_| self.host.format.dialect == Dialect::Qwen) {
+            let number = wanted
+                .string()
+                .map_or_else(|| wanted.as_str().to_owned(), |text| text.unescape().into_owned());
+            if number.trim().parse::<f64>().map_or(true, |number| number > VERSION) {
+                return self.unsupported(&number);
+            }
+        }
+        if self.host.agent && chat.origin == Some(InputOrigin::ToolResponse) {
+            if backend.input(input) {
+                if let Some(turn) = &mut self.turn {
+                    turn.sign = now;
+                }
+                return;
+            }
+            self.doomed
+                .push_back("QWEN_INVALID_REQUEST: the tool_response answers no call that waits for one");
+            return self.fail_doomed(now);
+        }
+        if self.same || self.host.agent {
             return self.prompted(input, now, backend);
         }
         let text = prompts::of_chat(chat).unwrap_or_default();
@@ -127,6 +158,20 @@ impl Session {
             return self.fail_doomed(now);
         }
         self.prompted(input, now, backend);
+    }
+
+    /// The host wants a version of the RFC that nobody speaks: told in the stream, then the run is over.
+    fn unsupported(&mut self, version: &str) {
+        let mut text = String::new();
+        let why = format!("protocol_version {version} is not supported; this agent speaks 1");
+        Str::escape(&why, &mut text);
+        let fatal = Fatal {
+            message: Str::trusted(&text),
+            code: Some(Raw::trusted("\"unsupported_protocol\"")),
+            ..Fatal::default()
+        };
+        self.say(&Event::new(Origin::default(), Kind::Fatal(&fatal)));
+        self.fatal = Some((why, 2));
     }
 
     pub(super) fn prompted(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
@@ -149,6 +194,9 @@ impl Session {
         }
     }
 }
+
+/// The version of the RFC that is spoken.
+const VERSION: f64 = 1.0;
 
 /// What becomes of a slash or `@` command.
 const NO_COMMANDS: &str =

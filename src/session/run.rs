@@ -226,6 +226,7 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
         }
         Said::Denied(why) => session.end_turns(OutcomeKind::Failed(Place::Tool), &why, false, now),
         Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
+        Said::Answered => session.prompt_answered(now),
         Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {
             session.backend_over(why.map(cut), now);

@@ -90,6 +90,14 @@ impl Session {
         self.turn = (self.prompts > 0).then_some(Turn::new(now, false));
     }
 
+    /// A prompt was a command, and is answered without an outcome.
+    pub(super) fn prompt_answered(&mut self, now: Instant) {
+        self.ended_by_agent = true;
+        self.prompts = self.prompts.saturating_sub(1);
+        self.turn = (self.prompts > 0).then_some(Turn::new(now, false));
+        self.fail_doomed(now);
+    }
+
     pub(super) fn end_turn(&mut self, kind: OutcomeKind, why: &str, now: Instant) {
         let mut body = String::new();
         Str::escape(why, &mut body);

@@ -22,6 +22,8 @@ pub struct Encoder {
     pub(super) session: String,
     /// The receipt has gone out.
     begun: bool,
+    /// The session that the receipt told.
+    told: String,
     facts: facts::Told,
     pub(super) turn: Turn,
     /// The session's tokens before this turn, for a source whose numbers go on over turns.
@@ -74,6 +76,7 @@ impl Encoder {
             frame: Frame::new(object),
             session: String::new(),
             begun: false,
+            told: String::new(),
             facts: facts::Told::default(),
             turn: Turn::new(1),
             before: Usage::default(),
@@ -129,13 +132,16 @@ impl Encoder {
             "},\"finish_reason\":\"stop\""
         });
         own::end_choice(self.own_fields(fields), out);
-        facts::write_receipt(session, self.own_fields(fields), self.own, self.mode, out);
+        self.told.clone_from(&self.session);
+        facts::write_receipt(session, fields, self.own, self.mode, out);
         own::end_line(self.own_fields(fields), out);
     }
 
     fn session(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
         self.look_model(session.model, out);
-        if self.begun && !self.own {
+        // An agent that goes over to another session while it runs says so with a receipt of its own.
+        let another = session.capabilities.is_some() && self.told != self.session;
+        if self.begun && !self.own && !another {
             // Later turns of the same session say it again.
             self.facts.again(session, out);
             out.merged("the receipt says it once a session");

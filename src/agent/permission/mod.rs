@@ -311,6 +311,19 @@ impl Policy {
         self.overrides = overrides;
     }
 
+    /// The prompt that begins now may use these tools alone, as the host calls them: by their names, or by those of their families.
+    pub fn restrict(&mut self, names: &[String], specs: &[&Spec]) {
+        let rules: Vec<Rule> = names
+            .iter()
+            .filter_map(|name| Rule::parse(name, self.dialect, &self.grounds).ok())
+            .collect();
+        // Who names a tool means that one, though a family may be called the same.
+        let exact = |rule: &Rule| specs.iter().any(|spec| spec.name == rule.tool());
+        let fits = |rule: &Rule, spec: &Spec| rule.tool() == spec.name || !exact(rule) && rule.names(&spec.name, spec.kind);
+        let only = specs.iter().filter(|spec| rules.iter().any(|rule| fits(rule, spec)));
+        self.overrides.only = Some(only.map(|spec| spec.name.clone()).collect());
+    }
+
     /// A tool's name is not enough where a kind decides, so this takes what the model would be told.
     pub fn offered(&self, spec: &Spec) -> bool {
         if !self.exists(spec) || self.whole_rule(Behavior::Deny, spec).is_some() {
