@@ -1,6 +1,7 @@
 //! How a dialect's own program behaves towards its host, besides the lines that it writes: what it answers to control
 //! requests, what it does with input that it cannot read, and with which code it exits.
 
+use crate::codec::Mode;
 use crate::event::{Fields, OutcomeKind, Request};
 use crate::json::{Raw, Str};
 use crate::launch::Launch;
@@ -140,8 +141,8 @@ pub trait Conduct: std::fmt::Debug + Sync {
         false
     }
 
-    /// Whether its stream says that a turn failed. Where it does not, the reason goes to standard error.
-    fn tells_failures(&self) -> bool {
+    /// Whether what it writes in this mode says that a turn failed. Where it does not, the reason goes to standard error.
+    fn tells_failures(&self, _mode: Mode) -> bool {
         true
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::print;
 use super::run::Choice;
 use crate::backend::cli::{is_script, program, version};
+use crate::backend::model::Endpoint;
 use crate::child::{Environment, Ourselves, find};
 use crate::cli::SHIMS;
 use crate::cli::settings::{Origin, alone};
@@ -76,6 +77,7 @@ pub fn run(json: bool) -> Result<Status, Failure> {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());
             }
         }
+        Some(Choice::Model(api)) => problems.extend(super::run::model_trouble(*api)),
         Some(Choice::Replay(path)) if !path.is_file() => problems.push(format!("{}: there is no such log", path.display())),
         _ => {}
     }
@@ -264,6 +266,15 @@ impl Report<'_> {
                 (Ok(path), Ok(version)) => format!("  {name:<11}{}  {version}{named}", path.display()),
                 (Ok(path), Err(error)) => format!("  {name:<11}{}  {error}{named}", path.display()),
                 (Err(error), _) => format!("  {name:<11}{error}{named}"),
+            });
+        }
+        if let Some(Choice::Model(api)) = self.backend {
+            let variable = |name: &str| std::env::var(name).ok();
+            let server = Endpoint::of_environment(*api, &variable).map_or_else(|_| api.home().to_owned(), |endpoint| endpoint.base_url);
+            lines.extend([String::new(), "Model".to_owned(), format!("  server     {server}")]);
+            lines.push(match Endpoint::model_of_environment(*api, &variable) {
+                Some(model) => format!("  name       {model}, unless the host names one"),
+                None => "  name       the one that the host names".to_owned(),
             });
         }
         lines.extend([String::new(), "Keys that are set".to_owned()]);

@@ -308,6 +308,8 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
     Host {
         format: launch.format,
         agent: matches!(choice, Choice::Model(_)),
+        // A person at a terminal wants to see what is done; a program that reads text wants the answer alone.
+        old_text: matches!(choice, Choice::Model(_)) && std::io::stdout().is_terminal(),
         partial: launch.partial,
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode == Mode::Json,
@@ -423,6 +425,11 @@ fn backend(
             ))
         }
     }
+}
+
+/// Why the built-in agent could not begin with this API, if the environment says too little for it.
+pub fn model_trouble(api: Api) -> Option<String> {
+    Client::of_environment(api).err().map(|error| error.message)
 }
 
 /// A log, and beside it what its host said, if that was recorded too.

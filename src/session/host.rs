@@ -13,6 +13,8 @@ pub struct Host {
     pub format: Format,
     /// Behind it is the built-in agent, which answers it in its own words.
     pub agent: bool,
+    /// Cursor's text with a line for each action.
+    pub old_text: bool,
     /// Deltas beside snapshots.
     pub partial: bool,
     /// `json` with all messages.

@@ -100,7 +100,7 @@ impl Session {
             to: host.format,
             native_tools: true,
             partial: host.partial,
-            old_text: false,
+            old_text: host.old_text,
             agent: host.agent,
             verbose: host.verbose,
         };
@@ -352,7 +352,7 @@ impl Session {
 impl Session {
     /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.
     fn says_failures(&self) -> bool {
-        self.conduct.tells_failures() && self.introduced
+        self.conduct.tells_failures(self.host.format.mode) && self.introduced
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {

@@ -51,6 +51,7 @@ impl Scene {
         let start = Instant::now();
         let host = Host {
             agent: false,
+            old_text: false,
             format: Format::from(dialect),
             partial: false,
             verbose: false,

@@ -1,5 +1,6 @@
 //! How `cursor-agent` behaves towards its host: docs/cursor.md. It reads a prompt and nothing else.
 
+use crate::codec::Mode;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 
@@ -26,7 +27,7 @@ impl Conduct for CursorAgent {
     }
 
     /// A failed turn has no line at all.
-    fn tells_failures(&self) -> bool {
+    fn tells_failures(&self, _mode: Mode) -> bool {
         false
     }
 

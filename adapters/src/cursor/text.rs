@@ -5,6 +5,7 @@ use super::lines::{member, name, raw_member};
 use crate::codec::{Dialect, Mode};
 use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
+use crate::tools::kind_of;
 
 impl Encoder {
     /// How a turn that succeeded ends.
@@ -36,7 +37,11 @@ impl Encoder {
         if self.style.mode != Mode::Text || !self.style.old_text {
             return;
         }
-        let kind = result.of.map_or(ToolKind::Other, |call| call.kind);
+        let kind = result.of.map_or(ToolKind::Other, |call| match call.kind {
+            // An agent that speaks to Cursor's hosts alone has their names for its tools.
+            ToolKind::Other if self.style.agent => kind_of(Dialect::Cursor, call.name),
+            kind => kind,
+        });
         let ran = match result.status {
             ResultStatus::Success => true,
             // A command that failed was run.
@@ -69,9 +74,9 @@ impl Encoder {
         out.lit("\n");
     }
 
-    /// Today's text: what was said after the last tool call.
+    /// Today's text: what was said after the last tool call. The old one has no answer; an agent of its own gives it all the same.
     fn result_text(&self, outcome: &Outcome<'_>, out: &mut Out) {
-        if self.style.old_text {
+        if self.style.old_text && !self.style.agent {
             return;
         }
         let answer = match &self.turn.said[self.turn.answer..] {

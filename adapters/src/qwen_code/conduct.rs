@@ -1,5 +1,6 @@
 //! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
 
+use crate::codec::Mode;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::launch::Launch;
@@ -121,6 +122,11 @@ impl Conduct for Qwen {
     /// A host that talks over standard input reads results; a single prompt's failure shows in the code.
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(!ended.interactive && ended.is_error)
+    }
+
+    /// A failure is no answer: as text it stands on standard error, where `qwen-code/api_401_text` has it.
+    fn tells_failures(&self, mode: Mode) -> bool {
+        mode != Mode::Text
     }
 
     fn can_ask(&self) -> bool {
