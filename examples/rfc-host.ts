@@ -56,7 +56,7 @@ function hear(line: Json) {
     if (line.status === "loading") return; // another one comes
     came.hint++;
     const labels = (line.suggestions ?? []).map((one: Json) => one.label).join("  ");
-    show(`\n[hints: ${labels || line.message || "none"} ]\n`);
+    show(`\n[hints: ${labels || line.message || "none"} ]\n${keys ? "> " + typed : ""}`);
   } else if (line.type === "result/heartbeat") [came.beat, heard] = [came.beat + 1, Date.now()];
   else if (line.type === "result/cancel" || line.type === "x-qwen-session-event") {
     if (line.type === "result/cancel") came.cancel++;

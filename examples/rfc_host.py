@@ -50,7 +50,8 @@ class Host:
             self.control(line["request_id"], line.get("request") or line)  # the RFC's other text has it flat
         elif kind == "result/command_hint" and line["status"] != "loading":  # after `loading` comes another
             self.came["hint"] += 1
-            print("\n[hints:", "  ".join(one["label"] for one in line.get("suggestions") or []) or line.get("message") or "none", "]")
+            print("\n[hints:", "  ".join(one["label"] for one in line.get("suggestions") or []) or line.get("message") or "none",
+                  "]\n> " + self.typed if self.keys else "]\n", end="")
         elif kind == "result/heartbeat":
             self.came["beat"], self.heard = self.came["beat"] + 1, time.monotonic()
         elif kind in ("result/cancel", "x-qwen-session-event"):
@@ -86,8 +87,8 @@ class Host:
             print(f"\n[turn ends: {metadata.get('outcome')}]")
     def control(self, request_id, request):
         if request["subtype"] not in ("can_use_tool", "confirm_shell_commands", "confirm_action"):
-            error = {"subtype": "error", "error": {"message": "this host has none", "retryable": False}}
-            return self.send(type="control_response", request_id=request_id, response=error)
+            response = {"subtype": "error", "error": {"message": "this host has none", "retryable": False}}
+            return self.send(type="control_response", request_id=request_id, response=response)
         self.question = request_id
         print("\n[may it?", json.dumps(request.get("tool") or request.get("commands") or request.get("prompt"), separators=(",", ":")), "]", "y / n" if self.keys else "")
         if not self.keys:
@@ -145,5 +146,4 @@ def main(words):
     host.terminal() if host.keys else host.script(script)
     host.agent.stdin.close()  # the end of its input is the end of the agent
     sys.exit(host.agent.wait())
-
 main(sys.argv[1:])
