@@ -260,3 +260,12 @@ scenario('own', 'servers_come_and_go', async () => {
   assert.equal(texts[1].is_error, true);
   session.close();
 });
+scenario('own', 'clear_begins_anew_and_compact_sums_up', async () => {
+  const [first, cleared, after, compacted, last] = await turns(['{{say Before own-clear.}}', '/clear', '{{say After own-clear.}}', '/compact', '{{say The end of own-clear.}}']);
+  assert.notEqual(result(after, 'After own-clear.').session_id, result(first).session_id);
+  assert.equal(result(cleared).is_error, false);
+  assert.ok(!(await askedWith('{{say After own-clear.}}'))[0].said.includes('Before own-clear.'), 'the history is still there');
+  assert.ok(compacted.some((m) => m.type === 'system' && m.subtype === 'compact_boundary'), compacted.map((m) => `${m.type}/${m.subtype}`).join());
+  result(last, 'The end of own-clear.');
+});
+
