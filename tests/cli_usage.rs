@@ -160,12 +160,25 @@ fn check_says_what_is_wrong_and_where() {
     ] {
         assert!(ran.text().contains(line), "{line}: {}", ran.text());
     }
+    let odd = feed(["check", "--dialect", "tricode"], b"{\"type\":\"final\",\"content\":5}\n");
+    let told = "-:1: does not fit the schema: /content: value is not of type \"string\" (1 in all)";
+    assert!(odd.text().contains(told), "{}", odd.text());
     assert_eq!(feed(["check"], b"{\"x\":1}\n").code, 2);
     assert_eq!(run(["check", "/no/such/file", arg(&golden("claude/cli_plain.out.jsonl"))]).code, 3);
     assert_eq!(
         feed(["check", "--dialect", "claude", "--max-line", "10"], log("s", "x").as_bytes()).code,
         1
     );
+}
+
+#[test]
+fn schemas_are_written() {
+    let of = |args: &[&str]| serde_json::from_slice::<serde_json::Value>(&run([&["schema"], args].concat()).out).unwrap();
+    let all = of(&[]);
+    assert_eq!(all["claude"], of(&["--dialect", "claude"]));
+    assert_ne!(of(&["--dialect", "qwen", "--input"]), all["qwen"]);
+    assert_eq!(run(["schema", "--dialect", "tricode", "--input"]).code, 2);
+    assert_eq!(run(["schema", "--dialect", "wool"]).code, 2);
 }
 
 #[test]

@@ -38,7 +38,44 @@ fn the_official_python_packages_read_what_we_write() {
             failed.push_str(&format!("{script} on {target} {extra:?}:\n{}", text(&output)));
         }
     }
+    for dialect in ["claude", "qwen", "qwen-code", "tricode", "cursor", "agentglot"] {
+        let schema = scratch.path().join(format!("{dialect}.json"));
+        let written = Command::new(env!("CARGO_BIN_EXE_agentglot"))
+            .args(["schema", "--dialect", dialect])
+            .output()
+            .unwrap();
+        std::fs::write(&schema, written.stdout).unwrap();
+        let mut logs = goldens_of(dialect);
+        logs.extend(convert_goldens(
+            dialect.parse().unwrap(),
+            &[],
+            &scratch.path().join(format!("written-{dialect}")),
+        ));
+        let output = Command::new(&python)
+            .arg(root().join("tests/python/check_schema.py"))
+            .arg(&schema)
+            .args(&logs)
+            .output()
+            .unwrap();
+        if !output.status.success() {
+            failed.push_str(&format!("the schema of {dialect}:\n{}", text(&output)));
+        }
+    }
     assert!(failed.is_empty(), "{failed}");
+}
+
+/// What agents of a dialect wrote, one object a line.
+fn goldens_of(dialect: &str) -> Vec<PathBuf> {
+    let manifest: toml::Table = std::fs::read_to_string(root().join("golden/MANIFEST.toml")).unwrap().parse().unwrap();
+    let entries = manifest["file"].as_array().unwrap().iter();
+    let entries = entries.filter(|entry| entry["side"].as_str() == Some("agent"));
+    let entries = entries.filter(|entry| !entry.get("hostile").and_then(toml::Value::as_bool).unwrap_or(false));
+    let of_dialect = entries.filter(|entry| entry["dialect"].as_str().is_some_and(|name| name.split(':').next() == Some(dialect)));
+    let paths = of_dialect.filter_map(|entry| entry["path"].as_str());
+    paths
+        .filter(|path| path.ends_with(".jsonl"))
+        .map(|path| root().join("golden").join(path))
+        .collect()
 }
 
 /// The interpreter of a virtual environment that has the packages.

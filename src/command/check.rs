@@ -8,6 +8,7 @@ use agentglot_adapters::check::{Checker, Fault, Summary, Tally};
 use agentglot_adapters::codec::Format;
 
 use crate::io::{Console, Input, READ, Source, Target, other_side};
+use crate::schema::Misfits;
 use crate::status::{Failure, Status};
 
 /// What is to be checked.
@@ -69,13 +70,17 @@ impl Page {
         };
         self.write(&format!("{name}: {format} ({why})\n"))?;
         let mut checker = Checker::new(format, check.max_line);
+        let mut misfits = Misfits::new(format);
         let mut reader = source.into_reader();
         let mut buffer = vec![0; READ];
         let mut unread = None;
         loop {
             match reader.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => checker.feed(&buffer[..read]),
+                Ok(read) => {
+                    checker.feed(&buffer[..read]);
+                    misfits.feed(&buffer[..read]);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     unread = Some(Failure::Read { name: name.clone(), error });
@@ -88,6 +93,9 @@ impl Page {
         let (faults, summary) = checker.finish();
         self.faults(&name, &faults)?;
         self.write(&tell(&name, &summary))?;
+        let mut text = String::new();
+        tallies(&mut text, &name, "does not fit the schema:", &misfits.finish());
+        self.write(&text)?;
         unread.map_or(Ok(()), Err)
     }
 

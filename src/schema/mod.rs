@@ -10,12 +10,14 @@ mod agentglot;
 mod api;
 mod claude;
 mod cursor;
+mod misfits;
 mod parts;
 mod qwen;
 mod qwen_code;
 mod tricode;
 
 use agentglot_adapters::codec::Dialect;
+pub use misfits::Misfits;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
