@@ -210,6 +210,7 @@ fn each_command_is_answered_with_its_own_result_and_begins_no_turn() {
         ("/memory show", "message"),
         ("/memory add wool is soft", "message"),
         ("/init", "submit_prompt"),
+        ("/theme", "dialog"),
         ("/quit", "quit"),
         ("/quit-confirm", "quit_confirmation"),
     ] {

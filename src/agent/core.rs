@@ -320,6 +320,6 @@ impl std::ops::AddAssign for Tokens {
 impl Spent {
     /// US dollars of the whole session.
     pub(super) fn cost(&self) -> f64 {
-        self.models.values().map(|spent| spent.cost).sum()
+        self.models.values().map(|spent| spent.cost).fold(0.0, |sum, cost| sum + cost)
     }
 }

@@ -53,8 +53,8 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         error: failed.then_some(Str::trusted(&text)),
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
-        // Claude Code counts messages, which its codec knows.
-        num_turns: (core.dialect != Dialect::Claude).then_some(Count::derived(came.rounds)),
+        // Claude Code counts messages, which its codec knows; a command of its own is no turn of the model's.
+        num_turns: (core.dialect != Dialect::Claude || came.rounds == 0).then_some(Count::derived(came.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,

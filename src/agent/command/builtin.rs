@@ -93,14 +93,24 @@ pub(in crate::agent) const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// What only a program with a screen can do: a host of the RFC shows a dialog of its own.
+const DIALOGS: &[&str] = &["auth", "theme", "editor", "privacy", "settings"];
+
 /// The command of a name.
 pub(super) fn find(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
 }
 
+/// Whether it is one of [`DIALOGS`].
+pub(super) fn is_dialog(given: &Given) -> bool {
+    DIALOGS.contains(&given.path[0].as_str())
+}
+
 /// Whether Claude Code or Qwen Code answers such a command itself when a program sends it. Others go to the model as text.
 pub(super) fn serves(dialect: Dialect, given: &Given) -> bool {
-    let Some(command) = find(&given.path[0]) else { return false };
+    let Some(command) = find(&given.path[0]) else {
+        return dialect == Dialect::QwenCode && is_dialog(given);
+    };
     if dialect == Dialect::Claude {
         return matches!(given.path[0].as_str(), "clear" | "reset" | "new" | "compact" | "cost" | "usage");
     }
@@ -135,6 +145,12 @@ pub(in crate::agent) fn names(core: &Core) -> Vec<String> {
 /// Does what a command says, and says what came of it, as one of the RFC's results.
 pub(super) async fn run(core: &Rc<Core>, given: &Given) -> Value {
     let Some(command) = find(&given.path[0]) else {
+        if is_dialog(given) && core.dialect == Dialect::Qwen {
+            return json!({"type": "dialog", "dialog": given.path[0]});
+        }
+        if is_dialog(given) {
+            return failed(format!("The command \"/{}\" is not supported in this mode.", given.path[0]));
+        }
         return failed(format!("Unknown command: /{}", given.path.join(" ")));
     };
     let sub = given.path.get(1).map(String::as_str);

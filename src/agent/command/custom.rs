@@ -47,15 +47,14 @@ pub(super) async fn result(core: &Rc<Core>, command: &CommandFile, given: &Given
     if given.outcome.as_deref() == Some("cancel") {
         return super::message("info", "Operation cancelled.");
     }
-    let allowed = core.desk.allowed.borrow();
-    let open: Vec<&String> = wanted
-        .iter()
-        .filter(|one| !given.approved.contains(one) && !allowed.contains(*one))
-        .collect();
+    let open: Vec<&String> = {
+        let allowed = core.desk.allowed.borrow();
+        let is_open = |one: &&String| !given.approved.contains(one) && !allowed.contains(*one);
+        wanted.iter().filter(is_open).collect()
+    };
     if !open.is_empty() {
         return json!({"type": "confirm_shell_commands", "commands": open});
     }
-    drop(allowed);
     if given.outcome.as_deref() == Some("always") {
         core.desk.allowed.borrow_mut().extend(wanted);
     }

@@ -174,7 +174,8 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
     let result = builtin::run(core, given).await;
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
-    if !text.is_empty() && !(claude && name == "compress") {
+    let silent = claude && name == "compress";
+    if !(text.is_empty() || silent) {
         let shown = body(&text);
         let blocks = [Block::Text {
             text: Str::trusted(&shown),
@@ -198,7 +199,7 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
     let end = if bad {
         End::Refusing(text)
     } else {
-        End::Done(if claude && name == "compress" { String::new() } else { text }, None)
+        End::Done(if silent { String::new() } else { text }, None)
     };
     outcome::tell(core, &Came { end, rounds: 0 }, begun, Vec::new());
     None
@@ -245,7 +246,7 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
         _ => Given::of_text(&text),
     };
     if let Some(given) = given {
-        let result = if builtin::find(&given.path[0]).is_some() {
+        let result = if builtin::find(&given.path[0]).is_some() || builtin::is_dialog(&given) {
             builtin::run(core, &given).await
         } else if let Some(custom) = custom::find(core, &given) {
             custom::result(core, custom, &given).await

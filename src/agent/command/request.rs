@@ -181,11 +181,12 @@ fn choose_session(core: &Core, wanted: Option<&str>, history: bool) -> Result<()
     let wanted = wanted.filter(|id| !id.is_empty() && *id != "_new");
     match wanted {
         Some(id) if *id == now => return Ok(()),
-        None if !core.desk.used.get() && !(history && core.resumed) => return Ok(()),
+        None if !(core.desk.used.get() || history && core.resumed) => return Ok(()),
         _ => {}
     }
     if let Some(thread) = wanted.and_then(|id| core.desk.parked.borrow_mut().remove(id)) {
-        return Ok(enter(core, wanted.unwrap_or_default(), thread));
+        enter(core, wanted.unwrap_or_default(), thread);
+        return Ok(());
     }
     let store = Store::open(core.dialect, core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
