@@ -68,7 +68,7 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
     core.voice.outcome(&outcome, &added, &line_id());
 }
 
-/// The RFC tells limits and cancelling as events of their own before the turn ends.
+/// The RFC tells a limit as an event of its own before the turn ends.
 fn event(core: &Core, end: &End, text: &str) {
     match end {
         End::Rounds(most) => {
@@ -79,9 +79,6 @@ fn event(core: &Core, end: &End, text: &str) {
         End::Failed(error) if error.kind == ModelErrorKind::TooLong => {
             core.voice.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
         }
-        End::Interrupted(_) => core
-            .voice
-            .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None),
         _ => {}
     }
 }
