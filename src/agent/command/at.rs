@@ -261,7 +261,7 @@ mod tests {
         write("outside.txt", b"not yours");
         std::fs::create_dir(room.path().join("work/.git")).unwrap();
         let wall = Wall::new(&room.path().join("work")).unwrap();
-        let read = |text: &str| super::read(&wall, &references(text), &CancellationToken::new());
+        let read = |text: &str| read(&wall, &references(text), &CancellationToken::new());
         assert!(read("@a\\ b.txt").text.contains("Content from @a b.txt:\nblank"));
         let folder = read("@src");
         assert!(folder.text.contains("fn one") && folder.text.contains("fn two"), "{folder:?}");
