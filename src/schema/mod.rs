@@ -1,6 +1,6 @@
 //! JSON Schemas (2020-12) of the lines of every dialect, made from types that say what each line has.
 //!
-//! Every line is an object. What kind of line it is stands in it ([`Line::when`]); a kind has the members of its type, and others are
+//! Every line is an object. What kind of line it is stands in it (`Line::when`); a kind has the members of its type, and others are
 //! allowed, as are kinds that nobody has described: programs grow. A member that a type has without `Option` must be there.
 
 // The types say what lines have; nothing is read into them.

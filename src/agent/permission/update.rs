@@ -14,7 +14,7 @@ const MOST: usize = 4096;
 pub struct Updated {
     /// The mode, if it was changed: hosts are told by a status.
     pub mode: Option<PermissionMode>,
-    /// What belongs into settings files: see [`crate::agent::settings::Settings::write`].
+    /// What belongs into settings files: see [`crate::agent::settings::Places::write`].
     pub keep: Vec<(Source, Value)>,
     /// What was not done, and why.
     pub problems: Vec<String>,
