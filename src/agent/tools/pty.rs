@@ -503,7 +503,7 @@ mod tests {
             desk.all.send("s1", b"\n").await.unwrap();
             desk.read_to("s1", "5 40\r\n").await;
             // Ctrl-C reaches the program.
-            desk.start("s2", "trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done");
+            desk.start("s2", "trap 'echo caught; exit 7' INT; echo ready; while :; do read -r -t 0.1 x; done");
             desk.read_to("s2", "ready").await;
             desk.all.send("s2", b"\x03").await.unwrap();
             desk.read_to("s2", "caught").await;
