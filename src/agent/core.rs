@@ -74,8 +74,6 @@ pub(super) struct Core {
     pub thread: RefCell<Thread>,
     /// What it has cost so far.
     pub spent: RefCell<Spent>,
-    /// A turn runs.
-    pub answering: Cell<bool>,
     /// The turn that begins next is stopped at once: the host said so before it began.
     pub stopped_ahead: Cell<bool>,
     /// Stops the turn that runs.
@@ -108,7 +106,7 @@ impl Core {
     /// Stops the turn that runs, or the one that is about to begin.
     pub(super) fn interrupt(&self) {
         self.cancel.borrow().cancel();
-        if !self.answering.get() && self.inbox.bytes() > 0 {
+        if !self.desk.busy.get() && self.inbox.bytes() > 0 {
             self.stopped_ahead.set(true);
         }
     }

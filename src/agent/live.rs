@@ -23,9 +23,7 @@ use crate::telemetry::{self, Span};
 /// Lives until the host says nothing more.
 pub(super) async fn live(core: Rc<Core>) {
     while let Some(asked) = super::background::next(&core).await {
-        core.answering.set(true);
         answer(&core, asked).await;
-        core.answering.set(false);
     }
     super::hooking::session_ends(&core).await;
 }

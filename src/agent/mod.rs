@@ -220,7 +220,6 @@ impl Agent {
             wishes: RefCell::new(wishes),
             thread: RefCell::new(thread),
             spent: RefCell::default(),
-            answering: Cell::new(false),
             stopped_ahead: Cell::new(false),
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
