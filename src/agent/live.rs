@@ -193,7 +193,7 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         let policy = core.policy.borrow();
         tools.retain(|tool| tool.spec().name == super::structured::NAME || policy.offered(tool.spec()));
     }
-    thread.specs = tools.iter().map(|tool| tool.spec().clone()).collect();
+    thread.specs = tools.iter().filter(|tool| tool.is_told()).map(|tool| tool.spec().clone()).collect();
     thread.tools = tools;
 }
 

@@ -125,7 +125,7 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
     let prompt_id = line_id();
     core.voice.prompt(&prompt, PromptSource::Parent, Some(&speaks), &prompt_id);
     let mut thread = Thread {
-        specs: tools.iter().map(|tool| tool.spec().clone()).collect(),
+        specs: tools.iter().filter(|tool| tool.is_told()).map(|tool| tool.spec().clone()).collect(),
         tools,
         system: kind.prompt.clone(),
         model: kind

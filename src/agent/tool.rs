@@ -18,6 +18,11 @@ pub trait Tool: fmt::Debug {
     /// What the model is told of it.
     fn spec(&self) -> &Spec;
 
+    /// Whether the model is told of it. One that it is not told of runs when it is called.
+    fn is_told(&self) -> bool {
+        true
+    }
+
     /// Whether a call with these arguments only reads: such calls run side by side, others one after the other.
     fn reads_only(&self, input: &Value) -> bool {
         let _ = input;

@@ -17,6 +17,7 @@ pub mod pty;
 pub mod read;
 pub mod seen;
 pub mod shell;
+pub mod symbols;
 pub mod text;
 pub mod todo;
 pub mod walk;

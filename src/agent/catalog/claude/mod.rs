@@ -6,7 +6,6 @@ mod edit;
 mod glob;
 pub(super) mod grep;
 mod notebook;
-mod older;
 mod read;
 pub mod say;
 pub mod shell;
@@ -31,11 +30,6 @@ pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
         Rc::new(glob::Glob::new()),
         Rc::new(grep::Grep::new()),
     ]
-}
-
-/// `MultiEdit` and `LS`, which current versions do not offer any more: for hosts that name them in their lists of tools.
-pub fn older_files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
-    vec![Rc::new(older::MultiEdit::new(seen.clone())), Rc::new(older::Ls::new())]
 }
 
 /// Behind what has been written; the model need not look at it again.

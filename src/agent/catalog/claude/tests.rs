@@ -276,25 +276,6 @@ async fn a_cancelled_search_is_soon_over() {
 }
 
 #[tokio::test]
-async fn several_edits_are_made_together_or_not_at_all() {
-    let seen = Rc::default();
-    let room = Room::new([files(&seen), older_files(&seen)].concat());
-    let path = room.put("a", "one\ntwo\n");
-    room.call("Read", json!({"file_path": path})).await;
-    let call = |second: &str| {
-        let edits = json!([{"old_string": "one", "new_string": "1"}, {"old_string": second, "new_string": "2"}]);
-        json!({"file_path": path, "edits": edits})
-    };
-    assert!(text(&room.call("MultiEdit", call("three")).await).contains("String to replace not found"));
-    assert_eq!(room.get("a"), "one\ntwo\n");
-    assert!(text(&room.call("MultiEdit", call("two")).await).starts_with("Applied 2 edits to "));
-    assert_eq!(room.get("a"), "1\n2\n");
-    room.put("d/b", "");
-    let listed = room.call("LS", json!({"path": room.root(), "ignore": ["a"]})).await;
-    assert_eq!(text(&listed), format!("- {}/\n  - d/\n    - b\n", room.root().display()));
-}
-
-#[tokio::test]
 async fn a_notebook_is_read_and_changed() {
     let room = room();
     let book = json!({

@@ -13,6 +13,7 @@ mod run;
 mod search;
 mod sessions;
 mod spec;
+mod symbols;
 mod web;
 mod write;
 
@@ -131,9 +132,17 @@ impl Tricode {
         }
     }
 
-    fn offers(&self, what: What) -> bool {
-        let named = |names: &Vec<String>| names.iter().any(|name| name.trim() == what.name());
-        what == What::Plan || self.wish.tools.as_ref().is_none_or(named)
+    fn names(&self, what: What) -> bool {
+        self.wish.tools.iter().flatten().any(|name| name.trim() == what.name())
+    }
+
+    fn runs(&self, what: What) -> bool {
+        what == What::Plan || self.wish.tools.is_none() || self.names(what)
+    }
+
+    /// Whether the model is told of a tool.
+    fn tells(&self, what: What) -> bool {
+        self.runs(what) && (what.is_usual() || self.names(what))
     }
 }
 
@@ -143,18 +152,17 @@ impl Persona for Tricode {
     }
 
     fn tools(&self, _: &Rc<World>) -> Vec<Rc<dyn Tool>> {
-        let offered = spec::all().into_iter().filter(|(what, _)| self.offers(*what));
+        let running = spec::all().into_iter().filter(|(what, _)| self.runs(*what));
         let entry = |(what, spec)| {
-            let shared = self.shared.clone();
-            Rc::new(Entry { what, spec, shared }) as Rc<dyn Tool>
+            let (shared, told) = (self.shared.clone(), self.tells(what));
+            Rc::new(Entry { what, spec, shared, told }) as Rc<dyn Tool>
         };
-        offered.map(entry).collect()
+        running.map(entry).collect()
     }
 
     fn system_prompt(&self, world: &World) -> String {
-        let tools: Vec<What> = What::ALL.into_iter().filter(|what| self.offers(*what)).collect();
-        let own_identity = !self.wish.overrides || self.wish.notes.is_empty();
-        prompt::system(world, &tools, &self.wish.notes, own_identity)
+        let tools: Vec<What> = What::ALL.into_iter().filter(|what| self.tells(*what)).collect();
+        prompt::system(world, &tools, &self.wish)
     }
 
     fn gate(&self, name: &str, _: &Value) -> Option<Given> {
@@ -218,10 +226,13 @@ enum What {
     Sessions,
     Fetch,
     WebSearch,
+    Symbol,
+    Symbols,
+    References,
 }
 
 impl What {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::Plan,
         Self::Search,
         Self::Read,
@@ -239,6 +250,9 @@ impl What {
         Self::Sessions,
         Self::Fetch,
         Self::WebSearch,
+        Self::Symbol,
+        Self::Symbols,
+        Self::References,
     ];
 
     const fn name(self) -> &'static str {
@@ -260,7 +274,15 @@ impl What {
             Self::Sessions => "list_sessions",
             Self::Fetch => "fetch_url",
             Self::WebSearch => "web_search",
+            Self::Symbol => "search_symbol",
+            Self::Symbols => "list_symbols",
+            Self::References => "search_references",
         }
+    }
+
+    /// Whether the program tells the model of it without being asked to.
+    const fn is_usual(self) -> bool {
+        !matches!(self, Self::Symbol | Self::Symbols | Self::References)
     }
 
     /// Whether a person is asked before it runs: of the nine that the program asks about, and of the web, which it does not ask about.
@@ -287,6 +309,7 @@ struct Entry {
     what: What,
     spec: Spec,
     shared: Rc<Shared>,
+    told: bool,
 }
 
 #[async_trait(?Send)]
@@ -295,10 +318,21 @@ impl Tool for Entry {
         &self.spec
     }
 
+    fn is_told(&self) -> bool {
+        self.told
+    }
+
     fn access(&self, input: &Value) -> Access {
         let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match self.what {
-            What::Search | What::List => Access::Read(vec![args::text_or(input, "path", ".").unwrap_or(".").to_owned()]),
+            What::References => {
+                let file = input["definition"]["file"].as_str().map(str::to_owned);
+                let folder = args::text_or(input, "path", ".").unwrap_or(".").to_owned();
+                Access::Read(file.into_iter().chain([folder]).collect())
+            }
+            What::Search | What::List | What::Symbol | What::Symbols => {
+                Access::Read(vec![args::text_or(input, "path", ".").unwrap_or(".").to_owned()])
+            }
             What::Read => Access::Read(vec![text("path")]),
             What::Create | What::Edit | What::DeleteFile | What::DeletePath | What::Mkdir => Access::Write(vec![text("path")]),
             What::Run | What::Start => Access::Run(text("command")),
@@ -340,6 +374,9 @@ impl Tool for Entry {
             What::Sessions => self.shared.sessions.list(self.shared.processes(cx.world)).await,
             What::Fetch => web::fetch(input, cx).await,
             What::WebSearch => web::search(input),
+            What::Symbol => place::work(input, cx, move |input, wall| symbols::search(input, wall, &cancel)).await,
+            What::Symbols => place::work(input, cx, move |input, wall| symbols::list(input, wall, &cancel)).await,
+            What::References => place::work(input, cx, move |input, wall| symbols::find_references(input, wall, &cancel)).await,
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use chrono::Local;
 
-use super::What;
+use super::{What, Wish};
 use crate::agent::tool::World;
 
 /// What the model is told about itself, its surroundings and how to work with these tools.
-pub(super) fn system(world: &World, tools: &[What], notes: &str, own_identity: bool) -> String {
+pub(super) fn system(world: &World, tools: &[What], wish: &Wish) -> String {
     let has = |what: What| tools.contains(&what);
+    let notes = &wish.notes;
     let mut parts = Vec::new();
-    if own_identity {
+    if !wish.overrides || notes.is_empty() {
         parts.push(
             "You are Tricode, an agent that works in a terminal. You carry out what the user asks for with the tools that you have: look \
              first, then act, then check what came of it."
@@ -21,9 +22,9 @@ pub(super) fn system(world: &World, tools: &[What], notes: &str, own_identity: b
         Local::now().format("%Y-%m-%d %H:%M:%S %A"),
         world.wall.root().display()
     ));
-    let mut list = match tools.len() == What::ALL.len() {
-        true => "Your tools:".to_owned(),
-        false => format!("Your tools are these {}; there are no others:", tools.len()),
+    let mut list = match &wish.tools {
+        None => "Your tools:".to_owned(),
+        Some(_) => format!("Your tools are these {}; there are no others:", tools.len()),
     };
     for tool in tools {
         list.push_str(&format!("\n- {}: {}", tool.name(), about(*tool)));
@@ -56,7 +57,7 @@ pub(super) fn system(world: &World, tools: &[What], notes: &str, own_identity: b
     ways.push("Say plainly at the end what you did and what you did not do.");
     parts.push(format!("- {}", ways.join("\n- ")));
     if !notes.is_empty() {
-        parts.push(notes.to_owned());
+        parts.push(notes.clone());
     }
     parts.join("\n\n")
 }
@@ -80,5 +81,8 @@ const fn about(tool: What) -> &'static str {
         What::Sessions => "list the sessions",
         What::Fetch => "fetch a page",
         What::WebSearch => "search the web",
+        What::Symbol => "find where a name of the program is defined",
+        What::Symbols => "list what a file or folder defines",
+        What::References => "find where a name of the program is used",
     }
 }

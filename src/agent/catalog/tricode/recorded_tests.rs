@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 5] = [
 const WRITTEN: u64 = 1_735_732_800;
 
 /// Recordings that hold calls, with those whose results are others here, and why.
-const RECORDED: [(&str, &[&str]); 17] = [
+const RECORDED: [(&str, &[&str]); 18] = [
     ("api_error_mid", &[]),
     // The real program dies of this call.
     ("bad_arguments", &["read_file"]),
@@ -44,6 +44,7 @@ const RECORDED: [(&str, &[&str]); 17] = [
     ("resume_1", &[]),
     ("run_command", &[]),
     ("search_no_rg", &[]),
+    ("symbols_refs", &[]),
     ("tools_whitelist", &[]),
     ("unknown_tool", &[]),
 ];
@@ -130,6 +131,9 @@ fn plain(text: &str, root: &str) -> String {
         let size = if found[1].starts_with('d') { "" } else { &found[2] };
         format!("{} {size} ", &found[1])
     });
+    // Made of the whole path.
+    let id = Regex::new("reference_id=[0-9a-f]{16}").unwrap();
+    let text = id.replace_all(&text, "reference_id=ID");
     let total = Regex::new(r"(?m)^total \d+$").unwrap();
     let text = total.replace_all(&text, "total");
     let time = Regex::new(r#""mtime": "2025-01-0[12]T\d\d:\d\d:\d\d""#).unwrap();

@@ -13,7 +13,7 @@ use crate::agent::tools::walk::Tree;
 use crate::agent::wall::{Fault, Kind, Wall};
 
 /// How long a search may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So many bytes of lines are given, and so many characters of each.
 const MOST: usize = 1 << 20;
@@ -83,13 +83,13 @@ fn escaped(plain: &str) -> String {
 }
 
 /// Stops a search with the turn, or when it takes too long.
-struct Watch {
-    cancel: CancellationToken,
+pub(super) struct Watch {
+    pub(super) cancel: CancellationToken,
     over: CancellationToken,
 }
 
 impl Watch {
-    fn start(cancel: &CancellationToken) -> Self {
+    pub(super) fn start(cancel: &CancellationToken) -> Self {
         let watch = Self {
             cancel: cancel.child_token(),
             over: CancellationToken::new(),

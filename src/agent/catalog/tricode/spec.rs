@@ -7,8 +7,9 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::json::Str;
 use crate::adapters::tools::kind_of;
 use crate::agent::tool::Spec;
+use crate::agent::tools::symbols::Language;
 
-/// The tools, in the order in which the model is told of them.
+/// The tools, in the order in which the model is told of them, and those that it is told of only where they are named.
 pub(super) fn all() -> Vec<(What, Spec)> {
     vec![
         tool(
@@ -196,7 +197,91 @@ pub(super) fn all() -> Vec<(What, Spec)> {
             }),
             &["query"],
         ),
+        tool(
+            What::Symbol,
+            "Finds where a name is defined, in the syntax of C, C++, Go, Java, Python and Rust, and gives the lines of each definition.",
+            json!({
+                "symbol": {"type": "string", "description": "The name, alone or with those it is in: get, Box.get, Box::get."},
+                "path": folder(),
+                "language": language(),
+                "kind": kind(),
+                "qualified_name": {"type": "string", "description": "Only the one with exactly this whole name."},
+                "enclosing": {"type": "string", "description": "Only what is in this class, type or module."},
+                "max_results": {"type": "integer", "description": "At most so many.", "default": 50},
+                "offset": offset(),
+            }),
+            &["symbol"],
+        ),
+        tool(
+            What::Symbols,
+            "Lists what a file or the files of a folder define, in C, C++, Go, Java, Python and Rust.",
+            json!({
+                "path": folder(),
+                "language": language(),
+                "kind": kind(),
+                "max_results": {"type": "integer", "description": "At most so many.", "default": 200},
+                "offset": offset(),
+            }),
+            &[],
+        ),
+        tool(
+            What::References,
+            "Finds where a name is used: in the syntax of C, C++, Go, Java, Python and Rust, and as a word in other files. Types are not \
+             worked out: other things of the same name are among the results. Give either definition or symbol.",
+            json!({
+                "definition": {
+                    "type": "object",
+                    "description": "Where it is defined.",
+                    "properties": {
+                        "file": {"type": "string"},
+                        "start_line": {"type": "integer", "description": "A line of the definition, counted from 1."},
+                    },
+                    "required": ["file", "start_line"],
+                },
+                "symbol": {
+                    "type": "object",
+                    "description": "What it is called.",
+                    "properties": {
+                        "language": language(),
+                        "name": {"type": "string"},
+                        "symbol_id": {"type": "string", "description": "The id that search_symbol gave, instead of the name."},
+                    },
+                },
+                "path": folder(),
+                "mode": {
+                    "type": "string",
+                    "enum": ["include_text", "precise"],
+                    "description": "precise: not as a word in other files.",
+                    "default": "include_text",
+                },
+                "include_definition": {"type": "boolean", "description": "The definition too, where it was given.", "default": false},
+                "include_tests": {"type": "boolean", "default": true},
+                "include_third_party": {"type": "boolean", "description": "Also in folders such as vendor and node_modules.", "default": true},
+                "files_prefix": {"type": "array", "items": {"type": "string"}, "description": "Only below these folders."},
+                "path_glob": {"type": "string", "description": "Only files whose paths match."},
+                "sort_by": {"type": "string", "enum": ["file", "confidence"], "default": "file"},
+                "max_results": {"type": "integer", "description": "At most so many.", "default": 200},
+                "offset": offset(),
+            }),
+            &[],
+        ),
     ]
+}
+
+fn folder() -> Value {
+    json!({"type": "string", "description": "The folder or file to look in.", "default": "."})
+}
+
+fn language() -> Value {
+    json!({"type": "string", "enum": Language::ALL.map(Language::name), "description": "Only this language."})
+}
+
+fn kind() -> Value {
+    json!({"type": "string", "description": "Only this kind: function, method, class, struct, enum, trait, type, module, ..."})
+}
+
+fn offset() -> Value {
+    json!({"type": "integer", "description": "Leave so many out: where the last call says next_offset.", "default": 0})
 }
 
 fn hunk() -> Value {
@@ -228,7 +313,7 @@ fn hunk() -> Value {
 fn tool(what: What, description: &str, properties: Value, required: &[&str]) -> (What, Spec) {
     let reads_only = matches!(
         what,
-        What::Search | What::Read | What::List | What::Fetch | What::WebSearch | What::Sessions
+        What::Search | What::Read | What::List | What::Fetch | What::WebSearch | What::Sessions | What::Symbol | What::Symbols | What::References
     );
     let spec = Spec {
         name: what.name().to_owned(),
