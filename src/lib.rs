@@ -29,6 +29,7 @@ pub mod child;
 pub mod cli;
 pub mod command;
 pub mod config;
+mod http;
 pub mod io;
 pub mod live;
 pub mod record;

@@ -266,7 +266,7 @@ impl Aim {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
         };
-        let Ok(http) = reqwest::Client::builder().timeout(self.patience).build() else {
+        let Ok(http) = crate::http::client().timeout(self.patience).build() else {
             return;
         };
         let mut spans = Vec::new();

@@ -3,6 +3,7 @@
 #[path = "support/server.rs"]
 mod server;
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,7 +90,7 @@ async fn said(client: &Client, ask: &Ask<'_>) -> Said {
 /// Asks once, of a server that answers so.
 async fn asked(api: Api, scripts: Vec<Vec<Do>>) -> (Said, Vec<server::Seen>) {
     let server = Server::new(scripts).await;
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "m",
         messages: &messages,
@@ -209,7 +210,7 @@ async fn pieces_are_told_as_they_come() {
     let script = vec![Do::Send(bytes), Do::Wait(Duration::from_millis(300)), Do::Send(rest[at..].to_vec())];
     let server = Server::new(vec![script]).await;
     let client = client(Api::Openai, &server.url(), patience());
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "m",
         messages: &messages,
@@ -455,7 +456,7 @@ async fn rule_12_a_cut_stream_is_incomplete_and_keeps_what_came() {
                 }
                 let server = Server::new(vec![script]).await;
                 let no_retries = Patience { retries: 0, ..patience() };
-                let messages = [Message::user("hi")];
+                let messages = [user("hi")];
                 let ask = Ask {
                     model: "m",
                     messages: &messages,
@@ -498,7 +499,7 @@ async fn nobody_waits_for_ever() {
         ..patience()
     };
     let hang = Do::Wait(Duration::from_secs(30));
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "m",
         messages: &messages,
@@ -522,7 +523,7 @@ async fn nobody_waits_for_ever() {
 
 #[tokio::test]
 async fn no_server_and_no_tls() {
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "m",
         messages: &messages,
@@ -606,7 +607,7 @@ async fn rule_15_parameters_that_a_server_refuses_are_sent_otherwise_and_it_is_r
     ])
     .await;
     let client = client(Api::Openai, &server.url(), patience());
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "odd",
         messages: &messages,
@@ -631,7 +632,7 @@ async fn whoever_stops_listening_ends_the_call() {
     let script = vec![Do::Send(stream(&OPENAI[..1])), Do::Wait(Duration::from_secs(20))];
     let server = Server::new(vec![script]).await;
     let client = client(Api::Openai, &server.url(), patience());
-    let messages = [Message::user("hi")];
+    let messages = [user("hi")];
     let ask = Ask {
         model: "m",
         messages: &messages,
@@ -667,8 +668,12 @@ fn result(id: &str, text: &str) -> Part {
     })
 }
 
-fn message(role: Role, parts: Vec<Part>) -> Message {
-    Message { role, parts }
+fn message(role: Role, parts: Vec<Part>) -> Rc<Message> {
+    Rc::new(Message { role, parts })
+}
+
+fn user(text: &str) -> Rc<Message> {
+    Rc::new(Message::user(text))
 }
 
 fn thinking(api: &str, member: &str, signature: Option<&str>) -> Part {
@@ -686,7 +691,7 @@ fn thinking(api: &str, member: &str, signature: Option<&str>) -> Part {
 #[tokio::test]
 async fn rule_15_results_come_first_in_one_message_and_each_call_has_one() {
     let messages = [
-        Message::user("go"),
+        user("go"),
         message(
             Role::Assistant,
             vec![Part::Text("ok".into()), call("a", "{\"x\":1}"), call("b", ""), call("c", "{\"x")],
@@ -731,7 +736,7 @@ async fn rule_15_results_come_first_in_one_message_and_each_call_has_one() {
 #[tokio::test]
 async fn rule_8_thoughts_go_back_to_anthropic_signed_or_not_at_all() {
     let messages = [
-        Message::user("go"),
+        user("go"),
         message(
             Role::Assistant,
             vec![
@@ -762,7 +767,7 @@ async fn rule_8_thoughts_go_back_to_anthropic_signed_or_not_at_all() {
     assert!(body_of.get("temperature").is_none());
     // In the middle of its work a model cannot begin to think.
     let thoughtless = [
-        Message::user("go"),
+        user("go"),
         message(Role::Assistant, vec![call("a", "{}")]),
         message(Role::User, vec![result("a", "A")]),
     ];
@@ -795,7 +800,7 @@ async fn rule_9_thoughts_go_back_under_the_name_they_came_by() {
             ],
         )
     };
-    let ask = |messages: &'static [Message]| Ask {
+    let ask = |messages: &'static [Rc<Message>]| Ask {
         model: "m",
         messages,
         ..Ask::default()
@@ -806,13 +811,13 @@ async fn rule_9_thoughts_go_back_under_the_name_they_came_by() {
         ("reasoning_details", serde_json::from_str(details).unwrap()),
     ] {
         let messages = vec![
-            Message::user("1"),
+            user("1"),
             earlier.clone(),
-            Message::user("2"),
+            user("2"),
             now(member),
             message(Role::User, vec![result("a", "A")]),
         ];
-        let messages: &'static [Message] = messages.leak();
+        let messages: &'static [Rc<Message>] = messages.leak();
         let body_of = body(Api::Openai, ask(messages)).await;
         let list = body_of["messages"].as_array().unwrap();
         assert_eq!(list[3][member], wanted, "{member}");
@@ -821,10 +826,10 @@ async fn rule_9_thoughts_go_back_under_the_name_they_came_by() {
         let body_of = body(Api::Openai, Ask { model: "n", ..ask(messages) }).await;
         assert!(body_of["messages"][3].get(member).is_none());
     }
-    let messages: &'static [Message] = vec![
-        Message::user("1"),
+    let messages: &'static [Rc<Message>] = vec![
+        user("1"),
         message(Role::Assistant, vec![thinking("openai", "content", None), Part::Text("4".into())]),
-        Message::user("2"),
+        user("2"),
     ]
     .leak();
     let body_of = body(Api::Openai, ask(messages)).await;
@@ -840,7 +845,7 @@ async fn what_a_call_carries_for_its_vendor_goes_back() {
     let (said, _) = asked(Api::Openai, vec![vec![Do::Send(stream(&[chunk, "[DONE]"]))]]).await;
     let reply = said.gather.message();
     assert_eq!(said.gather.stop(), Some((StopKind::Tools, "tool_calls")));
-    let messages = [Message::user("go"), reply, message(Role::User, vec![result("a", "A")])];
+    let messages = [user("go"), Rc::new(reply), message(Role::User, vec![result("a", "A")])];
     let body_of = body(
         Api::Openai,
         Ask {
@@ -883,7 +888,7 @@ async fn tools_pictures_and_prompts_are_written_as_each_api_wants_them() {
         message(Role::Assistant, vec![call("a", "{}")]),
         message(Role::User, vec![shown]),
     ];
-    let tools = [spec];
+    let tools = [Rc::new(spec)];
     let ask = Ask {
         model: "m",
         system: "be brief",

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -53,14 +54,14 @@ fn aimock() {
     for api in [Api::Openai, Api::Anthropic] {
         talk(api, server.port, "hello", "Hello! How can I help you today?");
         works(api, server.port);
-        let (result, gather, _) = ask(api, server.port, &[Message::user("be cut")]);
+        let (result, gather, _) = ask(api, server.port, &[Rc::new(Message::user("be cut"))]);
         assert_eq!(result.unwrap_err().kind, ModelErrorKind::Incomplete, "{api:?}");
         assert!(!gather.is_whole() && gather.stop().is_none());
         let came = gather.message().text();
         assert!("This answer is going to be cut off".starts_with(came.trim()), "{api:?}: {came}");
         // It asks for a second each time.
         let begun = Instant::now();
-        let (result, _, retries) = ask(api, server.port, &[Message::user("too many")]);
+        let (result, _, retries) = ask(api, server.port, &[Rc::new(Message::user("too many"))]);
         let error = result.unwrap_err();
         assert_eq!((error.kind, error.status, retries), (ModelErrorKind::RateLimit, Some(429), 2), "{api:?}");
         assert!(begun.elapsed() >= Duration::from_secs(2), "{api:?}: Retry-After is kept");
@@ -85,7 +86,7 @@ fn fakellm() {
     });
     for api in [Api::Openai, Api::Anthropic] {
         talk(api, server.port, "hello", "Hi there!");
-        let (result, gather, _) = ask(api, server.port, &[Message::user("read one")]);
+        let (result, gather, _) = ask(api, server.port, &[Rc::new(Message::user("read one"))]);
         result.unwrap();
         let message = gather.message();
         let calls: Vec<_> = message.calls().collect();
@@ -98,7 +99,7 @@ fn fakellm() {
 
 /// Text alone.
 fn talk(api: Api, port: u16, prompt: &str, answer: &str) {
-    let (result, gather, retries) = ask(api, port, &[Message::user(prompt)]);
+    let (result, gather, retries) = ask(api, port, &[Rc::new(Message::user(prompt))]);
     result.unwrap();
     assert_eq!((gather.message().text().as_str(), retries), (answer, 0), "{api:?}");
     assert_eq!(gather.stop().map(|(kind, _)| kind), Some(StopKind::Done));
@@ -107,7 +108,7 @@ fn talk(api: Api, port: u16, prompt: &str, answer: &str) {
 
 /// A thought, a text, two calls; then their results and the end.
 fn works(api: Api, port: u16) {
-    let mut messages = vec![Message::user("read both")];
+    let mut messages = vec![Rc::new(Message::user("read both"))];
     let (result, gather, _) = ask(api, port, &messages);
     result.unwrap();
     let reply = gather.message();
@@ -137,14 +138,14 @@ fn works(api: Api, port: u16) {
         role: Role::User,
         parts: results.collect(),
     };
-    messages.extend([reply, results]);
+    messages.extend([reply, results].map(Rc::new));
     let (result, gather, _) = ask(api, port, &messages);
     result.unwrap();
     assert_eq!(gather.message().text(), "They say: héllo ✓", "{api:?}");
 }
 
 /// Asks once; gives what came and how often it was tried again.
-fn ask(api: Api, port: u16, messages: &[Message]) -> (Result<(), ModelError>, Gather, u32) {
+fn ask(api: Api, port: u16, messages: &[Rc<Message>]) -> (Result<(), ModelError>, Gather, u32) {
     let mut endpoint = Endpoint::new(api, Some(&format!("http://127.0.0.1:{port}")), Some(Key::of(api, "mock-key")));
     endpoint.patience.retries = 2;
     let client = Client::new(endpoint, Arc::new(Catalog::builtin())).unwrap();
@@ -152,12 +153,14 @@ fn ask(api: Api, port: u16, messages: &[Message]) -> (Result<(), ModelError>, Ga
         Api::Openai => "gpt-4o",
         Api::Anthropic => "claude-sonnet-4-5",
     };
-    let tools = ["read_file", "list_dir"].map(|name| Spec {
-        name: name.into(),
-        description: "looks".into(),
-        schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
-        kind: ToolKind::Other,
-        reads_only: true,
+    let tools = ["read_file", "list_dir"].map(|name| {
+        Rc::new(Spec {
+            name: name.into(),
+            description: "looks".into(),
+            schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+            kind: ToolKind::Other,
+            reads_only: true,
+        })
     });
     let ask = Ask {
         model,

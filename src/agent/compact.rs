@@ -53,6 +53,7 @@ pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
             model: &thread.model,
             system: &thread.system,
             messages: &asking.messages,
+            written: Some(&thread.written),
             tools: &[],
             ..Ask::default()
         };
@@ -84,7 +85,7 @@ pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
         });
     }
     let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
-    thread.messages = vec![Message::user(summary.clone())];
+    thread.messages = vec![Rc::new(Message::user(summary.clone()))];
     let open = kept.clone();
     if let Some(last) = kept {
         thread.add_user(last);
@@ -96,12 +97,12 @@ pub(super) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
 }
 
 /// Leaves the older half away; of a single message, the end of its texts. Whether there was anything to leave away.
-fn halve(messages: &mut Vec<Message>) -> bool {
+fn halve(messages: &mut Vec<Rc<Message>>) -> bool {
     if messages.len() > 1 {
         messages.drain(..messages.len() / 2);
         return true;
     }
-    let parts = messages.iter_mut().flat_map(|message| &mut message.parts);
+    let parts = messages.iter_mut().flat_map(|message| &mut Rc::make_mut(message).parts);
     let texts = parts.flat_map(|part| match part {
         Part::Result(result) => result.content.iter_mut().collect(),
         part => vec![part],
@@ -123,11 +124,13 @@ fn halve(messages: &mut Vec<Message>) -> bool {
 }
 
 /// The prompt that stands at the end and has no answer yet: it stays as it is.
-fn unanswered(messages: &mut Vec<Message>) -> Option<Vec<Part>> {
+fn unanswered(messages: &mut Vec<Rc<Message>>) -> Option<Vec<Part>> {
     use super::chat::Role;
     let last = messages.last()?;
     let is_prompt = last.role == Role::User && !last.parts.iter().any(|part| matches!(part, Part::Result(_)));
-    (is_prompt && messages.len() > 1).then(|| messages.pop().map(|last| last.parts)).flatten()
+    (is_prompt && messages.len() > 1)
+        .then(|| messages.pop().map(|last| Rc::unwrap_or_clone(last).parts))
+        .flatten()
 }
 
 /// Tells the host, as its dialect does.

@@ -109,7 +109,7 @@ fn context_usage(core: &Core) -> Value {
     let messages: u64 = thread
         .messages
         .iter()
-        .map(|message| tokens(serde_json::to_string(message).map_or(0, |text| text.len())))
+        .map(|message| tokens(serde_json::to_string(&**message).map_or(0, |text| text.len())))
         .sum();
     let guessed = system + tools + messages;
     let total = if thread.filled > 0 { thread.filled } else { guessed };

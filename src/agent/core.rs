@@ -24,7 +24,7 @@ use super::voice::{Speaks, Voice};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::Usage;
 use crate::adapters::launch::Launch;
-use crate::backend::model::{self, Model};
+use crate::backend::model::{self, Model, Written};
 
 /// One agent.
 pub(super) struct Core {
@@ -36,6 +36,8 @@ pub(super) struct Core {
     pub persona: Rc<dyn Persona>,
     /// The tools of the dialect.
     pub tools: Vec<Rc<dyn Tool>>,
+    /// Those that are for the user to answer.
+    pub asking: Vec<Rc<dyn Tool>>,
     /// Who thinks.
     pub model: Rc<dyn Model>,
     /// The surroundings of its tools.
@@ -210,13 +212,15 @@ pub(super) struct Thread {
     /// Who speaks; nobody for the main one.
     pub speaks: Option<Speaks>,
     /// What was said.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Rc<Message>>,
+    /// What is written of it for the model.
+    pub written: Rc<Written>,
     /// The system prompt.
     pub system: String,
     /// The tools.
     pub tools: Vec<Rc<dyn Tool>>,
     /// The same as the model is told.
-    pub specs: Vec<Spec>,
+    pub specs: Vec<Rc<Spec>>,
     /// The model.
     pub model: String,
     /// The most rounds of a turn.
@@ -234,15 +238,29 @@ impl Thread {
         named(name).or_else(|| named("Agent").filter(|_| name == "Task"))
     }
 
+    /// Gives it these tools. What the model is told of one that it had before stays the same, and need not be written again.
+    pub(super) fn equip(&mut self, tools: Vec<Rc<dyn Tool>>) {
+        let told = |tools: &[Rc<dyn Tool>]| -> Vec<Rc<dyn Tool>> { tools.iter().filter(|tool| tool.is_told()).cloned().collect() };
+        let had = told(&self.tools);
+        let specs = told(&tools).into_iter().map(|tool| {
+            let at = had.iter().position(|had| std::ptr::addr_eq(Rc::as_ptr(had), Rc::as_ptr(&tool)));
+            let at = at.or_else(|| self.specs.iter().position(|spec| **spec == *tool.spec()));
+            let spec = at.and_then(|at| self.specs.get(at)).cloned();
+            spec.unwrap_or_else(|| Rc::new(tool.spec().clone()))
+        });
+        self.specs = specs.collect();
+        self.tools = tools;
+    }
+
     /// Adds to the user's side: the last message if it is the user's, else a new one.
     pub(super) fn add_user(&mut self, parts: impl IntoIterator<Item = Part>) {
         use super::chat::Role;
         match self.messages.last_mut() {
-            Some(last) if last.role == Role::User => last.parts.extend(parts),
-            _ => self.messages.push(Message {
+            Some(last) if last.role == Role::User => Rc::make_mut(last).parts.extend(parts),
+            _ => self.messages.push(Rc::new(Message {
                 role: Role::User,
                 parts: parts.into_iter().collect(),
-            }),
+            })),
         }
     }
 }

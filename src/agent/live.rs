@@ -171,7 +171,7 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     let wishes_plan = wishes.system.as_deref() != Some("");
     drop(wishes);
     let mut tools = core.tools.clone();
-    tools.extend(super::asking::tools(core.dialect));
+    tools.extend(core.asking.iter().cloned());
     if core.policy.borrow().mode() != PermissionMode::Plan {
         tools.retain(|tool| tool.spec().kind != ToolKind::ExitPlan);
     } else if wishes_plan {
@@ -193,8 +193,7 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         let policy = core.policy.borrow();
         tools.retain(|tool| tool.spec().name == super::structured::NAME || policy.offered(tool.spec()));
     }
-    thread.specs = tools.iter().filter(|tool| tool.is_told()).map(|tool| tool.spec().clone()).collect();
-    thread.tools = tools;
+    thread.equip(tools);
 }
 
 /// What of the RFC's side channels there is.

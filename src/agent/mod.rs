@@ -161,7 +161,7 @@ impl Agent {
         let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
         let kept = Some(Rc::new(RefCell::new(transcript)));
         let thread = Thread {
-            messages: history.map(|history| history.messages).unwrap_or_default(),
+            messages: history.map(History::shared).unwrap_or_default(),
             kept: kept.clone(),
             ..Thread::default()
         };
@@ -202,6 +202,7 @@ impl Agent {
             settings,
             dialect: parts.dialect,
             tools: own,
+            asking: asking::tools(parts.dialect),
             persona,
             model: parts.model,
             world,

@@ -125,20 +125,22 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
     let prompt_id = line_id();
     core.voice.prompt(&prompt, PromptSource::Parent, Some(&speaks), &prompt_id);
     let mut thread = Thread {
-        specs: tools.iter().filter(|tool| tool.is_told()).map(|tool| tool.spec().clone()).collect(),
-        tools,
+        specs: Vec::new(),
+        tools: Vec::new(),
         system: kind.prompt.clone(),
         model: kind
             .model
             .clone()
             .filter(|model| !matches!(model.as_str(), "inherit" | ""))
             .unwrap_or_else(|| parent.model.clone()),
-        messages: vec![Message::user(wanted.prompt.clone())],
+        messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
+        written: Rc::default(),
         max_rounds: None,
         kept: super::keeping::subagent(parent, &speaks),
         filled: 0,
         speaks: Some(speaks.clone()),
     };
+    thread.equip(tools);
     super::keeping::prompt(core, &thread, &prompt, &prompt_id, "", None);
     let calls_before = core.spent.borrow().calls;
     let came = turn::rounds(core, &mut thread).await;

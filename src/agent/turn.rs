@@ -81,7 +81,7 @@ pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
         let calls: Vec<_> = reply.message.calls().cloned().collect();
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
-        thread.messages.push(reply.message);
+        thread.messages.push(Rc::new(reply.message));
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
             return Came::of(End::Refused(text), rounds);
         }
@@ -175,6 +175,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         model: &thread.model,
         system: &thread.system,
         messages: &thread.messages,
+        written: Some(&thread.written),
         tools: &thread.specs,
         max_tokens: wishes.max_tokens,
         temperature: wishes.temperature,
@@ -243,7 +244,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             message.parts.retain(|part| matches!(part, Part::Text(text) if !text.is_empty()));
             if !message.parts.is_empty() {
                 super::keeping::reply(thread, &message, &id, &model, None, &[], None);
-                thread.messages.push(message);
+                thread.messages.push(Rc::new(message));
             }
             Err(Broken::Cancelled)
         }

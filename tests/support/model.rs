@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 /// What a server answers to one request.
@@ -14,6 +16,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) says: Says,
+    /// It is compressed, each piece so that it can be read when it comes.
+    pub(crate) packed: bool,
 }
 
 /// The body.
@@ -58,6 +62,7 @@ impl Answer {
             status,
             headers: Vec::new(),
             says,
+            packed: false,
         }
     }
 
@@ -80,6 +85,11 @@ impl Answer {
     pub(crate) fn error(status: u16, message: &str) -> Self {
         let body = json!({"type": "error", "error": {"type": "some_error", "message": message}});
         Self::with(status, Says::Body("application/json", body.to_string()))
+    }
+
+    pub(crate) fn packed(mut self) -> Self {
+        self.packed = true;
+        self
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
@@ -216,34 +226,54 @@ fn write(mut to: &TcpStream, asked: &Asked, answer: &Answer) -> Option<()> {
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
+    let mut packer = answer.packed.then(|| GzEncoder::new(Vec::new(), Compression::default()));
+    if packer.is_some() {
+        head.push_str("content-encoding: gzip\r\n");
+    }
+    let mut packed = |text: &str, last: bool| match &mut packer {
+        None => text.as_bytes().to_vec(),
+        Some(packer) => {
+            packer.write_all(text.as_bytes()).unwrap();
+            if last { packer.try_finish() } else { packer.flush() }.unwrap();
+            std::mem::take(packer.get_mut())
+        }
+    };
     match &answer.says {
         Says::Silence(time) => {
             std::thread::sleep(*time);
             None
         }
         Says::Body(kind, body) => {
-            head.push_str(&format!("content-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
-            to.write_all(head.as_bytes()).ok()
+            let body = packed(body, true);
+            head.push_str(&format!("content-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len()));
+            to.write_all(head.as_bytes()).ok()?;
+            to.write_all(&body).ok()
         }
         Says::Steps(steps) => {
             head.push_str("content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
             to.write_all(head.as_bytes()).ok()?;
             let mut shape = Shape::new(asked.path.ends_with("/messages"));
-            let mut put = |text: String| to.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).ok();
+            let mut put = |text: String, last: bool| {
+                let bytes = packed(&text, last);
+                let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+                chunk.extend_from_slice(&bytes);
+                chunk.extend_from_slice(b"\r\n");
+                to.write_all(&chunk).ok()
+            };
             for step in steps {
                 match step {
                     Pause(ms) => std::thread::sleep(Duration::from_millis(*ms)),
                     Cut => return None,
-                    Raw(raw) => put(raw.clone())?,
+                    Raw(raw) => put(raw.clone(), false)?,
                     step => {
                         let text = shape.step(step);
                         if !text.is_empty() {
-                            put(text)?;
+                            put(text, false)?;
                         }
                     }
                 }
             }
-            put(shape.end())?;
+            put(shape.end(), true)?;
             to.write_all(b"0\r\n\r\n").ok()
         }
     }

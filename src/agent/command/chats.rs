@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
@@ -106,7 +107,9 @@ fn save(core: &Core, given: &Given, path: &PathBuf, name: &str) -> Value {
         let fresh = path.with_extension(format!("{}.new", std::process::id()));
         let _ = fs::remove_file(&fresh);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-        file.write_all(&serde_json::to_vec(&thread.messages)?)?;
+        file.write_all(&serde_json::to_vec(
+            &thread.messages.iter().map(|message| &**message).collect::<Vec<_>>(),
+        )?)?;
         file.sync_data()?;
         fs::rename(&fresh, path)
     };
@@ -135,7 +138,7 @@ fn resume(core: &Core, path: &PathBuf, name: &str) -> Value {
         Err(error) => return failed(format!("The conversation cannot be read: {error}")),
     };
     let history: Vec<Value> = messages.iter().filter_map(shown).collect();
-    core.thread.borrow_mut().messages = messages;
+    core.thread.borrow_mut().messages = messages.into_iter().map(Rc::new).collect();
     json!({"type": "load_history", "history": history, "content": format!("Conversation {name} is loaded.")})
 }
 

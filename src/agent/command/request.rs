@@ -18,7 +18,7 @@ use crate::agent::chat::{Message, Part, Role};
 use crate::agent::core::{Core, Thread, Wishes};
 use crate::agent::inbox::{Asked, plain};
 use crate::agent::permission::Overrides;
-use crate::agent::store::{Ask, Store, Writer};
+use crate::agent::store::{Ask, History, Store, Writer};
 use crate::agent::tool::{Cx, Given, Spec, Tool};
 
 /// The largest file that a request may name, in bytes.
@@ -199,7 +199,7 @@ fn choose_session(core: &Core, wanted: Option<&str>, history: bool) -> Result<()
         .map_err(|error| format!("QWEN_UNKNOWN_SESSION: {error}"))?;
     let id = transcript.id().to_owned();
     let thread = Thread {
-        messages: history.map(|history| history.messages).unwrap_or_default(),
+        messages: history.map(History::shared).unwrap_or_default(),
         kept: Some(Rc::new(RefCell::new(transcript))),
         ..Thread::default()
     };
@@ -321,7 +321,7 @@ fn file(core: &Core, uri: &str, mime: Option<&str>) -> Result<Part, String> {
 }
 
 /// What was said before the last message of the user's, in a plain request. Its system message is left out: the agent has its own.
-fn history(messages: Option<&Value>) -> Vec<Message> {
+fn history(messages: Option<&Value>) -> Vec<Rc<Message>> {
     let list = messages.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let last = list.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
     let mut thread = Thread::default();
@@ -335,10 +335,10 @@ fn history(messages: Option<&Value>) -> Vec<Message> {
         match message["role"].as_str() {
             _ if text.is_empty() => {}
             Some("user") => thread.add_user([Part::Text(text)]),
-            Some("assistant") => thread.messages.push(Message {
+            Some("assistant") => thread.messages.push(Rc::new(Message {
                 role: Role::Assistant,
                 parts: vec![Part::Text(text)],
-            }),
+            })),
             _ => {}
         }
     }

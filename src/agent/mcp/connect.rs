@@ -73,9 +73,7 @@ pub(super) async fn connect(server: &Server, options: &Options) -> Result<Connec
 }
 
 pub(super) fn http_client() -> Result<reqwest::Client, Trouble> {
-    let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT)
-        .user_agent(concat!("agentglot/", env!("CARGO_PKG_VERSION")));
+    let client = crate::http::client().connect_timeout(CONNECT);
     client.build().map_err(|error| Trouble::Gone(innermost(&error)))
 }
 

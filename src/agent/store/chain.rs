@@ -37,6 +37,13 @@ pub struct History {
     pub state: Option<Value>,
 }
 
+impl History {
+    /// What was said, as a conversation holds it.
+    pub fn shared(self) -> Vec<Rc<Message>> {
+        self.messages.into_iter().map(Rc::new).collect()
+    }
+}
+
 /// Why a transcript cannot be gone on with in the way that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unfit {

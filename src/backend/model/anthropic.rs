@@ -1,17 +1,21 @@
 //! Requests to Anthropic's API.
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Asking, Known, Manner};
 use super::history::{self, Turn};
+use super::written::{Parts, Told, object};
 use super::{Api, Ask};
 use crate::agent::chat::{Part, Role};
+use crate::agent::tool::Spec;
 
 /// The least that may be thought with a budget.
 const LEAST_BUDGET: u64 = 1024;
 
-/// The body of a request.
-pub(super) fn body(ask: &Ask<'_>, manner: Manner, known: Option<&Known>) -> Map<String, Value> {
+/// The members of a request; the system prompt, the messages and the tools are [written](body) in their places.
+pub(super) fn members(ask: &Ask<'_>, manner: Manner, known: Option<&Known>, told: Told) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), ask.model.into());
     let most = known.and_then(|known| known.output);
@@ -19,25 +23,13 @@ pub(super) fn body(ask: &Ask<'_>, manner: Manner, known: Option<&Known>) -> Map<
     let tokens = ask.max_tokens.unwrap_or(most.unwrap_or(8192).min(32_000));
     body.insert("max_tokens".into(), tokens.into());
     if !ask.system.is_empty() {
-        body.insert(
-            "system".into(),
-            json!([{"type": "text", "text": ask.system, "cache_control": {"type": "ephemeral"}}]),
-        );
+        body.insert("system".into(), Value::Null);
     }
-    let turns = history::turns(ask.messages);
-    body.insert("messages".into(), messages(&turns).into());
+    body.insert("messages".into(), Value::Null);
     if !ask.tools.is_empty() {
-        let mut tools: Vec<Value> = ask
-            .tools
-            .iter()
-            .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}))
-            .collect();
-        if let Some(last) = tools.last_mut() {
-            last["cache_control"] = json!({"type": "ephemeral"});
-        }
-        body.insert("tools".into(), tools.into());
+        body.insert("tools".into(), Value::Null);
     }
-    let thinking = thinking(ask, manner.thinking, tokens, &turns);
+    let thinking = thinking(ask, manner.thinking, tokens, told);
     match ask.must_call {
         // A call cannot be forced on a model that thinks.
         Some(name) if !ask.tools.is_empty() && thinking.is_none() => {
@@ -63,15 +55,57 @@ pub(super) fn body(ask: &Ask<'_>, manner: Manner, known: Option<&Known>) -> Map<
     body
 }
 
-fn thinking(ask: &Ask<'_>, asking: Asking, tokens: u64, turns: &[Turn<'_>]) -> Option<Value> {
+/// The whole of a request.
+pub(super) fn body(members: &Map<String, Value>, parts: &Parts<'_>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(parts.messages.len() + parts.system.len() + parts.tools.len() + 1024);
+    object(members, &mut body, |name, out| {
+        match name {
+            "system" => out.extend_from_slice(parts.system),
+            "tools" => out.extend_from_slice(parts.tools),
+            "messages" => {
+                out.push(b'[');
+                match parts.messages.split_last() {
+                    // What the next request will begin with.
+                    Some((_, block)) if parts.told.markable => {
+                        out.extend_from_slice(block);
+                        out.extend_from_slice(br#","cache_control":{"type":"ephemeral"}}]}"#);
+                    }
+                    Some(_) => {
+                        out.extend_from_slice(parts.messages);
+                        out.extend_from_slice(b"]}");
+                    }
+                    None => {}
+                }
+                out.push(b']');
+            }
+            _ => return false,
+        }
+        true
+    });
+    body
+}
+
+/// The system prompt.
+pub(super) fn system(prompt: &str) -> Value {
+    json!([{"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}}])
+}
+
+/// The list of tools.
+pub(super) fn tools(tools: &[Rc<Spec>]) -> Value {
+    let mut tools: Vec<Value> = tools
+        .iter()
+        .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}))
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last["cache_control"] = json!({"type": "ephemeral"});
+    }
+    tools.into()
+}
+
+fn thinking(ask: &Ask<'_>, asking: Asking, tokens: u64, told: Told) -> Option<Value> {
     let budget = ask.thinking.filter(|&budget| budget > 0)?;
     // A model that has called tools without a thought before cannot begin to think in the middle of its work.
-    let last = turns.iter().rfind(|turn| turn.role == Role::Assistant);
-    let at_work = turns
-        .last()
-        .is_some_and(|turn| turn.parts.iter().any(|part| matches!(**part, Part::Result(_))));
-    let thought = |turn: &Turn<'_>| turn.parts.iter().any(|part| is_thought(part));
-    if ask.must_call.is_some() || (at_work && !last.is_some_and(thought)) {
+    if ask.must_call.is_some() || (told.at_work && !told.thought) {
         return None;
     }
     if asking == Asking::Adaptive {
@@ -90,33 +124,32 @@ fn is_thought(part: &Part) -> bool {
     }
 }
 
-fn messages(turns: &[Turn<'_>]) -> Vec<Value> {
-    let mut messages: Vec<Value> = Vec::new();
+/// Writes messages behind those of which `told` is known. The last one stays open behind its last block: more of the same role, or a mark
+/// for the server's cache, may come.
+pub(super) fn write(turns: &[Turn<'_>], mut told: Told, out: &mut Vec<u8>) -> Told {
     for turn in turns {
         let role = match turn.role {
             Role::User => "user",
             Role::Assistant => "assistant",
         };
-        let content: Vec<Value> = turn.parts.iter().filter_map(|part| block(part)).collect();
-        if content.is_empty() {
-            continue;
+        told.at_work = turn.parts.iter().any(|part| matches!(**part, Part::Result(_)));
+        if turn.role == Role::Assistant {
+            told.thought = turn.parts.iter().any(|part| is_thought(part));
         }
-        // A message of thoughts alone, which do not go back, leaves two of the user's side by side.
-        match messages.last_mut().filter(|last| last["role"] == role) {
-            Some(last) => {
-                if let Some(before) = last["content"].as_array_mut() {
-                    before.extend(content);
-                }
+        for block in turn.parts.iter().filter_map(|part| block(part)) {
+            // A message of thoughts alone, which do not go back, leaves two of the user's side by side.
+            if told.role == Some(turn.role) {
+                out.push(b',');
+            } else {
+                out.extend_from_slice(if told.role.is_some() { b"]},".as_slice() } else { b"" });
+                out.extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
             }
-            None => messages.push(json!({"role": role, "content": content})),
+            told.role = Some(turn.role);
+            told.markable = !matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
+            out.extend_from_slice(block.to_string().as_bytes());
         }
     }
-    // What the next request will begin with.
-    let last = messages.last_mut().and_then(|message| message["content"].as_array_mut()?.last_mut());
-    if let Some(block) = last.filter(|block| !matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))) {
-        block["cache_control"] = json!({"type": "ephemeral"});
-    }
-    messages
+    told
 }
 
 fn block(part: &Part) -> Option<Value> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client as Http, Response, redirect};
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 use super::catalog::{Catalog, catalog, choose};
 use super::endpoint::{Api, Endpoint, Patience};
 use super::stream::{Ended, Stream};
+use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
 use crate::adapters::event::{At, Event, Field, Kind, Notice, Origin, Topic};
 use crate::adapters::json::{Raw, Str};
@@ -52,10 +54,9 @@ impl Client {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong(format!("the base URL of the model begins with {}:, not with https:", url.scheme())));
         }
-        let http = Http::builder()
+        let http = crate::http::client()
             .connect_timeout(endpoint.patience.connect)
             .redirect(redirect::Policy::custom(same_host))
-            .user_agent(concat!("agentglot/", env!("CARGO_PKG_VERSION")))
             .tcp_nodelay(true)
             .build()
             .map_err(|error| failure::of_transport(error, &host))?;
@@ -95,23 +96,32 @@ impl Client {
         &self.catalog
     }
 
-    fn body(&self, ask: &Ask<'_>) -> Map<String, Value> {
+    /// The members of a request, of which some are written apart.
+    fn members(&self, ask: &Ask<'_>, told: Told) -> Map<String, Value> {
         let manner = self.catalog.manner(self.endpoint.api, &self.host, ask.model);
-        let mut body = match self.endpoint.api {
-            Api::Openai => openai::body(ask, manner),
-            Api::Anthropic => anthropic::body(ask, manner, self.catalog.model(ask.model)),
+        let mut members = match self.endpoint.api {
+            Api::Openai => openai::members(ask, manner),
+            Api::Anthropic => anthropic::members(ask, manner, self.catalog.model(ask.model), told),
         };
         if let Some(refusals) = self.learnt.borrow().get(ask.model) {
             for refusal in refusals {
-                openai::adapt(&mut body, refusal);
+                openai::adapt(&mut members, refusal);
             }
         }
-        body
+        members
+    }
+
+    fn body(&self, members: &Map<String, Value>, parts: &Parts<'_>) -> Bytes {
+        match self.endpoint.api {
+            Api::Openai => openai::body(members, parts),
+            Api::Anthropic => anthropic::body(members, parts),
+        }
+        .into()
     }
 
     /// One attempt, until the answer's head is there.
-    async fn send(&self, body: &Map<String, Value>) -> Result<Response, ModelError> {
-        let mut request = self.http.post(self.endpoint.url()).json(body);
+    async fn send(&self, body: Bytes) -> Result<Response, ModelError> {
+        let mut request = self.http.post(self.endpoint.url()).body(body);
         let mut headers = HeaderMap::new();
         let mut put = |name: &str, value: &str, secret: bool| -> Result<(), ModelError> {
             let wrong = |_| ModelError::new(ModelErrorKind::BadRequest, format!("the header {name} holds what no header may hold"));
@@ -123,6 +133,7 @@ impl Client {
             Ok(())
         };
         put("accept", "text/event-stream", false)?;
+        put("content-type", "application/json", false)?;
         if let Some(traceparent) = crate::telemetry::traceparent() {
             put("traceparent", &traceparent, false)?;
         }
@@ -150,7 +161,7 @@ impl Client {
     }
 
     /// One attempt. Tells `heard` whether anything of a reply has been told.
-    async fn attempt(&self, body: &Map<String, Value>, heard: &mut bool, hear: &mut Hear<'_>) -> Result<(), Attempt> {
+    async fn attempt(&self, body: Bytes, heard: &mut bool, hear: &mut Hear<'_>) -> Result<(), Attempt> {
         let answer = self.send(body).await?;
         let status = answer.status();
         let headers = answer.headers().clone();
@@ -257,12 +268,18 @@ impl From<ModelError> for Attempt {
 impl Model for Client {
     async fn reply(&self, ask: &Ask<'_>, hear: &mut Hear<'_>) -> Result<(), ModelError> {
         let patience = self.endpoint.patience;
-        let mut body = self.body(ask);
+        let fresh = Written::default();
+        let (api, written) = (self.endpoint.api, ask.written.unwrap_or(&fresh));
+        let (mut members, mut body) = written.with(api, ask, |parts| {
+            let members = self.members(ask, parts.told);
+            let body = self.body(&members, parts);
+            (members, body)
+        });
         let mut failed = 0;
         let mut adapted = 0;
         loop {
             let mut heard = false;
-            let Err(Attempt { error, again }) = self.attempt(&body, &mut heard, hear).await else {
+            let Err(Attempt { error, again }) = self.attempt(body.clone(), &mut heard, hear).await else {
                 return Ok(());
             };
             let error = self.hide(error);
@@ -270,7 +287,8 @@ impl Model for Client {
                 return Err(error);
             }
             let refused = error.kind == ModelErrorKind::BadRequest && self.endpoint.api == Api::Openai && adapted < 4;
-            if refused && openai::adapt(&mut body, &error.message) {
+            if refused && openai::adapt(&mut members, &error.message) {
+                body = written.with(api, ask, |parts| self.body(&members, parts));
                 adapted += 1;
                 self.learnt.borrow_mut().entry(ask.model.to_owned()).or_default().push(error.message);
                 continue;

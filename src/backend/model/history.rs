@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
@@ -15,8 +16,8 @@ pub(super) struct Turn<'a> {
 }
 
 /// Roles alternate and the user begins; all calls of a message are answered in the one behind it, once each and before anything else; text
-/// says something. What has no answer gets one that says so, and an answer to nothing becomes text.
-pub(super) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
+/// says something. What has no answer gets one that says so, and an answer to nothing becomes text. `first`: nothing stands before them.
+pub(super) fn turns(messages: &[Rc<Message>], first: bool) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in messages {
         let parts = message.parts.iter().filter(|part| says_something(part)).map(Cow::Borrowed);
@@ -46,7 +47,7 @@ pub(super) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
         }
         if turns[at].role == Role::User {
             // What stands at the beginning answers nothing.
-            if at == 0 {
+            if at == 0 && first {
                 answer(&mut turns[0], &[]);
             }
         } else if let Some(next) = turns.get_mut(at + 1) {
@@ -54,7 +55,7 @@ pub(super) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
         }
         at += 1;
     }
-    if turns.first().is_some_and(|turn| turn.role == Role::Assistant) {
+    if first && turns.first().is_some_and(|turn| turn.role == Role::Assistant) {
         turns.insert(
             0,
             Turn {
@@ -108,7 +109,7 @@ fn call_id(part: &Part) -> Option<String> {
 }
 
 /// Blank text is refused by the APIs.
-fn says_something(part: &Part) -> bool {
+pub(super) fn says_something(part: &Part) -> bool {
     !matches!(part, Part::Text(text) if text.trim().is_empty())
 }
 
@@ -132,8 +133,8 @@ pub(super) fn arguments(input: &str) -> Value {
     }
 }
 
-/// The place of the first message behind the user's last words: from there on the model is in the middle of its work.
-pub(super) fn current(turns: &[Turn<'_>]) -> usize {
+/// The place of the first message behind the user's last words, if he says something: from there on the model is in the middle of its work.
+pub(super) fn words(turns: &[Turn<'_>]) -> Option<usize> {
     let words = |turn: &Turn<'_>| turn.role == Role::User && !turn.parts.iter().any(|part| matches!(**part, Part::Result(_)));
-    turns.iter().rposition(words).map_or(0, |at| at + 1)
+    turns.iter().rposition(words).map(|at| at + 1)
 }

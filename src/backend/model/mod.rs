@@ -13,8 +13,10 @@ mod gather;
 mod history;
 mod openai;
 mod stream;
+mod written;
 
 use std::fmt;
+use std::rc::Rc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,6 +28,7 @@ pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, c
 pub use client::Client;
 pub use endpoint::{Api, Endpoint, Key, Patience};
 pub use gather::Gather;
+pub use written::Written;
 
 /// Who is told what a model says.
 pub type Hear<'h> = dyn FnMut(&Event<'_>) + 'h;
@@ -52,9 +55,11 @@ pub struct Ask<'a> {
     /// The system prompt; none if empty.
     pub system: &'a str,
     /// The conversation, the last message being the user's.
-    pub messages: &'a [Message],
+    pub messages: &'a [Rc<Message>],
+    /// What is written of this conversation already: with it a request costs what is new in it.
+    pub written: Option<&'a Written>,
     /// What it may call.
-    pub tools: &'a [Spec],
+    pub tools: &'a [Rc<Spec>],
     /// The most tokens of the reply.
     pub max_tokens: Option<u64>,
     /// See the APIs.

@@ -1,27 +1,27 @@
 //! Requests to OpenAI-compatible APIs.
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Asking, Manner, TokenLimit};
 use super::history::{self, Turn};
+use super::written::{Parts, Told, object};
 use super::{Api, Ask};
-use crate::agent::chat::{Part, Role};
+use crate::agent::chat::{Part, Role, Source};
+use crate::agent::tool::Spec;
 
-/// The body of a request.
-pub(super) fn body(ask: &Ask<'_>, manner: Manner) -> Map<String, Value> {
+/// The members of a request; the messages and the tools are [written](body) in their places.
+pub(super) fn members(ask: &Ask<'_>, manner: Manner) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), ask.model.into());
-    body.insert("messages".into(), messages(ask).into());
+    body.insert("messages".into(), Value::Null);
     body.insert("stream".into(), true.into());
     if manner.stream_usage {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     if !ask.tools.is_empty() {
-        let tools = ask
-            .tools
-            .iter()
-            .map(|tool| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema}}));
-        body.insert("tools".into(), tools.collect());
+        body.insert("tools".into(), Value::Null);
         if let Some(name) = ask.must_call {
             body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}));
         }
@@ -70,20 +70,70 @@ fn thinking(ask: &Ask<'_>, asking: Asking, body: &mut Map<String, Value>) {
     }
 }
 
-fn messages(ask: &Ask<'_>) -> Vec<Value> {
+/// The whole of a request.
+pub(super) fn body(members: &Map<String, Value>, parts: &Parts<'_>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(parts.messages.len() + parts.system.len() + parts.tools.len() + 1024);
+    object(members, &mut body, |name, out| match name {
+        "messages" => {
+            out.push(b'[');
+            out.extend_from_slice(parts.system);
+            if !parts.system.is_empty() && !parts.messages.is_empty() {
+                out.push(b',');
+            }
+            out.extend_from_slice(parts.messages);
+            out.push(b']');
+            true
+        }
+        "tools" => {
+            out.extend_from_slice(parts.tools);
+            true
+        }
+        _ => false,
+    });
+    body
+}
+
+/// The system prompt as a message.
+pub(super) fn system(prompt: &str) -> Value {
+    json!({"role": "system", "content": prompt})
+}
+
+/// The list of tools.
+pub(super) fn tools(tools: &[Rc<Spec>]) -> Value {
+    let tools = tools
+        .iter()
+        .map(|tool| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema}}));
+    tools.collect()
+}
+
+/// Writes messages behind others; those from `current` on are part of the work that is going on.
+pub(super) fn write(turns: &[Turn<'_>], current: usize, model: &str, out: &mut Vec<u8>) -> Told {
     let mut messages = Vec::new();
-    if !ask.system.is_empty() {
-        messages.push(json!({"role": "system", "content": ask.system}));
-    }
-    let turns = history::turns(ask.messages);
-    let current = history::current(&turns);
     for (at, turn) in turns.iter().enumerate() {
         match turn.role {
             Role::User => user(turn, &mut messages),
-            Role::Assistant => assistant(turn, at >= current, ask.model, &mut messages),
+            Role::Assistant => assistant(turn, at >= current, model, &mut messages),
         }
     }
-    messages
+    for message in messages {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        out.extend_from_slice(message.to_string().as_bytes());
+    }
+    let passing = |part: &Part| match part {
+        Part::Thinking { source, .. } => is_own(source, model) && !matches!(source.member.as_str(), "reasoning_details" | "content" | ""),
+        _ => false,
+    };
+    Told {
+        depends: turns.iter().any(|turn| turn.parts.iter().any(|part| passing(part))),
+        ..Told::default()
+    }
+}
+
+/// A thought of this model, through this API.
+fn is_own(source: &Source, model: &str) -> bool {
+    source.api == Api::Openai.name() && source.model == model
 }
 
 fn user(turn: &Turn<'_>, messages: &mut Vec<Value>) {
@@ -162,7 +212,7 @@ fn assistant(turn: &Turn<'_>, current: bool, model: &str, messages: &mut Vec<Val
                 }
                 calls.push(element);
             }
-            Part::Thinking { text, signature, source } if source.api == Api::Openai.name() && source.model == model => match source.member.as_str() {
+            Part::Thinking { text, signature, source } if is_own(source, model) => match source.member.as_str() {
                 "reasoning_details" => {
                     let details = signature.as_deref().and_then(|details| serde_json::from_str::<Vec<Value>>(details).ok());
                     let before = message.entry("reasoning_details").or_insert_with(|| json!([]));

@@ -88,6 +88,8 @@ fn text(part: &Part) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
     use crate::agent::chat::{Call, CallResult};
 
@@ -112,7 +114,7 @@ mod tests {
             role: Role::User,
             parts: vec![result, Part::Text("go on".to_owned())],
         };
-        let messages = [Message::user("do"), answer.clone(), results];
+        let messages = [Message::user("do"), answer.clone(), results].map(Rc::new);
         let ask = Ask {
             model: "m",
             system: "be",

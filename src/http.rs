@@ -1,0 +1,14 @@
+//! How we ask over HTTP.
+
+use reqwest::ClientBuilder;
+
+/// A client of ours. Proxies come from the environment: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, and `NO_PROXY`, whose `*` means every host.
+pub(crate) fn client() -> ClientBuilder {
+    let client = ClientBuilder::new().user_agent(concat!("agentglot/", env!("CARGO_PKG_VERSION")));
+    // To the library `*` means all names, and no address.
+    let list = ["NO_PROXY", "no_proxy"].iter().find_map(|name| std::env::var(name).ok());
+    match list.is_some_and(|list| list.split(',').any(|one| one.trim() == "*")) {
+        true => client.no_proxy(),
+        false => client,
+    }
+}
