@@ -25,6 +25,7 @@ use agentglot::adapters::json::Str;
 use agentglot::adapters::launch::{Launch, PermissionMode};
 use agentglot::agent::store::{Ask, Store, Writer};
 use agentglot::agent::tools::shell::Settings;
+use agentglot::agent::tools::web_search::Engine;
 use agentglot::agent::{Agent, Parts};
 use agentglot::backend::model::{Api, Client, Endpoint, Key, catalog};
 use agentglot::backend::{Backend, Said};
@@ -294,6 +295,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
             watcher: Watcher::Program(program()),
             ..Settings::default()
         },
+        engine: Engine::new(None, |_| None).expect("the usual one"),
         servers: Vec::new(),
     })
     .expect("an agent");

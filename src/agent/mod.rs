@@ -92,6 +92,8 @@ pub struct Parts {
     pub pass_env: Vec<String>,
     /// How commands run.
     pub commands: tools::shell::Settings,
+    /// Who searches the web.
+    pub engine: tools::web_search::Engine,
 }
 
 /// The agent, as a back end.
@@ -136,6 +138,7 @@ impl Agent {
             Dialect::Tricode => {
                 let mut wish = Wish::of(&mut parts.launch, &world)?;
                 wish.commands = commands;
+                wish.engine = Some(parts.engine.clone());
                 Rc::new(Tricode::new(wish))
             }
             dialect => Rc::new(usual::Usual::new(dialect, commands)),
@@ -187,11 +190,22 @@ impl Agent {
             tracing::warn!("{problem}");
         }
         let mut own = persona.tools(&world);
-        if may_fetch(&parts.launch, &settings) {
+        if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
+            let policy = tools::fetch::Policy::new(Vec::new());
             own.extend(match parts.dialect {
-                Dialect::Claude => catalog::claude::web::web(tools::fetch::Policy::new(Vec::new())),
-                Dialect::Qwen | Dialect::QwenCode => catalog::qwen::web::web(tools::fetch::Policy::new(Vec::new())),
-                _ => Vec::new(),
+                Dialect::Claude => Some(catalog::claude::web::fetch(policy)),
+                Dialect::Qwen | Dialect::QwenCode => Some(catalog::qwen::web::fetch(policy)),
+                Dialect::Cursor => Some(catalog::cursor::web::fetch(policy)),
+                _ => None,
+            });
+        }
+        if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
+            let engine = parts.engine;
+            own.extend(match parts.dialect {
+                Dialect::Claude => Some(catalog::claude::web::search(engine)),
+                Dialect::Qwen | Dialect::QwenCode => Some(catalog::qwen::web::search(engine)),
+                Dialect::Cursor => Some(catalog::cursor::web::search(engine)),
+                _ => None,
             });
         }
         let core = Rc::new(Core {
@@ -381,17 +395,15 @@ impl Backend for Agent {
     }
 }
 
-/// Whether pages may be fetched: somebody has to name the tool, on the command line or in a file of settings.
-fn may_fetch(launch: &Launch, settings: &Settings) -> bool {
+/// Whether somebody has named a tool, on the command line or in a file of settings: tools for the web are there only then.
+fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
     let listed = settings
         .layers
         .iter()
         .filter_map(|(_, value)| value.get("permissions")?.get("allow")?.as_array());
     let listed = listed.flatten().filter_map(serde_json::Value::as_str);
     let named = launch.allowed_tools.iter().chain(launch.tools.iter().flatten()).map(String::as_str);
-    named
-        .chain(listed)
-        .any(|rule| ["WebFetch", "web_fetch"].iter().any(|name| rule.trim().starts_with(name)))
+    named.chain(listed).any(|rule| names.iter().any(|name| rule.trim().starts_with(name)))
 }
 
 /// What the host wants at the beginning.

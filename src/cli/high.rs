@@ -130,6 +130,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         pass_env: settings.pass_env,
         keep_daemons: settings.keep_daemons,
         confine_commands: settings.confine_commands,
+        search_engine: settings.search_engine,
     })
 }
 

@@ -193,6 +193,9 @@ pub struct Settings {
     /// Let commands of the built-in agent write only in the workspace and in the folders for temporary files (Landlock, Linux)
     #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::FalseyValueParser::new())]
     pub confine_commands: bool,
+    /// The address that the built-in agent searches the web at: Brave's search API, SearXNG with format=json, or a page of results
+    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
+    pub search_engine: Option<String>,
     /// Refuse arguments that nobody knows also where the program's hosts may send new ones
     #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,

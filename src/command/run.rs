@@ -17,6 +17,7 @@ use agentglot_adapters::live::{Listener, Manner, Speaker};
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::shell::Settings;
+use crate::agent::tools::web_search::Engine;
 use crate::agent::{Agent, Parts, mcp};
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
@@ -60,6 +61,8 @@ pub struct Run {
     pub keep_daemons: bool,
     /// Commands of the built-in agent write only in the workspace.
     pub confine_commands: bool,
+    /// The address of the search engine of the built-in agent, if it is not the usual one.
+    pub search_engine: Option<String>,
     /// What the host's names of models are called behind us.
     pub models: BTreeMap<String, String>,
     /// Where what is said is kept.
@@ -399,8 +402,10 @@ fn backend(
             let variable = |name: &str| std::env::var(name).ok();
             let named = launch.model.clone().map(|name| run.models.get(&name).cloned().unwrap_or(name));
             let model_name = named.or_else(|| Endpoint::model_of_environment(*api, &variable));
+            let engine = Engine::new(run.search_engine.as_deref(), variable).map_err(Failure::Usage)?;
             let parts = Parts {
                 dialect: run.dialect,
+                engine,
                 launch: launch.clone(),
                 kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,
                 servers,

@@ -52,7 +52,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 18] = [
+pub(super) const SETTINGS: [Key; 19] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
     key("on_ask", Takes::TextOrList, |_| Ok(()), true),
     key("pace", Takes::TextOrNumber, |text| low::pace(text).map(drop), false),
@@ -66,6 +66,7 @@ pub(super) const SETTINGS: [Key; 18] = [
     key("pass_env", Takes::TextOrList, |_| Ok(()), true),
     key("keep_daemons", Takes::Switch, |_| Ok(()), true),
     key("confine_commands", Takes::Switch, |_| Ok(()), true),
+    key("search_engine", Takes::Text, |_| Ok(()), true),
     key("strict_args", Takes::Switch, |_| Ok(()), false),
     key("record", Takes::Path, |_| Ok(()), true),
     key("max_line", Takes::TextOrNumber, |text| low::size(text).map(drop), false),

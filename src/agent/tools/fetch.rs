@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Client, Response, StatusCode, Url};
 
 pub use address::{Refused, judge};
@@ -97,9 +97,9 @@ impl Lookup for System {
 
 /// What a fetch gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetched {
+pub enum Fetched<P = Page> {
     /// A page.
-    Page(Page),
+    Page(P),
     /// A redirect to another host, which is the caller's to follow.
     Elsewhere {
         /// The address that sends there.
@@ -128,6 +128,33 @@ pub struct Page {
     pub cut: bool,
     /// HTML as readable text, other text as it is.
     pub text: String,
+}
+
+/// A page as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Its address, after redirects.
+    pub url: Url,
+    /// The status.
+    pub status: StatusCode,
+    /// The type that the server gave.
+    pub kind: String,
+    /// What was read.
+    pub bytes: Vec<u8>,
+    /// There was more than [`Limits::bytes`].
+    pub cut: bool,
+}
+
+impl Body {
+    /// HTML as readable text, with links in the way of Markdown; other text as it is.
+    pub fn text(&self) -> String {
+        text::readable(&self.bytes, &self.kind, Some(&self.url))
+    }
+}
+
+/// A piece of HTML as text.
+pub fn plain(html: &str) -> String {
+    html::text(html, None)
 }
 
 /// Why nothing was fetched.
@@ -177,22 +204,39 @@ pub enum FetchError {
 /// # Errors
 /// When the address may not be fetched or cannot, or what comes is no text.
 pub async fn fetch(url: &str, policy: &Policy) -> Result<Fetched, FetchError> {
+    const PAGES: &str = "text/markdown, text/html;q=0.9, text/*;q=0.8, */*;q=0.5";
+    let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(PAGES))]);
     let time = policy.limits.time;
-    tokio::time::timeout(time, follow(url, policy))
+    let page = async {
+        match follow(url, &headers, policy).await? {
+            Fetched::Page(body) => page(body).await.map(Fetched::Page),
+            Fetched::Elsewhere { from, to, status } => Ok(Fetched::Elsewhere { from, to, status }),
+        }
+    };
+    tokio::time::timeout(time, page).await.unwrap_or(Err(FetchError::TimedOut(time)))
+}
+
+/// The same with headers of the caller's, and the page as it comes. The headers go to the host of the address alone.
+///
+/// # Errors
+/// The same.
+pub async fn fetch_body(url: &str, headers: &HeaderMap, policy: &Policy) -> Result<Fetched<Body>, FetchError> {
+    let time = policy.limits.time;
+    tokio::time::timeout(time, follow(url, headers, policy))
         .await
         .unwrap_or(Err(FetchError::TimedOut(time)))
 }
 
-async fn follow(url: &str, policy: &Policy) -> Result<Fetched, FetchError> {
+async fn follow(url: &str, headers: &HeaderMap, policy: &Policy) -> Result<Fetched<Body>, FetchError> {
     if url.len() > LONGEST_URL {
         return Err(FetchError::Url(format!("it has more than {LONGEST_URL} bytes")));
     }
     let mut url = Url::parse(url.trim()).map_err(|error| FetchError::Url(error.to_string()))?;
     for _ in 0..=REDIRECTS {
-        let response = get(&url, policy).await?;
+        let response = get(&url, headers, policy).await?;
         let status = response.status();
         let Some(to) = target(&url, &response)? else {
-            return page(url, response, policy).await.map(Fetched::Page);
+            return body(url, response, policy).await.map(Fetched::Page);
         };
         if !is_same(&url, &to) {
             return Ok(Fetched::Elsewhere {
@@ -207,7 +251,7 @@ async fn follow(url: &str, policy: &Policy) -> Result<Fetched, FetchError> {
 }
 
 /// One request, to an address that was checked.
-async fn get(url: &Url, policy: &Policy) -> Result<Response, FetchError> {
+async fn get(url: &Url, headers: &HeaderMap, policy: &Policy) -> Result<Response, FetchError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(FetchError::Scheme(url.scheme().to_owned()));
     }
@@ -245,9 +289,7 @@ async fn get(url: &Url, policy: &Policy) -> Result<Response, FetchError> {
         client = client.resolve_to_addrs(host, &addresses);
     }
     let client = client.build().map_err(|error| failed(&error))?;
-    let request = client
-        .get(url.clone())
-        .header(ACCEPT, "text/markdown, text/html;q=0.9, text/*;q=0.8, */*;q=0.5");
+    let request = client.get(url.clone()).headers(headers.clone());
     request.send().await.map_err(|error| failed(&error))
 }
 
@@ -283,7 +325,7 @@ fn is_same(from: &Url, to: &Url) -> bool {
     bare(from) == bare(to) && ports
 }
 
-async fn page(url: Url, response: Response, policy: &Policy) -> Result<Page, FetchError> {
+async fn body(url: Url, response: Response, policy: &Policy) -> Result<Body, FetchError> {
     let status = response.status();
     let kind = response
         .headers()
@@ -307,17 +349,27 @@ async fn page(url: Url, response: Response, policy: &Policy) -> Result<Page, Fet
     if kind.is_empty() && bytes.contains(&0) {
         return Err(FetchError::Binary("application/octet-stream".to_owned()));
     }
-    let (count, known, base) = (bytes.len(), kind.clone(), url.clone());
-    let text = tokio::task::spawn_blocking(move || text::readable(&bytes, &known, Some(&base))).await;
-    Ok(Page {
-        url: url.into(),
-        status: status.as_u16(),
-        reason: status.canonical_reason().unwrap_or_default().to_owned(),
+    Ok(Body {
+        url,
+        status,
         kind,
-        bytes: count,
+        bytes,
         cut,
-        text: text.map_err(|error| FetchError::Connection(error.to_string()))?,
     })
+}
+
+/// Pages are made readable beside the session: they may be large.
+async fn page(body: Body) -> Result<Page, FetchError> {
+    let read = tokio::task::spawn_blocking(move || Page {
+        text: body.text(),
+        url: body.url.into(),
+        status: body.status.as_u16(),
+        reason: body.status.canonical_reason().unwrap_or_default().to_owned(),
+        kind: body.kind,
+        bytes: body.bytes.len(),
+        cut: body.cut,
+    });
+    read.await.map_err(|error| FetchError::Connection(error.to_string()))
 }
 
 #[cfg(test)]

@@ -21,5 +21,6 @@ pub mod symbols;
 pub mod text;
 pub mod todo;
 pub mod walk;
+pub mod web_search;
 pub mod work;
 pub mod write;

@@ -82,6 +82,8 @@ pub fn told(name: &str, input: &Value) -> Option<(&'static str, Value)> {
         "shell" => "shellToolCall",
         "updateTodos" => "updateTodosToolCall",
         "task" => "taskToolCall",
+        "webFetch" => "webFetchToolCall",
+        "webSearch" => "webSearchToolCall",
         _ => return None,
     };
     Some((key, Value::Object(arguments)))
@@ -214,7 +216,7 @@ fn number(arguments: &Value, name: &str) -> Option<usize> {
     arguments[name].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
-fn success(words: impl Into<String>, typed: Value) -> Given {
+pub(super) fn success(words: impl Into<String>, typed: Value) -> Given {
     Given::text(words).with(DetailShape::Cursor, json!({"success": typed}))
 }
 
@@ -225,7 +227,7 @@ fn failed(words: &str, key: &str, typed: Value) -> Given {
     Given::error(words).with(DetailShape::Cursor, Value::Object(detail))
 }
 
-fn error(words: &str) -> Given {
+pub(super) fn error(words: &str) -> Given {
     failed(words, "error", json!({"errorMessage": words}))
 }
 

@@ -6,3 +6,4 @@ pub mod files;
 pub mod shell;
 pub mod todo;
 mod tree;
+pub mod web;

@@ -35,6 +35,7 @@ use crate::agent::persona::Persona;
 use crate::agent::tool::{Access, Cx, Given, Spec, Tool, World};
 use crate::agent::tools::processes::Processes;
 use crate::agent::tools::shell::Settings;
+use crate::agent::tools::web_search::Engine;
 use crate::agent::wall::Wall;
 use crate::backend::model::Ask;
 use crate::status::Failure;
@@ -59,6 +60,8 @@ pub struct Wish {
     pub debugs: bool,
     /// How commands run. Their shell is `sh` unless it is named here.
     pub commands: Settings,
+    /// Who searches the web.
+    pub engine: Option<Engine>,
 }
 
 impl Wish {
@@ -85,6 +88,7 @@ impl Wish {
             overrides: has("--override-system-prompt"),
             debugs: has("--debug"),
             commands: Settings::default(),
+            engine: None,
         })
     }
 }
@@ -108,6 +112,7 @@ struct Shared {
     plan: RefCell<Plan>,
     sessions: Rc<Sessions>,
     settings: Settings,
+    engine: Option<Engine>,
     processes: OnceCell<Rc<Processes>>,
 }
 
@@ -124,6 +129,7 @@ impl Tricode {
         settings.shell.get_or_insert_with(|| "/bin/sh".into());
         let shared = Shared {
             settings,
+            engine: wish.engine.clone(),
             ..Shared::default()
         };
         Self {
@@ -299,6 +305,7 @@ impl What {
                 | Self::Send
                 | Self::Close
                 | Self::Fetch
+                | Self::WebSearch
         )
     }
 }
@@ -373,7 +380,7 @@ impl Tool for Entry {
             What::Close => self.shared.sessions.close(self.shared.processes(cx.world), input).await,
             What::Sessions => self.shared.sessions.list(self.shared.processes(cx.world)).await,
             What::Fetch => web::fetch(input, cx).await,
-            What::WebSearch => web::search(input),
+            What::WebSearch => web::search(self.shared.engine.as_ref(), input, cx).await,
             What::Symbol => place::work(input, cx, move |input, wall| symbols::search(input, wall, &cancel)).await,
             What::Symbols => place::work(input, cx, move |input, wall| symbols::list(input, wall, &cancel)).await,
             What::References => place::work(input, cx, move |input, wall| symbols::find_references(input, wall, &cancel)).await,

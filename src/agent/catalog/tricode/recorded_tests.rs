@@ -33,7 +33,7 @@ const RECORDED: [(&str, &[&str]); 18] = [
     ("create", &[]),
     ("delete_mkdir", &[]),
     ("edit_simple", &[]),
-    // What the network said where it was recorded.
+    // What the network said where it was recorded, which no test asks.
     ("fetch_web", &["web_search"]),
     ("list", &[]),
     ("no_plan_reminder", &[]),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{given, int, seconds, string, text};
+use super::args::{given, int, repr, seconds, string, text};
 use crate::agent::tool::{Cx, Given};
 use crate::agent::tools::fetch::{FetchError, Fetched, Limits, Policy, fetch as get};
+use crate::agent::tools::web_search::{self, Asked, Engine, MOST as MOST_RESULTS, SearchError};
 
 /// How long a page may take if the model does not say, and at most: seconds.
 const TIMEOUT: f64 = 10.0;
@@ -62,12 +63,91 @@ pub(super) async fn fetch(input: &Value, cx: &Cx<'_>) -> Given {
     }
 }
 
-pub(super) fn search(input: &Value) -> Given {
-    if let Err(wrong) = text(input, "query") {
-        return wrong;
+/// So many results, if the model does not say how many.
+const RESULTS: usize = 5;
+
+pub(super) async fn search(engine: Option<&Engine>, input: &Value, cx: &Cx<'_>) -> Given {
+    let words = match text(input, "query") {
+        Ok(words) => words,
+        Err(wrong) => return wrong,
+    };
+    let failed = |why: &dyn std::fmt::Display| Given::error(format!("Search failed: {why}"));
+    let most = match given(input, "max_results").map(int) {
+        None => RESULTS,
+        Some(Ok(most)) => match usize::try_from(most) {
+            Ok(most) if most > 0 => most.min(MOST_RESULTS),
+            _ => return Given::error("max_results must be at least 1"),
+        },
+        Some(Err(why)) => return failed(&why),
+    };
+    let Some(engine) = engine else {
+        return failed(&"there is no search engine");
+    };
+    let asked = Asked {
+        words,
+        most,
+        ..Asked::default()
+    };
+    let found = tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => return failed(&"cancelled"),
+        found = web_search::search(engine, asked) => found,
+    };
+    match found {
+        Ok(hits) if hits.is_empty() => Given::text("No results found"),
+        Ok(hits) => {
+            let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { text.to_owned() };
+            let entry = |(number, hit): (usize, web_search::Hit)| {
+                let (title, text) = (or(&hit.title, "No title"), or(&hit.text, "No description"));
+                format!("[{number}] {title}\n    URL: {}\n    {text}\n", hit.url)
+            };
+            Given::text((1..).zip(hits).map(entry).collect::<Vec<_>>().join("\n"))
+        }
+        // The program's library says so whatever the reason is.
+        Err(SearchError::Fetch {
+            url,
+            why: FetchError::Lookup { .. },
+        }) => {
+            let why = format!("error sending request for url ({url}) > error resolving DNS > no connections available");
+            failed(&format!("DNSError: DNSError({})", repr(&why.into())))
+        }
+        Err(other) => failed(&other),
     }
-    if given(input, "max_results").is_some_and(|most| int(most).is_ok_and(|most| most < 1)) {
-        return Given::error("max_results must be at least 1");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent::catalog::testing::{Room, text as said};
+    use crate::agent::tools::web_search::tests::{BRAVE, engine};
+
+    #[tokio::test]
+    async fn results_are_numbered() {
+        let (engine, heard) = engine("application/json", 200, BRAVE, Some("k")).await;
+        let room = Room::new(Vec::new());
+        let given = search(Some(&engine), &json!({"query": "a", "max_results": "99"}), &room.cx()).await;
+        assert_eq!(
+            said(&given),
+            "[1] Serde & friends\n    URL: https://serde.rs/\n    A framework for data\n\n[2] Docs\n    URL: https://docs.rs/serde\n    No description\n"
+        );
+        assert!(heard.lock().unwrap()[0].contains("&count=20 "));
+        let one = search(Some(&engine), &json!({"query": "a", "max_results": 1}), &room.cx()).await;
+        assert!(!said(&one).contains("[2]"));
+        let none = search(Some(&engine), &json!({"query": "a", "max_results": 0}), &room.cx()).await;
+        assert_eq!(said(&none), "max_results must be at least 1");
     }
-    Given::error("Search failed: no search engine is configured")
+
+    #[tokio::test]
+    async fn a_host_without_an_address_is_told_in_the_words_of_the_program() {
+        let engine = Engine::new(Some("https://engine.invalid/search?source=web"), |_| None).unwrap();
+        let room = Room::new(Vec::new());
+        let given = search(Some(&engine), &json!({"query": "rust serde"}), &room.cx()).await;
+        assert_eq!(
+            said(&given),
+            "Search failed: DNSError: DNSError('error sending request for url (https://engine.invalid/search?q=rust+serde&source=web) > error \
+             resolving DNS > no connections available')"
+        );
+    }
 }
