@@ -20,6 +20,10 @@ use crate::session::NOBODY;
 pub(super) enum Leave {
     /// It runs, with these arguments.
     Given(Value),
+    /// It does not run, and the turn ends behind the results of its round, for this reason.
+    Held(String),
+    /// The turn ends before it. With its arguments.
+    Deferred(Value),
     /// It does not run.
     Denied {
         /// What the model reads.
@@ -34,12 +38,12 @@ pub(super) fn offers(core: &Core, tool: &dyn Tool) -> bool {
     tool.spec().name == super::structured::NAME || core.policy.borrow().offered(tool.spec())
 }
 
-/// Asks for leave: hooks first, then the rules, then the host.
-pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Leave {
+/// Asks for leave: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
+pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let mut asked_by_hook = None;
-    match hooking::before(core, thread, call, &input).await {
+    match hooking::before(core, thread, call, &input, alone).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
             let input = updated.unwrap_or(input);
@@ -54,13 +58,9 @@ pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call:
             asked_by_hook = Some(why);
         }
         Before::Changed(updated) => input = updated,
+        Before::Defer => return Leave::Deferred(input),
         Before::Deny(why) => return unheard(core, tool, &access, &Unheard::Hook(why), false),
-        Before::Stop(why) => {
-            return Leave::Denied {
-                given: Given::denied(why),
-                end: true,
-            };
-        }
+        Before::Stop(why) => return Leave::Held(why),
     }
     // What hooks have changed is judged as it is now.
     let access = tool.access(&input);

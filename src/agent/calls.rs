@@ -12,7 +12,7 @@ use super::hooking;
 use super::tool::{Access, Cx, Given, Progress, Tool};
 use super::turn::End;
 use super::voice::{Done, line_id};
-use crate::adapters::event::{ResultStatus, StopKind, ToolKind};
+use crate::adapters::event::{ResultStatus, ToolKind};
 use crate::telemetry::{self, Span};
 
 /// So many calls that only read run side by side.
@@ -31,6 +31,7 @@ pub(super) struct AllDone {
 /// then nothing runs.
 pub(super) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
     let mut all = AllDone::default();
+    let alone = calls.len() == 1;
     let mut contexts = Vec::new();
     let mut at = 0;
     while at < calls.len() {
@@ -46,12 +47,12 @@ pub(super) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
             .enumerate()
             .map(|(number, call)| {
                 let stopped = all.end.is_some();
-                async move { (number, one(core, thread, call, cut, stopped).await) }
+                async move { (number, one(core, thread, call, Place { cut, stopped, alone }).await) }
             })
             .collect();
         let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
         while let Some((number, one)) = running.next().await {
-            results[number] = Some(one.result);
+            results[number] = one.result;
             contexts.extend(one.context);
             if all.end.is_none() {
                 all.end = one.end;
@@ -60,15 +61,28 @@ pub(super) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
         all.results.extend(results.into_iter().flatten().map(Part::Result));
     }
     all.results.extend(contexts.into_iter().map(Part::Text));
-    if core.cancel.borrow().is_cancelled() {
+    let deferred = matches!(all.end, Some(End::Deferred(..)));
+    if core.cancel.borrow().is_cancelled() && !deferred {
         all.end = Some(End::Interrupted(true));
     }
     all
 }
 
+/// Where a call stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its reply was cut or refused.
+    cut: bool,
+    /// The turn has ended before it.
+    stopped: bool,
+    /// It is the only one of its reply.
+    alone: bool,
+}
+
 /// What came of one call.
 struct One {
-    result: CallResult,
+    /// None if it was put off.
+    result: Option<CallResult>,
     /// What the model is told besides.
     context: Option<String>,
     end: Option<End>,
@@ -79,24 +93,33 @@ fn only_reads(thread: &Thread, call: &Call) -> bool {
     thread.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
 }
 
-async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: bool) -> One {
+async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One {
     core.spent.borrow_mut().calls += 1;
     let span = Span::begin("tool", false);
     span.set("gen_ai.operation.name", "execute_tool");
     span.set("gen_ai.tool.name", call.name.as_str());
     span.set("gen_ai.tool.call.id", call.id.as_str());
     let mut ran = Ran::default();
-    let given = if stopped {
+    let given = if place.stopped {
         core.persona
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
     } else if core.cancel.borrow().is_cancelled() {
         canceled(INTERRUPTED)
-    } else if cut {
+    } else if place.cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
     } else {
-        span.within(judged(core, thread, call, &mut ran)).await
+        span.within(judged(core, thread, call, place.alone, &mut ran)).await
     };
+    if let Some(End::Deferred(call, input)) = &ran.end {
+        span.set("agentglot.tool.status", "deferred");
+        super::keeping::deferred(core, thread, call, input);
+        return One {
+            result: None,
+            context: ran.context,
+            end: ran.end,
+        };
+    }
     span.set("agentglot.tool.status", telemetry::word(&given.status));
     match given.status {
         ResultStatus::Success => {}
@@ -122,11 +145,11 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, cut: bool, stopped: 
     super::background::announce(core);
     super::keeping::result(thread, &done);
     One {
-        result: CallResult {
+        result: Some(CallResult {
             call: call.id.clone(),
             content: given.content,
             is_error: given.status != ResultStatus::Success,
-        },
+        }),
         context: ran.context,
         end: ran.end,
     }
@@ -143,7 +166,7 @@ struct Ran {
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
-async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) -> Given {
+async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran: &mut Ran) -> Given {
     let tool = thread.tool(&call.name);
     let input = match serde_json::from_str::<Value>(&call.input) {
         Ok(input) if input.is_object() => input,
@@ -166,10 +189,18 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
     let leave = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(INTERRUPTED),
-        leave = allowing::ask(core, thread, tool.as_ref(), call, &input) => leave,
+        leave = allowing::ask(core, thread, tool.as_ref(), call, &input, alone) => leave,
     };
     let input = match leave {
         Leave::Given(input) => input,
+        Leave::Held(why) => {
+            ran.end = Some(End::Held(why.clone()));
+            return Given::denied(why);
+        }
+        Leave::Deferred(input) => {
+            ran.end = Some(End::Deferred(call.clone(), input));
+            return canceled("The call was put off.");
+        }
         Leave::Denied { given, end } => {
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
@@ -188,10 +219,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, ran: &mut Ran) ->
     }
     let after = hooking::after(core, thread, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
-    if after.stop.is_some() {
-        // Claude Code ends such a turn well, behind the results of its round.
-        ran.end = Some(End::Done(String::new(), Some((StopKind::Tools, "tool_use".to_owned()))));
-    }
+    ran.end = after.stop.map(End::Held);
     if let Some(instead) = after.content {
         given.content = vec![Part::Text(instead)];
     }

@@ -66,6 +66,10 @@ fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
         wishes.agents.extend(members.get("agents").map(agent_kinds).unwrap_or_default());
     }
     super::rooms::initialize(core, members);
+    if core.deferred.borrow().is_some() {
+        // Its hooks are known from here on: the session goes on without being asked to.
+        core.inbox.rouse();
+    }
 }
 
 /// Kinds of subagents as hosts declare them: an object by name, or a list of objects with names.

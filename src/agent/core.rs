@@ -10,7 +10,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::chat::{Message, Part};
+use super::chat::{Call, Message, Part};
 use super::hooks::Hooks;
 use super::hotline::Hotline;
 use super::inbox::Inbox;
@@ -78,6 +78,8 @@ pub(super) struct Core {
     pub spent: RefCell<Spent>,
     /// The turn that begins next is stopped at once: the host said so before it began.
     pub stopped_ahead: Cell<bool>,
+    /// The call that an earlier run of the session has put off, until somebody has come back to it.
+    pub deferred: RefCell<Option<Call>>,
     /// Stops the turn that runs.
     pub cancel: RefCell<CancellationToken>,
     /// The session's id.

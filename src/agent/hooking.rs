@@ -26,12 +26,14 @@ pub(super) enum Before {
     Changed(Value),
     /// It does not run, for this reason.
     Deny(String),
+    /// The turn ends before it, so that a later run can come back to it.
+    Defer,
     /// The turn ends here, for this reason.
     Stop(String),
 }
 
-/// Before a call.
-pub(super) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value) -> Before {
+/// Before a call; whether it is the only one of its reply.
+pub(super) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, alone: bool) -> Before {
     let fields = about(call, input);
     let outcome = run(core, thread.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
     if let Some(context) = outcome.context() {
@@ -40,9 +42,17 @@ pub(super) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input:
     if let Some(why) = outcome.stop {
         return Before::Stop(why);
     }
-    match (outcome.permission, outcome.updated_input) {
+    let deferrable = alone && thread.speaks.is_none() && core.dialect == Dialect::Claude;
+    let permission = outcome.permission.filter(|(permission, _)| {
+        let ignored = *permission == Permission::Defer && !deferrable;
+        if ignored {
+            tracing::warn!(tool = call.name, "a hook wants to put a call off that is not the only one of its reply");
+        }
+        !ignored
+    });
+    match (permission, outcome.updated_input) {
         (Some((Permission::Deny, why)), _) => Before::Deny(why),
-        (Some((Permission::Defer, why)), _) => Before::Stop(if why.is_empty() { "deferred by a hook".to_owned() } else { why }),
+        (Some((Permission::Defer, _)), _) => Before::Defer,
         (Some((Permission::Ask, why)), updated) => Before::Ask(updated, why),
         (Some((Permission::Allow, _)), updated) => Before::Allow(updated),
         (None, Some(updated)) => Before::Changed(updated),
@@ -118,17 +128,19 @@ pub(super) struct Heard {
     pub context: Option<String>,
 }
 
-/// The user has said something; before the first prompt the session begins.
-pub(super) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
-    let mut context = Vec::new();
-    if core.turns.get() <= 1 {
-        let source = if core.resumed { "resume" } else { "startup" };
-        context.extend(
-            run(core, None, HookEvent::SessionStart, vec![("source", json!(source))], None)
-                .await
-                .context(),
-        );
+/// Before the first turn the session begins. Returns what the model is told of that.
+pub(super) async fn session_begins(core: &Rc<Core>) -> Option<String> {
+    if core.turns.get() > 1 {
+        return None;
     }
+    let source = if core.resumed { "resume" } else { "startup" };
+    let fields = vec![("source", json!(source))];
+    run(core, None, HookEvent::SessionStart, fields, None).await.context()
+}
+
+/// The user has said something.
+pub(super) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
+    let mut context: Vec<String> = session_begins(core).await.into_iter().collect();
     let outcome = run(core, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
     context.extend(outcome.context());
     Heard {

@@ -83,6 +83,8 @@ fn instruction(parts: Option<Raw<'_>>) -> Option<String> {
 pub(super) struct Inbox {
     waiting: RefCell<VecDeque<Asked>>,
     closed: Cell<bool>,
+    /// There is something to do without a prompt.
+    roused: Cell<bool>,
     wake: Notify,
 }
 
@@ -97,6 +99,19 @@ impl Inbox {
     pub(super) fn close(&self) {
         self.closed.set(true);
         self.wake.notify_one();
+    }
+
+    /// There is something to do without a prompt.
+    pub(super) fn rouse(&self) {
+        self.roused.set(true);
+        self.wake.notify_one();
+    }
+
+    /// Waits until there is a prompt, or none will come, or there is something to do without one.
+    pub(super) async fn any(&self) {
+        while !self.roused.get() && !self.closed.get() && self.waiting.borrow().is_empty() {
+            self.wake.notified().await;
+        }
     }
 
     /// The next one; `None` when there will be none.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::chat::{CallResult, Message, Part};
+use super::chat::{Call, CallResult, Message, Part};
 use super::core::{Core, Thread, Tokens};
 use super::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
 use super::voice::{Done, Speaks, line_id};
@@ -67,6 +67,25 @@ pub(super) fn result(thread: &Thread, done: &Done<'_>) {
             denial: (done.status == ResultStatus::Denied).then_some("user-rejected"),
         };
         transcript.append_result(&result, &facts);
+    });
+}
+
+/// A hook has put a call off.
+pub(super) fn deferred(core: &Core, thread: &Thread, call: &Call, input: &Value) {
+    with(thread, |transcript| {
+        let attachment = json!({
+            "type": "hook_deferred_tool", "toolUseID": call.id, "toolName": call.name, "toolInput": input,
+            "hookName": format!("PreToolUse:{}", call.name), "hookEvent": "PreToolUse",
+            "permissionMode": core.policy.borrow().mode_name(),
+        });
+        transcript.append_attachment(&attachment, None);
+    });
+}
+
+/// Nobody came back to a call that was put off.
+pub(super) fn given_up(thread: &Thread, result: &CallResult) {
+    with(thread, |transcript| {
+        transcript.append_result(result, &ResultFacts::default());
     });
 }
 

@@ -22,6 +22,10 @@ use crate::telemetry::{self, Span};
 
 /// Lives until the host says nothing more.
 pub(super) async fn live(core: Rc<Core>) {
+    if core.deferred.borrow().is_some() {
+        core.inbox.any().await;
+        super::deferring::go_on(&core).await;
+    }
     while let Some(asked) = super::background::next(&core).await {
         answer(&core, asked).await;
     }
@@ -36,25 +40,9 @@ async fn answer(core: &Rc<Core>, asked: Asked) {
 }
 
 async fn answered(core: &Rc<Core>, mut asked: Asked) {
-    let begun = Instant::now();
-    *core.cancel.borrow_mut() = CancellationToken::new();
-    if core.stopped_ahead.take() {
-        core.cancel.borrow().cancel();
-    }
-    core.desk.busy.set(true);
-    core.turns.set(core.turns.get() + 1);
-    {
-        let mut spent = core.spent.borrow_mut();
-        spent.turn = Tokens::default();
-        spent.api = std::time::Duration::ZERO;
-        spent.denials.clear();
-    }
-    *core.structured.borrow_mut() = None;
+    let begun = begin(core);
     if core.dialect != Dialect::Qwen {
-        if asked.turn.is_empty() {
-            asked.turn = format!("{}########{}", core.session.borrow(), core.turns.get());
-        }
-        core.voice.set_turn(&asked.turn);
+        asked.turn = name_turn(core, &asked.turn);
     }
     if asked.id.is_empty() {
         asked.id = line_id();
@@ -63,11 +51,7 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
         return;
     };
     let turn = asked.turn.clone();
-    let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
-    let mcp = core.mcp();
-    mcp.ready().await;
-    mcp.refresh().await;
-    prepare(core, &mut thread);
+    let mut thread = thread(core).await;
     let said = said(&asked.parts);
     let heard = super::hooking::before_prompt(core, &said).await;
     introduce(core, &thread);
@@ -86,6 +70,7 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
         let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
         return outcome::tell(core, &came, begun, echoed);
     }
+    super::deferring::give_up(&mut thread);
     if core.launch.replay_user_messages {
         core.voice.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }
@@ -101,28 +86,76 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
         checkpoints.borrow_mut().mark(&asked.id);
     }
     thread.add_user(parts);
-    let span = Span::begin("turn", false);
-    span.set("gen_ai.operation.name", "invoke_agent");
-    span.set("gen_ai.agent.name", "agentglot");
-    span.set("gen_ai.conversation.id", core.session.borrow().as_str());
-    span.set("agentglot.prompt.id", turn.as_str());
-    span.set("agentglot.dialect", core.dialect.name());
-    let came = span.within(turn::rounds(core, &mut thread)).await;
-    span.set("agentglot.rounds", came.rounds);
-    match &came.end {
-        turn::End::Done(..) => {}
-        turn::End::Failed(error) => span.fail(telemetry::word(&error.kind)),
-        other => span.fail(telemetry::word(other)),
-    }
-    drop(span);
+    let came = traced(core, &turn, turn::rounds(core, &mut thread)).await;
     if core.dialect == Dialect::Qwen && matches!(came.end, turn::End::Interrupted(_)) {
         thread.add_user([Part::Text("Request cancelled.".to_owned())]);
         super::keeping::prompt(core, &thread, &[Part::Text("Request cancelled.".to_owned())], &line_id(), &turn, None);
     }
+    let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
+    finish(core, thread, &came, begun, echoed).await;
+}
+
+/// A turn begins, now.
+pub(super) fn begin(core: &Core) -> Instant {
+    *core.cancel.borrow_mut() = CancellationToken::new();
+    if core.stopped_ahead.take() {
+        core.cancel.borrow().cancel();
+    }
+    core.desk.busy.set(true);
+    core.turns.set(core.turns.get() + 1);
+    {
+        let mut spent = core.spent.borrow_mut();
+        spent.turn = Tokens::default();
+        spent.api = std::time::Duration::ZERO;
+        spent.denials.clear();
+    }
+    *core.structured.borrow_mut() = None;
+    Instant::now()
+}
+
+/// The turn is called this, or has a name of ours if this is empty.
+pub(super) fn name_turn(core: &Core, name: &str) -> String {
+    let name = match name {
+        "" => format!("{}########{}", core.session.borrow(), core.turns.get()),
+        name => name.to_owned(),
+    };
+    core.voice.set_turn(&name);
+    name
+}
+
+/// The conversation, with all that it needs for a turn.
+pub(super) async fn thread(core: &Rc<Core>) -> Thread {
+    let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
+    let mcp = core.mcp();
+    mcp.ready().await;
+    mcp.refresh().await;
+    prepare(core, &mut thread);
+    thread
+}
+
+/// Runs the rounds of a turn, and traces it.
+pub(super) async fn traced(core: &Core, turn: &str, rounds: impl Future<Output = turn::Came>) -> turn::Came {
+    let span = Span::begin("turn", false);
+    span.set("gen_ai.operation.name", "invoke_agent");
+    span.set("gen_ai.agent.name", "agentglot");
+    span.set("gen_ai.conversation.id", core.session.borrow().as_str());
+    span.set("agentglot.prompt.id", turn);
+    span.set("agentglot.dialect", core.dialect.name());
+    let came = span.within(rounds).await;
+    span.set("agentglot.rounds", came.rounds);
+    match &came.end {
+        turn::End::Done(..) | turn::End::Deferred(..) | turn::End::Held(_) => {}
+        turn::End::Failed(error) => span.fail(telemetry::word(&error.kind)),
+        other => span.fail(telemetry::word(other)),
+    }
+    came
+}
+
+/// A turn is over: what was said is kept, and the host is told how it ended.
+pub(super) async fn finish(core: &Rc<Core>, thread: Thread, came: &turn::Came, begun: Instant, fields: Vec<(String, Value)>) {
     super::keeping::turn_ended(core, &thread).await;
     *core.thread.borrow_mut() = thread;
-    let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
-    outcome::tell(core, &came, begun, echoed);
+    outcome::tell(core, came, begun, fields);
 }
 
 /// The text of a prompt.
@@ -221,7 +254,7 @@ pub(super) fn introduce_first(core: &Rc<Core>) {
 }
 
 /// Tells the session's facts.
-fn introduce(core: &Core, thread: &Thread) {
+pub(super) fn introduce(core: &Core, thread: &Thread) {
     let names: Vec<&str> = thread.specs.iter().map(|spec| spec.name.as_str()).collect();
     let tools = json!(names).to_string();
     let agents: Vec<String> = super::subagent::kinds(core).map(|(name, _)| name).collect();

@@ -13,6 +13,7 @@ mod command;
 mod compact;
 mod control;
 mod core;
+mod deferring;
 mod hooking;
 pub mod hooks;
 pub mod hotline;
@@ -157,6 +158,7 @@ impl Agent {
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();
+        let deferred = history.as_ref().and_then(|history| history.deferred.clone());
         if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
             persona.restore(state);
         }
@@ -236,6 +238,7 @@ impl Agent {
             thread: RefCell::new(thread),
             spent: RefCell::default(),
             stopped_ahead: Cell::new(false),
+            deferred: RefCell::new(deferred),
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
             structured: Rc::default(),

@@ -64,8 +64,25 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         ..Outcome::new(said.kind)
     };
     let mut added = vec![("modelUsage".to_owned(), by_model(core))];
+    if core.dialect == Dialect::Claude {
+        added.extend(reason(came).map(|reason| ("terminal_reason".to_owned(), reason.into())));
+    }
+    if let End::Deferred(call, input) = &came.end {
+        added.push(("deferred_tool_use".to_owned(), super::deferring::told(call, input)));
+    }
     added.extend(fields);
     core.voice.outcome(&outcome, &added, &line_id());
+}
+
+/// Claude's `terminal_reason`, where it does not follow from the kind of the outcome. A turn without the model has none.
+fn reason(came: &Came) -> Option<&'static str> {
+    match &came.end {
+        End::Deferred(..) => Some("tool_deferred"),
+        End::Unavailable(_) => Some("tool_deferred_unavailable"),
+        End::Held(_) => Some("hook_stopped"),
+        End::Done(..) | End::Refused(_) if came.rounds > 0 => Some("completed"),
+        _ => None,
+    }
 }
 
 /// The RFC tells a limit as an event of its own before the turn ends.
@@ -104,6 +121,18 @@ impl Said {
             End::Refusing(why) => (OutcomeKind::Failed(Place::Protocol), why.clone(), None),
             End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),
             End::Denied(why) => (OutcomeKind::Failed(Place::Tool), why.clone(), None),
+            // Claude Code ends such a turn well, behind the results of its round.
+            End::Held(_) => (OutcomeKind::Success, String::new(), Some((StopKind::Tools, "tool_use".to_owned()))),
+            End::Deferred(..) => (
+                OutcomeKind::Success,
+                String::new(),
+                Some((StopKind::Other, "tool_deferred".to_owned())),
+            ),
+            End::Unavailable(call) => (
+                OutcomeKind::Failed(Place::Tool),
+                format!("The call of {} that was put off cannot be gone on with: there is no such tool any more", call.name),
+                Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
+            ),
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),
             End::Unstructured(tries) => (
                 OutcomeKind::Limit(Limit::Retries),

@@ -152,9 +152,9 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         End::Rounds(limit) => return Given::error(format!("The agent reached its limit of {limit} rounds.")),
         End::Budget(limit) => return Given::error(format!("The agent stopped: the budget of {limit} dollars is spent.")),
         End::Interrupted(_) => return Given::error("[Request interrupted by user for tool use]"),
-        End::Stopped(why) | End::Refusing(why) | End::Denied(why) => return Given::error(why),
+        End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => return Given::error(why),
         End::Failed(error) => return Given::error(format!("The agent failed: {}", error.message)),
-        End::Unstructured(_) => return Given::error("The agent gave no answer."),
+        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => return Given::error("The agent gave no answer."),
     };
     let calls = core.spent.borrow().calls - calls_before;
     let detail = json!({

@@ -3,8 +3,10 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::calls;
-use super::chat::{Message, Part};
+use super::chat::{Call, Message, Part};
 use super::core::{Core, Thread, Tokens};
 use super::telling::Teller;
 use super::voice::line_id;
@@ -30,6 +32,12 @@ pub(super) enum End {
     Interrupted(bool),
     /// A hook, or a person who denied a call, stopped it.
     Stopped(String),
+    /// A hook wants the turn to end here, for this reason; that is no failure.
+    Held(String),
+    /// A hook has put a call off; with its arguments.
+    Deferred(Call, Value),
+    /// A call that was put off cannot be gone on with: there is no such tool any more.
+    Unavailable(Call),
     /// A call was not allowed, and the turn ends behind the round's results without an answer.
     Denied(String),
     /// The model cannot be had.
@@ -109,7 +117,9 @@ pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
             return Came::of(End::Done(text, reply.stop), rounds);
         }
         let done = calls::run(core, thread, calls, cut).await;
-        thread.add_user(done.results);
+        if !done.results.is_empty() {
+            thread.add_user(done.results);
+        }
         if let Some(end) = done.end {
             return Came::of(end, rounds);
         }
@@ -119,6 +129,21 @@ pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
         if let Some(reminder) = core.persona.reminder().filter(|_| main) {
             remind(core, thread, &reminder);
         }
+    }
+}
+
+/// Runs the call that was put off, and then rounds until the model stops.
+pub(super) async fn go_on(core: &Rc<Core>, thread: &mut Thread, call: Call) -> Came {
+    if thread.tool(&call.name).is_none() {
+        return Came::of(End::Unavailable(call), 0);
+    }
+    let done = calls::run(core, thread, vec![call], false).await;
+    if !done.results.is_empty() {
+        thread.add_user(done.results);
+    }
+    match done.end {
+        Some(end) => Came::of(end, 0),
+        None => rounds(core, thread).await,
     }
 }
 

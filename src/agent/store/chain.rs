@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::entry::Entry;
 use super::line::quoted;
 use super::scan::Tail;
-use crate::agent::chat::{CallResult, Message, Part, Role};
+use crate::agent::chat::{Call, CallResult, Message, Part, Role};
 use crate::agent::keeping::STATE;
 
 /// What a call is answered that the session ended over.
@@ -35,6 +35,8 @@ pub struct History {
     pub notes: Vec<String>,
     /// What the agent's persona has kept last.
     pub state: Option<Value>,
+    /// The call at the end that a hook has put off: it has no result, and waits for somebody to come back to it.
+    pub deferred: Option<Call>,
 }
 
 impl History {
@@ -225,6 +227,7 @@ impl<'a> Chain<'a> {
         let replies = self.replies();
         let mut results = self.results();
         let mut done = HashSet::new();
+        let mut open = Vec::new();
         for &at in &self.path {
             let entry = &self.entries[at];
             match &*entry.kind {
@@ -241,6 +244,7 @@ impl<'a> Chain<'a> {
                         parts.extend(said.parts);
                     }
                     history.say(Role::Assistant, parts);
+                    open.extend(answers.iter().filter(|(place, _)| place.is_none()).map(|(_, answer)| answer.call.clone()));
                     history.say(Role::User, answers.into_iter().map(|(_, answer)| Part::Result(answer)).collect());
                 }
                 "user" => {
@@ -264,7 +268,15 @@ impl<'a> Chain<'a> {
                 _ => {}
             }
         }
+        history.deferred = self.deferred(&open).and_then(|call| history.take_deferred(call));
         history
+    }
+
+    /// The one of these calls that a hook has put off.
+    fn deferred<'o>(&self, open: &'o [String]) -> Option<&'o str> {
+        let entries = self.entries.iter().enumerate().filter(|(at, _)| *at <= self.last);
+        let deferred: Vec<String> = entries.filter_map(|(_, entry)| entry.deferred()).collect();
+        open.iter().find(|call| deferred.contains(call)).map(String::as_str)
     }
 
     /// The blocks of each reply of which one is on the way, in the order of the file, by each block.
@@ -384,6 +396,15 @@ impl Results {
 }
 
 impl History {
+    /// Takes the answer away that was made up for a call at the very end.
+    fn take_deferred(&mut self, call: &str) -> Option<Call> {
+        let [.., asks, answers] = &self.messages[..] else { return None };
+        let answered = matches!(&answers.parts[..], [Part::Result(result)] if result.call == call);
+        let call = asks.calls().find(|known| known.id == call).filter(|_| answered).cloned()?;
+        self.messages.pop();
+        Some(call)
+    }
+
     fn say(&mut self, role: Role, mut parts: Vec<Part>) {
         if parts.is_empty() {
             return;

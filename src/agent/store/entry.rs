@@ -98,6 +98,19 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// The id of the call that a hook has put off here.
+    pub(super) fn deferred(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Deferred {
+            #[serde(rename = "type")]
+            kind: String,
+            #[serde(rename = "toolUseID")]
+            call: String,
+        }
+        let deferred: Deferred = serde_json::from_str(self.attachment?.get()).ok()?;
+        (deferred.kind == "hook_deferred_tool").then_some(deferred.call)
+    }
+
     /// A prompt that came while the turn ran: it is an attachment, and read by the model as the user's.
     pub(super) fn queued(&self) -> Option<String> {
         #[derive(Deserialize)]

@@ -1,0 +1,184 @@
+//! What the hosts of Claude Code take for granted of the built-in agent: the same that its SDKs' own end-to-end tests ask for.
+#![cfg(unix)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::model::Answer;
+use support::play::Play;
+use support::stage::{End, Host, request, user};
+
+/// A host that speaks, with leave for shell commands.
+const BASH: &[&str] = &[
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--input-format",
+    "stream-json",
+    "--allowedTools",
+    "Bash",
+];
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("Bash", json!({"command": command, "description": "a command"}))
+}
+
+/// The handshake, with a hook for each of these moments, called as the moment is.
+fn hello(moments: &[&str], more: &Value) -> String {
+    let hooks: serde_json::Map<String, Value> = moments
+        .iter()
+        .map(|name| ((*name).to_owned(), json!([{"matcher": null, "hookCallbackIds": [name]}])))
+        .collect();
+    let mut hello = json!({"subtype": "initialize", "hooks": hooks});
+    hello.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    request("hello", &hello.to_string())
+}
+
+fn respond(asked: &Value, answer: &Value) -> String {
+    json!({"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": answer}}).to_string()
+}
+
+/// A decision of a hook before a call.
+fn decides(word: &str) -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": "so it is"}})
+}
+
+/// Reads so many results, answering what is asked on the way: by the name of a hook, or `can_use_tool`.
+fn serve(host: &mut Host, results: usize, answer: impl Fn(&str) -> Value) -> Vec<Value> {
+    let until = Instant::now() + Duration::from_secs(30);
+    let mut found = Vec::new();
+    while found.len() < results {
+        let line = match host.next(until.saturating_duration_since(Instant::now())) {
+            Ok(line) => line,
+            Err(error) => panic!("no result: {error}; seen {:#?}", host.seen),
+        };
+        if line["type"] == "control_request" {
+            let about = line["request"]["callback_id"].as_str().or(line["request"]["subtype"].as_str()).unwrap();
+            let answer = answer(about);
+            host.say(&respond(&line, &answer));
+        } else if line["type"] == "result" {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// The hooks that were called, and what they were told.
+fn called<'a>(end: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let asked = end.iter().filter(|line| line["request"]["subtype"] == "hook_callback");
+    asked.map(|line| &line["request"]["input"]).filter(|input| input["hook_event_name"] == name).collect()
+}
+
+fn closed(mut host: Host) -> End {
+    host.close();
+    host.end()
+}
+
+#[test]
+fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
+    for (word, runs, prompt) in [("deny", false, false), ("allow", true, false), ("defer", false, false), ("allow", true, true)] {
+        let play = Play::script(vec![
+            Answer::calls(&[bash("echo done > mark")]),
+            Answer::text("Well."),
+            Answer::text("More."),
+        ]);
+        let mut host = play.host("claude", BASH);
+        host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+        let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
+        assert_eq!(closed(host).code(), 0, "{word}");
+        let told = ["subtype", "is_error", "stop_reason", "terminal_reason", "result", "permission_denials"].map(|name| &first[name]);
+        let wanted = [json!("success"), json!(false), json!("tool_deferred"), json!("tool_deferred"), json!(""), json!([])];
+        assert_eq!(told.map(Clone::clone), wanted, "{first}");
+        let call = json!({"id": "call_0", "name": "Bash", "input": {"command": "echo done > mark", "description": "a command"}});
+        assert_eq!(first["deferred_tool_use"], call);
+        assert!(!play.path("mark").exists(), "{word}");
+
+        // Nobody asks for anything: the session goes on with the call by itself, once it knows the hooks.
+        let id = first["session_id"].as_str().unwrap();
+        let mut host = play.host("claude", &[BASH, &["--resume", id]].concat());
+        host.say(&hello(&["PreToolUse"], &json!({})));
+        if prompt {
+            host.say(&user("and more"));
+        }
+        let results = serve(&mut host, 1 + usize::from(prompt), |_| decides(word));
+        let end = closed(host);
+        assert_eq!(play.path("mark").exists(), runs, "{word} {end:#?}");
+        assert_eq!(called(&end.lines, "PreToolUse")[0]["tool_use_id"], "call_0", "{word}");
+        assert_eq!(results[0]["is_error"], false, "{word}");
+        if word == "defer" {
+            assert_eq!((&results[0]["stop_reason"], &results[0]["deferred_tool_use"]), (&json!("tool_deferred"), &call));
+            assert_eq!(play.server.asked().len(), 1, "the model is not asked before the call has a result");
+            continue;
+        }
+        assert_eq!(results[0]["result"], "Well.", "{word}");
+        assert_eq!(results[0]["permission_denials"].as_array().unwrap().len(), usize::from(word == "deny"), "{word}");
+        let result = end.lines.iter().find(|line| line["message"]["content"][0]["type"] == "tool_result").unwrap();
+        assert_eq!(result["message"]["content"][0]["tool_use_id"], "call_0");
+        let asked = play.server.asked();
+        assert_eq!(asked[1].all().matches("call_0").count(), 2, "one call and one result: {}", asked[1].all());
+        if prompt {
+            assert_eq!(results[1]["result"], "More.");
+        }
+    }
+}
+
+#[test]
+fn calls_that_are_not_alone_are_not_put_off() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo a > a"), bash("echo b > b")]), Answer::text("Both.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+    let result = serve(&mut host, 1, |_| decides("defer")).remove(0);
+    closed(host);
+    assert_eq!((&result["result"], &result["deferred_tool_use"]), (&json!("Both."), &Value::Null));
+    assert_eq!((play.read("a"), play.read("b")), ("a\n".to_owned(), "b\n".to_owned()));
+}
+
+#[test]
+fn whoever_goes_on_without_a_call_that_was_put_off_gets_an_answer() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo a > a")]), Answer::text("Without.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+    serve(&mut host, 1, |_| decides("defer"));
+    host.say(&user("something else"));
+    let result = serve(&mut host, 1, |_| decides("defer")).remove(0);
+    closed(host);
+    assert_eq!((&result["result"], play.path("a").exists()), (&json!("Without."), false));
+    let asked = play.server.asked().pop().unwrap().all();
+    assert_eq!(asked.matches("call_0").count(), 2, "{asked}");
+}
+
+#[test]
+fn a_call_whose_tool_is_gone_waits_for_a_session_that_has_it() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")]), Answer::text("Well.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+    let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
+    closed(host);
+    let id = first["session_id"].as_str().unwrap();
+    let mut host = play.host("claude", &[BASH, &["--resume", id, "--tools", "Read"]].concat());
+    host.say(&hello(&[], &json!({})));
+    let gone = serve(&mut host, 1, |_| decides("allow")).remove(0);
+    closed(host);
+    assert_eq!((&gone["is_error"], &gone["stop_reason"]), (&json!(true), &json!("tool_deferred_unavailable")), "{gone}");
+    let mut host = play.host("claude", &[BASH, &["--resume", id]].concat());
+    host.say(&hello(&[], &json!({})));
+    let result = serve(&mut host, 1, |_| decides("allow")).remove(0);
+    closed(host);
+    assert_eq!((&result["result"], play.read("mark")), (&json!("Well."), "done\n".to_owned()));
+}
+
+#[test]
+fn a_hook_that_stops_the_turn_is_no_failure() {
+    for moment in ["PreToolUse", "PostToolUse"] {
+        let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")])]);
+        let mut host = play.host("claude", BASH);
+        host.say(&hello(&[moment], &json!({}))).say(&user("go"));
+        let result = serve(&mut host, 1, |_| json!({"continue": false, "stopReason": "Enough."})).remove(0);
+        let end = closed(host);
+        let told = ["subtype", "is_error", "stop_reason", "terminal_reason"].map(|name| result[name].clone());
+        assert_eq!(told, [json!("success"), json!(false), json!("tool_use"), json!("hook_stopped")], "{moment}: {end:#?}");
+        assert_eq!((end.code(), play.path("mark").exists()), (0, moment == "PostToolUse"));
+    }
+}
