@@ -125,6 +125,24 @@ fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
 }
 
 #[test]
+fn a_call_that_was_put_off_does_not_run_where_its_hooks_cannot_be_asked() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")]), Answer::text("Well.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
+    let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
+    closed(host);
+    let resumed = [BASH, &["--resume", first["session_id"].as_str().unwrap()]].concat();
+    let mut host = play.host("claude", &resumed);
+    host.say(&hello(&["PreToolUse"], &json!({})));
+    let end = closed(host);
+    assert_eq!((&end.result()["stop_reason"], end.code()), (&json!("tool_deferred"), 0), "{end:#?}");
+    assert!(!play.path("mark").exists());
+    // Without hooks the rules decide, also where nothing is said at all.
+    let end = closed(play.host("claude", &resumed));
+    assert_eq!((&end.result()["result"], play.read("mark")), (&json!("Well."), "done\n".to_owned()), "{end:#?}");
+}
+
+#[test]
 fn calls_that_are_not_alone_are_not_put_off() {
     let play = Play::script(vec![Answer::calls(&[bash("echo a > a"), bash("echo b > b")]), Answer::text("Both.")]);
     let mut host = play.host("claude", BASH);

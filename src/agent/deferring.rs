@@ -4,6 +4,8 @@
 //! session begins by itself with a turn that looks at the call again, from its hooks on. Whoever asks for something else in the meantime
 //! goes on without it.
 //!
+//! Where nobody is left to ask those hooks, the call stays put off.
+//!
 //! Only a call that stands alone in its reply can be put off: others of the reply would have results already.
 
 use std::rc::Rc;
@@ -18,7 +20,7 @@ const GIVEN_UP: &str = "The call was put off before it ran, and the user went on
 
 /// Goes on with the call that an earlier run of the session has put off, if there is one.
 pub(super) async fn go_on(core: &Rc<Core>) {
-    let Some(call) = core.deferred.take() else { return };
+    let Some(call) = core.deferred.borrow().clone() else { return };
     let begun = live::begin(core);
     let turn = live::name_turn(core, "");
     let mut thread = live::thread(core).await;
@@ -29,6 +31,7 @@ pub(super) async fn go_on(core: &Rc<Core>) {
     }
     let came = live::traced(core, &turn, turn::go_on(core, &mut thread, call)).await;
     live::finish(core, thread, &came, begun, Vec::new()).await;
+    core.deferred.take();
     core.desk.busy.set(false);
 }
 

@@ -42,6 +42,11 @@ pub(super) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input:
     if let Some(why) = outcome.stop {
         return Before::Stop(why);
     }
+    // Whoever put a call off wants to have a say before it runs.
+    let again = core.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
+    if again && outcome.unheard {
+        return Before::Defer;
+    }
     let deferrable = alone && thread.speaks.is_none() && core.dialect == Dialect::Claude;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;

@@ -114,6 +114,11 @@ impl Inbox {
         }
     }
 
+    /// Whether a prompt waits.
+    pub(super) fn any_waits(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
     /// The next one; `None` when there will be none.
     pub(super) async fn next(&self) -> Option<Asked> {
         loop {

@@ -317,6 +317,10 @@ impl Backend for Agent {
         self.core.inbox.bytes()
     }
 
+    fn at_work(&self) -> bool {
+        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.inbox.any_waits()
+    }
+
     fn close(&mut self) {
         self.core.inbox.close();
     }

@@ -73,6 +73,12 @@ pub trait Backend: fmt::Debug {
         0
     }
 
+    /// Whether it has something to say that nobody has asked for, such as a turn of its own: then it is heard to its end although the host
+    /// says nothing more.
+    fn at_work(&self) -> bool {
+        false
+    }
+
     /// The host will say nothing more.
     fn close(&mut self);
 

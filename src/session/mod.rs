@@ -33,6 +33,9 @@ pub use rules::Rules;
 
 /// What a question is refused with where the host cannot be asked.
 pub const NOBODY: &str = "nobody can be asked for leave here";
+
+/// What a question is refused with that was open when the host closed its input.
+pub const CLOSED: &str = "the host has closed its input";
 use turn::Turn;
 
 /// One conversation.
@@ -175,6 +178,11 @@ impl Session {
         self.ended_by_agent
     }
 
+    /// Whether the last turn was broken off: the agent may never come to its end.
+    pub const fn broke_off(&self) -> bool {
+        self.ended.outcome.is_some() && !self.ended_by_agent
+    }
+
     /// Whether the run is over before its time; the exit code is then that of [`Self::exit_code`].
     pub const fn over(&self) -> bool {
         self.fatal.is_some()
@@ -223,7 +231,7 @@ impl Session {
             return self.nobody_types(now, backend);
         }
         for asked in self.asked.drain() {
-            refuse(&asked.id, "the host has closed its input", backend);
+            refuse(&asked.id, CLOSED, backend);
         }
     }
 

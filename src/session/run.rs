@@ -87,7 +87,9 @@ pub async fn run(
         }
         ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
-        let done = (prompt.is_some() || stdin.is_none()) && !session.busy();
+        // A turn that nobody asked for is none that the session counts.
+        let at_work = session.busy() || backend.at_work() && !session.broke_off();
+        let done = (prompt.is_some() || stdin.is_none()) && !at_work;
         let hold = stdout.queued() >= ears.backlog;
         if !done || hold {
             dismissed = None;

@@ -25,6 +25,7 @@ use super::permission::Source;
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::ControlKind;
 use crate::child::Watcher;
+use crate::session::{CLOSED, NOBODY};
 
 /// How long a command may take where its settings do not say.
 const COMMAND: Duration = Duration::from_secs(60);
@@ -333,9 +334,10 @@ impl Hooks {
                     ],
                 };
                 match tokio::time::timeout(patience, self.hotline.ask(question)).await {
+                    Ok(Ok(answer)) if nobody(&answer) => output::Said::Unheard,
                     Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
                     Ok(Ok(Value::Null)) => output::Said::Nothing,
-                    Ok(Err(super::hotline::Unanswered::Gone)) => output::Said::Nothing,
+                    Ok(Err(super::hotline::Unanswered::Gone)) => output::Said::Unheard,
                     answer => {
                         tracing::warn!(hook = id, event = event.name(), answered = answer.is_ok(), "a hook callback failed");
                         output::Said::Failed(format!(
@@ -408,6 +410,12 @@ impl Hooks {
         }
         Value::Object(payload)
     }
+}
+
+/// Whether it is the session that answers, in the place of a host that is gone.
+fn nobody(answer: &Value) -> bool {
+    let why = answer.get("message").and_then(Value::as_str);
+    why.is_some_and(|why| [NOBODY, CLOSED].contains(&why)) && answer.get("behavior").and_then(Value::as_str) == Some("deny")
 }
 
 #[cfg(test)]

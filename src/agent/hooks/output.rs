@@ -16,6 +16,8 @@ pub(super) enum Said {
     Blocks(String),
     /// It went wrong; nothing follows from that.
     Failed(String),
+    /// Nobody is left who could be asked.
+    Unheard,
 }
 
 /// What a hook says about a call.
@@ -52,6 +54,8 @@ pub struct HookOutcome {
     pub decision: Option<Value>,
     /// Hooks that went wrong, a sentence each.
     pub failures: Vec<String>,
+    /// A hook could not be asked: the host is gone.
+    pub unheard: bool,
     /// What the hooks wrote is not to be shown.
     pub quiet: bool,
 }
@@ -74,6 +78,7 @@ impl HookOutcome {
             }
             Said::Blocks(why) => self.against(event, why),
             Said::Failed(why) => self.failures.push(why),
+            Said::Unheard => self.unheard = true,
         }
     }
 
