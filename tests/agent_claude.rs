@@ -200,3 +200,102 @@ fn a_hook_that_stops_the_turn_is_no_failure() {
         assert_eq!((end.code(), play.path("mark").exists()), (0, moment == "PostToolUse"));
     }
 }
+
+/// A call that begins a subagent.
+fn agent(prompt: &str, background: bool) -> (&'static str, Value) {
+    (
+        "Agent",
+        json!({"description": "look", "prompt": prompt, "subagent_type": "worker", "run_in_background": background}),
+    )
+}
+
+/// The kind of it, and its tools.
+fn worker(tools: &[&str]) -> Value {
+    json!({"agents": {"worker": {"description": "Works.", "prompt": "You are the worker.", "tools": tools}}})
+}
+
+#[test]
+fn a_subagent_in_the_background_wakes_the_model_and_its_turn_is_served() {
+    for delay in [0, 400] {
+        let play = Play::new(move |asked, number| {
+            if asked.system().contains("You are the worker.") {
+                std::thread::sleep(Duration::from_millis(delay));
+                return Answer::text("Found it.");
+            }
+            match number {
+                0 => Answer::calls(&[agent("Look.", true)]),
+                _ if asked.last().contains("<task-notification>") && asked.last().contains("Found it.") => {
+                    Answer::calls(&[("Bash", json!({"command": "echo found > mark", "description": "note"}))])
+                }
+                _ if asked.all().contains("<task-notification>") => Answer::text("Finished."),
+                _ => Answer::text("Launched."),
+            }
+        });
+        let mut command = play.command("claude", BASH);
+        command.env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+        let mut host = Host::new(command);
+        host.say(&hello(&["PreToolUse", "SubagentStop", "Stop"], &worker(&[]))).say(&user("go"));
+        let results = serve(&mut host, 2, |_| json!({}));
+        while host.seen.last().unwrap()["state"] != "idle" {
+            host.next(Duration::from_secs(10)).expect("it rests in the end");
+        }
+        let end = closed(host);
+        assert_eq!((&results[0]["result"], &results[1]["result"]), (&json!("Launched."), &json!("Finished.")), "{end:#?}");
+        assert_eq!(results[1]["origin"], json!({"kind": "task-notification"}));
+        assert_eq!(play.read("mark"), "found\n");
+        let launched = end.lines.iter().find(|line| line["tool_use_result"]["isAsync"] == true).expect("it is launched");
+        let id = &launched["tool_use_result"]["agentId"];
+        let of = |subtype: &str| end.lines.iter().find(|line| line["subtype"] == subtype).unwrap_or_else(|| panic!("no {subtype}"));
+        let started = of("task_started");
+        assert_eq!((&started["task_id"], &started["is_backgrounded"], &started["task_type"]), (id, &json!(true), &json!("local_agent")));
+        let notice = of("task_notification");
+        assert_eq!((&notice["task_id"], &notice["status"], &notice["summary"]), (id, &json!("completed"), &json!("Found it.")));
+        let states: Vec<_> = end.lines.iter().filter(|line| line["subtype"] == "session_state_changed").collect();
+        assert_eq!(states.iter().map(|line| &line["state"]).collect::<Vec<_>>(), ["running", "idle"], "{end:#?}");
+        assert!(states.iter().all(|line| line["sdk_host_only"] == true));
+        let stopped = called(&end.lines, "SubagentStop");
+        assert_eq!((stopped.len(), &stopped[0]["last_assistant_message"]), (1, &json!("Found it.")));
+    }
+}
+
+#[test]
+fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
+    let slow = |asked: &support::model::Asked, number: usize| match number {
+        _ if asked.system().contains("You are the worker.") => Answer::steps(vec![
+            support::model::Step::Pause(800),
+            support::model::Step::Text("Slow.".to_owned()),
+        ]),
+        0 => Answer::calls(&[agent("Look.", true)]),
+        _ => Answer::text("Launched."),
+    };
+    // The host has closed its input: what it asked for is done all the same.
+    let play = Play::new(slow);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&[], &worker(&[]))).say(&user("go"));
+    let end = closed(host);
+    assert_eq!(end.results().len(), 2, "{end:#?}");
+    // An interrupt stops the turn and not the subagent; the host stops that by its own request.
+    let play = Play::new(slow);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&[], &worker(&[]))).say(&user("go"));
+    serve(&mut host, 1, |_| json!({}));
+    host.say(&request("stop", r#"{"subtype":"interrupt"}"#));
+    let id = host.seen.iter().find(|line| line["subtype"] == "task_started").unwrap()["task_id"].as_str().unwrap().to_owned();
+    host.say(&request("end", &json!({"subtype": "stop_task", "task_id": id}).to_string()));
+    serve(&mut host, 1, |_| json!({}));
+    host.say(&request("none", r#"{"subtype":"stop_task","task_id":"nobody"}"#));
+    let end = closed(host);
+    let notice = end.lines.iter().find(|line| line["subtype"] == "task_notification").unwrap();
+    assert_eq!(notice["status"], "stopped", "{end:#?}");
+    let answer = |id: &str| &end.lines.iter().find(|line| line["response"]["request_id"] == id).unwrap()["response"]["subtype"];
+    assert_eq!((answer("end"), answer("none")), (&json!("success"), &json!("error")));
+    // Whoever waits for one value gets one: there the model waits for its subagents.
+    let play = Play::new(slow);
+    let end = play.one(
+        "claude",
+        &["-p", "--output-format", "json", "--agents", &worker(&[])["agents"].to_string()],
+        "go",
+    );
+    assert_eq!(end.lines.len(), 1, "{end:#?}");
+    assert!(play.server.asked().pop().unwrap().all().contains("Slow."));
+}

@@ -141,7 +141,7 @@ async fn host(
         }),
         fields,
     };
-    match core.hotline.ask(question).await {
+    match super::standing::waiting(core, core.hotline.ask(question)).await {
         Ok(answer) => read(core, tool, access, &answer, input),
         Err(hotline::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
         Err(hotline::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),

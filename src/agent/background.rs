@@ -1,7 +1,7 @@
-//! Commands in the background, as the host and the model hear of them.
+//! Commands and subagents in the background, as the host and the model hear of them.
 //!
 //! The end of one begins a turn that nobody asked for, in which the model is told of it. When the host says nothing more, what runs in the
-//! background has [`PATIENCE`] to end; then it is ended with the session.
+//! background has [`PATIENCE`] to end, subagents [`AGENTS`]; then it is ended with the session.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ use crate::adapters::codec::{Dialect, Mode};
 /// How long the session goes on for the sake of commands in the background when the host has closed its input.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The same for subagents: their work is what the session was for.
+const AGENTS: Duration = Duration::from_secs(600);
+
 /// What the agent is to answer next: a prompt of the host's, or the end of a command in the background. `None` when the session is over.
 pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
     let Some(processes) = core.persona.processes() else {
@@ -34,7 +37,10 @@ pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
         asked.parts.splice(0..0, notices);
         return Some(asked);
     }
-    if !processes.jobs.any_ended() {
+    if !processes.jobs.any_ended() && !core.tasks.any_ended() {
+        if !core.tasks.any() && !core.inbox.any_waits() {
+            super::standing::now(core, super::standing::State::Idle);
+        }
         tokio::select! {
             biased;
             asked = core.inbox.next() => match asked {
@@ -42,15 +48,18 @@ pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
                 None => last(core, &processes).await,
             },
             () = processes.jobs.some_ended() => {}
+            () = core.tasks.some_ended() => {}
         }
     }
-    let ended = processes.jobs.take_ended();
-    if ended.is_empty() {
+    let (ended, agents) = (processes.jobs.take_ended(), core.tasks.take_ended());
+    if ended.is_empty() && agents.is_empty() {
         return None;
     }
+    let mut parts = notices(core, &processes, ended).await;
+    parts.extend(agents.iter().filter_map(|task| Some(Part::Text(task.notice(&task.ended()?)))));
     Some(Asked {
         notices: usize::MAX,
-        parts: notices(core, &processes, ended).await,
+        parts,
         fields: vec![("origin".to_owned(), json!({"kind": "task-notification"}))],
         ..Asked::default()
     })
@@ -58,19 +67,21 @@ pub(super) async fn next(core: &Rc<Core>) -> Option<Asked> {
 
 /// Whether the host can read a turn that nobody asked for: not where it waits for one value at the end, and not by the RFC, where every
 /// turn answers a request.
-fn begins_turns(core: &Core) -> bool {
+pub(super) fn begins_turns(core: &Core) -> bool {
     matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) && core.launch.format.mode == Mode::StreamJson
 }
 
 /// The host says nothing more: waits for an end in the background, if there is one to wait for.
 async fn last(core: &Core, processes: &Processes) {
     let cancel = core.cancel.borrow().clone();
-    if cancel.is_cancelled() || !processes.jobs.any_running() {
+    if cancel.is_cancelled() || !(processes.jobs.any_running() || core.tasks.any()) {
         return;
     }
+    let patience = if core.tasks.any() { AGENTS } else { PATIENCE };
     tokio::select! {
         () = processes.jobs.some_ended() => {}
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = core.tasks.some_ended() => {}
+        () = tokio::time::sleep(patience) => {}
         () = cancel.cancelled() => {}
     }
 }
@@ -134,12 +145,33 @@ fn label(job: &Job) -> &str {
     job.description.as_deref().unwrap_or(&job.command)
 }
 
+/// The host wants one of them stopped.
+pub(super) fn stop(core: &Rc<Core>, request: &str, task: &str) {
+    if core.tasks.stop(task) {
+        return core.voice.respond(request, &Ok(json!({})));
+    }
+    let (core, request, task) = (Rc::clone(core), request.to_owned(), task.to_owned());
+    Rc::clone(&core).chore(async move {
+        let stopped = match core.persona.processes() {
+            Some(processes) => processes.jobs.stop(&task).await.map_err(|error| error.to_string()),
+            None => Err(format!("No task found with ID: {task}")),
+        };
+        core.voice.respond(&request, &stopped.map(|_| json!({})));
+    });
+}
+
+/// Tells a host of Claude's what runs in the background.
+pub(super) fn tell_running(core: &Core) {
+    if let Some(processes) = core.persona.processes() {
+        core.voice.line(&changed(core, &processes));
+    }
+}
+
 /// Claude's `background_tasks_changed`.
 fn changed(core: &Core, processes: &Processes) -> Value {
     let running = processes.jobs.list().into_iter().filter(|(job, _)| job.state == State::Running);
-    let tasks: Value = running
-        .map(|(job, _)| json!({"task_id": job.id, "task_type": "local_bash", "description": label(&job)}))
-        .collect();
+    let commands = running.map(|(job, _)| json!({"task_id": job.id, "task_type": "local_bash", "description": label(&job)}));
+    let tasks: Value = commands.chain(core.tasks.listed()).collect();
     json!({
         "type": "system",
         "subtype": "background_tasks_changed",

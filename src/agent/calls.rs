@@ -62,7 +62,7 @@ pub(super) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
     }
     all.results.extend(contexts.into_iter().map(Part::Text));
     let deferred = matches!(all.end, Some(End::Deferred(..)));
-    if core.cancel.borrow().is_cancelled() && !deferred {
+    if core.cancel_of(thread).is_cancelled() && !deferred {
         all.end = Some(End::Interrupted(true));
     }
     all
@@ -94,6 +94,7 @@ fn only_reads(thread: &Thread, call: &Call) -> bool {
 }
 
 async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One {
+    thread.calls.set(thread.calls.get() + 1);
     core.spent.borrow_mut().calls += 1;
     let span = Span::begin("tool", false);
     span.set("gen_ai.operation.name", "execute_tool");
@@ -104,7 +105,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
         core.persona
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
-    } else if core.cancel.borrow().is_cancelled() {
+    } else if core.cancel_of(thread).is_cancelled() {
         canceled(INTERRUPTED)
     } else if place.cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
@@ -185,7 +186,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
         return core.persona.unknown(&call.name);
     };
     super::showing::pending(core, thread, call);
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.cancel_of(thread);
     let leave = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(INTERRUPTED),
@@ -205,7 +206,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
-                core.cancel.borrow().cancel();
+                core.cancel_of(thread).cancel();
             } else if let Some(why) = why.filter(|_| core.persona.behind_denial().is_some()) {
                 ran.end = Some(End::Denied(why.to_owned()));
             }
@@ -227,7 +228,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
 }
 
 async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.cancel_of(thread);
     let tell = |progress: Progress<'_>| super::showing::printed(core, thread, call, progress);
     let cx = Cx {
         call: &call.id,

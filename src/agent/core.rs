@@ -86,6 +86,10 @@ pub(super) struct Core {
     pub session: RefCell<String>,
     /// The answer that was given by the tool for it.
     pub structured: super::structured::Slot,
+    /// Subagents in the background.
+    pub tasks: super::tasks::Tasks,
+    /// What the host knows of whether it works.
+    pub standing: super::standing::Standing,
     /// What is known of the host's requests.
     pub desk: Rc<super::command::request::Desk>,
     /// Turns that have begun.
@@ -113,6 +117,11 @@ impl Core {
         if !self.desk.busy.get() && self.inbox.bytes() > 0 {
             self.stopped_ahead.set(true);
         }
+    }
+
+    /// Stops what this conversation does: the turn that runs, or the subagent in the background.
+    pub(super) fn cancel_of(&self, thread: &Thread) -> CancellationToken {
+        thread.stop.clone().unwrap_or_else(|| self.cancel.borrow().clone())
     }
 
     /// Does something beside the turns.
@@ -213,6 +222,10 @@ pub(super) struct AgentKind {
 pub(super) struct Thread {
     /// Who speaks; nobody for the main one.
     pub speaks: Option<Speaks>,
+    /// Stops it, if it goes on over the ends of turns.
+    pub stop: Option<CancellationToken>,
+    /// Calls of tools that it has made.
+    pub calls: Cell<u64>,
     /// What was said.
     pub messages: Vec<Rc<Message>>,
     /// What is written of it for the model.
@@ -278,10 +291,10 @@ pub(super) struct Spent {
     pub session: Tokens,
     /// Time in model calls in the turn that runs.
     pub api: Duration,
-    /// Calls of tools that were refused in the turn that runs: `{tool_name,tool_use_id,tool_input}`.
-    pub denials: Vec<Value>,
     /// Calls of tools so far.
     pub calls: u64,
+    /// Calls of tools that were refused in the turn that runs: `{tool_name,tool_use_id,tool_input}`.
+    pub denials: Vec<Value>,
 }
 
 /// What one model has cost.

@@ -173,7 +173,7 @@ pub(super) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) ->
     };
     fields.extend([
         ("last_assistant_message", json!(text)),
-        ("background_tasks", json!([])),
+        ("background_tasks", core.tasks.for_hooks().into()),
         ("session_crons", json!([])),
     ]);
     let outcome = run(core, thread.speaks.as_ref(), event, fields, None).await;

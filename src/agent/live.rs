@@ -102,6 +102,7 @@ pub(super) fn begin(core: &Core) -> Instant {
         core.cancel.borrow().cancel();
     }
     core.desk.busy.set(true);
+    super::standing::now(core, super::standing::State::Running);
     core.turns.set(core.turns.get() + 1);
     {
         let mut spent = core.spent.borrow_mut();
@@ -216,7 +217,7 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         thread.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
     }
     if core.dialect != Dialect::Tricode {
-        tools.push(Rc::new(Subagents::new(core.dialect, super::subagent::kinds(core))) as Rc<dyn Tool>);
+        tools.push(Rc::new(Subagents::new(core.dialect, super::subagent::kinds(core), super::background::begins_turns(core))) as Rc<dyn Tool>);
     }
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));

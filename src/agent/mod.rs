@@ -28,9 +28,11 @@ pub mod persona;
 mod rooms;
 pub mod settings;
 mod showing;
+mod standing;
 pub mod store;
 mod structured;
 mod subagent;
+mod tasks;
 mod telling;
 pub mod terminal;
 pub mod tool;
@@ -242,6 +244,8 @@ impl Agent {
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
             structured: Rc::default(),
+            tasks: tasks::Tasks::default(),
+            standing: standing::Standing::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
             desk: Rc::default(),
             turns: Cell::new(0),
             resumed,
@@ -318,7 +322,7 @@ impl Backend for Agent {
     }
 
     fn at_work(&self) -> bool {
-        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.inbox.any_waits()
+        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.inbox.any_waits() || self.core.tasks.any()
     }
 
     fn close(&mut self) {
@@ -376,6 +380,7 @@ impl Backend for Agent {
 
     async fn stop(&mut self, _: bool) {
         self.core.cancel.borrow().cancel();
+        self.core.tasks.stop_all();
         self.core.inbox.close();
         let core = self.core.clone();
         let mcp = core.mcp.take();

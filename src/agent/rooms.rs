@@ -37,6 +37,10 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
         core.voice.respond(id, &answer);
         return true;
     }
+    if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
+        super::background::stop(core, id, task);
+        return true;
+    }
     if let ("rename_session", Some(title)) = (subtype, members.get("title").and_then(Value::as_str)) {
         super::keeping::rename(core, title.trim());
         return false;

@@ -1,5 +1,6 @@
 //! Subagents: a conversation of its own for a part of the work. The model that called it sees its last words alone.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use async_trait::async_trait;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::chat::{Call, Message, Part};
 use super::core::{AgentKind, Core, Thread};
+use super::tasks::{Ended, How, Task};
 use super::tool::{Cx, Given, Spec, Tool};
 use super::turn::{self, End};
 use super::voice::{Speaks, line_id};
@@ -22,6 +24,8 @@ pub(super) struct Wanted {
     kind: String,
     task: String,
     prompt: String,
+    /// The model does not wait for it.
+    background: bool,
 }
 
 /// The tool that begins a subagent.
@@ -31,8 +35,8 @@ pub(super) struct Subagents {
 }
 
 impl Subagents {
-    /// Under the name of the dialect, with the kinds that there are.
-    pub(super) fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>) -> Self {
+    /// Under the name of the dialect, with the kinds that there are; `background`: whether the model need not wait for them.
+    pub(super) fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
         let name = match dialect {
             Dialect::Cursor => "task",
             Dialect::Qwen | Dialect::QwenCode => "agent",
@@ -43,7 +47,7 @@ impl Subagents {
         for (kind, description) in kinds {
             about.push_str(&format!("- {kind}: {description}\n"));
         }
-        let schema = json!({
+        let mut schema = json!({
             "type": "object",
             "properties": {
                 "description": {"type": "string", "description": "The task in three to five words"},
@@ -52,6 +56,10 @@ impl Subagents {
             },
             "required": ["description", "prompt"]
         });
+        if background {
+            let about = "You go on without it, and are told when it has ended";
+            schema["properties"]["run_in_background"] = json!({"type": "boolean", "description": about});
+        }
         Self {
             spec: Spec {
                 name: name.to_owned(),
@@ -87,6 +95,7 @@ pub(super) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
             .unwrap_or_else(|| GENERAL.to_owned()),
         task: member(&["description"]),
         prompt: member(&["prompt"]),
+        background: input.get("run_in_background").and_then(Value::as_bool) == Some(true),
     })
 }
 
@@ -106,7 +115,6 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
             return Given::error(format!("Agent type '{}' not found. Available agents: {}", wanted.kind, known.join(", ")));
         }
     };
-    let begun = std::time::Instant::now();
     let tools: Vec<Rc<dyn Tool>> = parent
         .tools
         .iter()
@@ -120,10 +128,8 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         kind: wanted.kind.clone(),
         task: wanted.task.clone(),
     };
-    super::hooking::subagent_begins(core, &speaks).await;
-    let prompt = [Part::Text(wanted.prompt.clone())];
-    let prompt_id = line_id();
-    core.voice.prompt(&prompt, PromptSource::Parent, Some(&speaks), &prompt_id);
+    let background = wanted.background && super::background::begins_turns(core);
+    let task = Rc::new(Task::new(core, speaks.clone(), wanted.prompt.clone(), background));
     let mut thread = Thread {
         specs: Vec::new(),
         tools: Vec::new(),
@@ -138,36 +144,92 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         max_rounds: None,
         kept: super::keeping::subagent(parent, &speaks),
         filled: 0,
-        speaks: Some(speaks.clone()),
+        stop: background.then(|| task.stop.clone()),
+        calls: Cell::new(0),
+        speaks: Some(speaks),
     };
     thread.equip(tools);
-    super::keeping::prompt(core, &thread, &prompt, &prompt_id, "", None);
-    let calls_before = core.spent.borrow().calls;
-    let came = turn::rounds(core, &mut thread).await;
-    super::keeping::shown(core, &thread);
-    super::hooking::subagent_ends(core, &speaks).await;
-    let text = match came.end {
-        End::Done(text, _) => text,
-        End::Refused(text) => return Given::error(format!("The agent refused: {text}")),
-        End::Rounds(limit) => return Given::error(format!("The agent reached its limit of {limit} rounds.")),
-        End::Budget(limit) => return Given::error(format!("The agent stopped: the budget of {limit} dollars is spent.")),
-        End::Interrupted(_) => return Given::error("[Request interrupted by user for tool use]"),
-        End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => return Given::error(why),
-        End::Failed(error) => return Given::error(format!("The agent failed: {}", error.message)),
-        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => return Given::error("The agent gave no answer."),
-    };
-    let calls = core.spent.borrow().calls - calls_before;
+    core.tasks.begin(core, &task);
+    if background {
+        let given = launched(&task);
+        core.chore({
+            let core = Rc::clone(core);
+            async move {
+                work(&core, thread, &task).await;
+            }
+        });
+        return given;
+    }
+    let Ended {
+        how,
+        text,
+        tokens,
+        calls,
+        took,
+    } = work(core, thread, &task).await;
+    if how != How::Completed {
+        return Given::error(text);
+    }
     let detail = json!({
         "status": "completed",
         "prompt": wanted.prompt,
-        "agentId": speaks.id,
+        "agentId": task.speaks.id,
         "agentType": wanted.kind,
         "content": [{"type": "text", "text": text}],
-        "totalDurationMs": begun.elapsed().as_millis() as u64,
-        "totalTokens": thread.filled,
+        "totalDurationMs": took.as_millis() as u64,
+        "totalTokens": tokens,
         "totalToolUseCount": calls,
     });
     Given::text(text).with(DetailShape::Claude, detail)
+}
+
+/// What the model is told of one that has begun and that it does not wait for.
+fn launched(task: &Task) -> Given {
+    let Speaks { id, task: about, .. } = &task.speaks;
+    let text = format!(
+        "The agent works in the background now (agentId: {id}). You will be told when it has ended, and know nothing of its results before \
+         that: do not guess them. Go on with other work, or end your turn."
+    );
+    let detail = json!({
+        "isAsync": true,
+        "status": "async_launched",
+        "agentId": id,
+        "description": about,
+        "prompt": task.prompt,
+        "outputFile": task.output,
+    });
+    Given::text(text).with(DetailShape::Claude, detail)
+}
+
+/// Lets one work to its end, which is told to the host.
+async fn work(core: &Rc<Core>, mut thread: Thread, task: &Rc<Task>) -> Ended {
+    super::hooking::subagent_begins(core, &task.speaks).await;
+    let prompt = [Part::Text(task.prompt.clone())];
+    let prompt_id = line_id();
+    core.voice.prompt(&prompt, PromptSource::Parent, Some(&task.speaks), &prompt_id);
+    super::keeping::prompt(core, &thread, &prompt, &prompt_id, "", None);
+    let came = turn::rounds(core, &mut thread).await;
+    super::keeping::shown(core, &thread);
+    super::hooking::subagent_ends(core, &task.speaks).await;
+    let (how, text) = match came.end {
+        End::Done(text, _) => (How::Completed, text),
+        End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
+        End::Rounds(limit) => (How::Failed, format!("The agent reached its limit of {limit} rounds.")),
+        End::Budget(limit) => (How::Failed, format!("The agent stopped: the budget of {limit} dollars is spent.")),
+        End::Interrupted(_) => (How::Stopped, "[Request interrupted by user for tool use]".to_owned()),
+        End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => (How::Failed, why),
+        End::Failed(error) => (How::Failed, format!("The agent failed: {}", error.message)),
+        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => (How::Failed, "The agent gave no answer.".to_owned()),
+    };
+    let ended = Ended {
+        how,
+        text,
+        tokens: thread.filled,
+        calls: thread.calls.get(),
+        took: task.took(),
+    };
+    core.tasks.end(core, task, ended.clone());
+    ended
 }
 
 /// The kinds that there are, with what each is for.

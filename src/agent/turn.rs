@@ -57,7 +57,7 @@ pub(super) struct Came {
 
 /// Runs rounds until the model stops.
 pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.cancel_of(thread);
     let main = thread.speaks.is_none();
     let mut rounds = 0;
     let mut tries = Tries::default();
@@ -179,7 +179,7 @@ enum Broken {
 
 /// Asks the model once.
 async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.cancel_of(thread);
     let speaks = thread.speaks.clone();
     let mut gather = Gather::new(core.model.api(), &thread.model);
     let mut ids = Vec::new();
