@@ -68,7 +68,10 @@ fn serve(host: &mut Host, results: usize, answer: impl Fn(&str) -> Value) -> Vec
 /// The hooks that were called, and what they were told.
 fn called<'a>(end: &'a [Value], name: &str) -> Vec<&'a Value> {
     let asked = end.iter().filter(|line| line["request"]["subtype"] == "hook_callback");
-    asked.map(|line| &line["request"]["input"]).filter(|input| input["hook_event_name"] == name).collect()
+    asked
+        .map(|line| &line["request"]["input"])
+        .filter(|input| input["hook_event_name"] == name)
+        .collect()
 }
 
 fn closed(mut host: Host) -> End {
@@ -78,7 +81,12 @@ fn closed(mut host: Host) -> End {
 
 #[test]
 fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
-    for (word, runs, prompt) in [("deny", false, false), ("allow", true, false), ("defer", false, false), ("allow", true, true)] {
+    for (word, runs, prompt) in [
+        ("deny", false, false),
+        ("allow", true, false),
+        ("defer", false, false),
+        ("allow", true, true),
+    ] {
         let play = Play::script(vec![
             Answer::calls(&[bash("echo done > mark")]),
             Answer::text("Well."),
@@ -89,7 +97,14 @@ fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
         let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
         assert_eq!(closed(host).code(), 0, "{word}");
         let told = ["subtype", "is_error", "stop_reason", "terminal_reason", "result", "permission_denials"].map(|name| &first[name]);
-        let wanted = [json!("success"), json!(false), json!("tool_deferred"), json!("tool_deferred"), json!(""), json!([])];
+        let wanted = [
+            json!("success"),
+            json!(false),
+            json!("tool_deferred"),
+            json!("tool_deferred"),
+            json!(""),
+            json!([]),
+        ];
         assert_eq!(told.map(Clone::clone), wanted, "{first}");
         let call = json!({"id": "call_0", "name": "Bash", "input": {"command": "echo done > mark", "description": "a command"}});
         assert_eq!(first["deferred_tool_use"], call);
@@ -108,13 +123,24 @@ fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
         assert_eq!(called(&end.lines, "PreToolUse")[0]["tool_use_id"], "call_0", "{word}");
         assert_eq!(results[0]["is_error"], false, "{word}");
         if word == "defer" {
-            assert_eq!((&results[0]["stop_reason"], &results[0]["deferred_tool_use"]), (&json!("tool_deferred"), &call));
+            assert_eq!(
+                (&results[0]["stop_reason"], &results[0]["deferred_tool_use"]),
+                (&json!("tool_deferred"), &call)
+            );
             assert_eq!(play.server.asked().len(), 1, "the model is not asked before the call has a result");
             continue;
         }
         assert_eq!(results[0]["result"], "Well.", "{word}");
-        assert_eq!(results[0]["permission_denials"].as_array().unwrap().len(), usize::from(word == "deny"), "{word}");
-        let result = end.lines.iter().find(|line| line["message"]["content"][0]["type"] == "tool_result").unwrap();
+        assert_eq!(
+            results[0]["permission_denials"].as_array().unwrap().len(),
+            usize::from(word == "deny"),
+            "{word}"
+        );
+        let result = end
+            .lines
+            .iter()
+            .find(|line| line["message"]["content"][0]["type"] == "tool_result")
+            .unwrap();
         assert_eq!(result["message"]["content"][0]["tool_use_id"], "call_0");
         let asked = play.server.asked();
         assert_eq!(asked[1].all().matches("call_0").count(), 2, "one call and one result: {}", asked[1].all());
@@ -139,7 +165,11 @@ fn a_call_that_was_put_off_does_not_run_where_its_hooks_cannot_be_asked() {
     assert!(!play.path("mark").exists());
     // Without hooks the rules decide, also where nothing is said at all.
     let end = closed(play.host("claude", &resumed));
-    assert_eq!((&end.result()["result"], play.read("mark")), (&json!("Well."), "done\n".to_owned()), "{end:#?}");
+    assert_eq!(
+        (&end.result()["result"], play.read("mark")),
+        (&json!("Well."), "done\n".to_owned()),
+        "{end:#?}"
+    );
 }
 
 #[test]
@@ -179,7 +209,11 @@ fn a_call_whose_tool_is_gone_waits_for_a_session_that_has_it() {
     host.say(&hello(&[], &json!({})));
     let gone = serve(&mut host, 1, |_| decides("allow")).remove(0);
     closed(host);
-    assert_eq!((&gone["is_error"], &gone["stop_reason"]), (&json!(true), &json!("tool_deferred_unavailable")), "{gone}");
+    assert_eq!(
+        (&gone["is_error"], &gone["stop_reason"]),
+        (&json!(true), &json!("tool_deferred_unavailable")),
+        "{gone}"
+    );
     let mut host = play.host("claude", &[BASH, &["--resume", id]].concat());
     host.say(&hello(&[], &json!({})));
     let result = serve(&mut host, 1, |_| decides("allow")).remove(0);
@@ -196,7 +230,11 @@ fn a_hook_that_stops_the_turn_is_no_failure() {
         let result = serve(&mut host, 1, |_| json!({"continue": false, "stopReason": "Enough."})).remove(0);
         let end = closed(host);
         let told = ["subtype", "is_error", "stop_reason", "terminal_reason"].map(|name| result[name].clone());
-        assert_eq!(told, [json!("success"), json!(false), json!("tool_use"), json!("hook_stopped")], "{moment}: {end:#?}");
+        assert_eq!(
+            told,
+            [json!("success"), json!(false), json!("tool_use"), json!("hook_stopped")],
+            "{moment}: {end:#?}"
+        );
         assert_eq!((end.code(), play.path("mark").exists()), (0, moment == "PostToolUse"));
     }
 }
@@ -240,18 +278,41 @@ fn a_subagent_in_the_background_wakes_the_model_and_its_turn_is_served() {
             host.next(Duration::from_secs(10)).expect("it rests in the end");
         }
         let end = closed(host);
-        assert_eq!((&results[0]["result"], &results[1]["result"]), (&json!("Launched."), &json!("Finished.")), "{end:#?}");
+        assert_eq!(
+            (&results[0]["result"], &results[1]["result"]),
+            (&json!("Launched."), &json!("Finished.")),
+            "{end:#?}"
+        );
         assert_eq!(results[1]["origin"], json!({"kind": "task-notification"}));
         assert_eq!(play.read("mark"), "found\n");
-        let launched = end.lines.iter().find(|line| line["tool_use_result"]["isAsync"] == true).expect("it is launched");
+        let launched = end
+            .lines
+            .iter()
+            .find(|line| line["tool_use_result"]["isAsync"] == true)
+            .expect("it is launched");
         let id = &launched["tool_use_result"]["agentId"];
-        let of = |subtype: &str| end.lines.iter().find(|line| line["subtype"] == subtype).unwrap_or_else(|| panic!("no {subtype}"));
+        let of = |subtype: &str| {
+            end.lines
+                .iter()
+                .find(|line| line["subtype"] == subtype)
+                .unwrap_or_else(|| panic!("no {subtype}"))
+        };
         let started = of("task_started");
-        assert_eq!((&started["task_id"], &started["is_backgrounded"], &started["task_type"]), (id, &json!(true), &json!("local_agent")));
+        assert_eq!(
+            (&started["task_id"], &started["is_backgrounded"], &started["task_type"]),
+            (id, &json!(true), &json!("local_agent"))
+        );
         let notice = of("task_notification");
-        assert_eq!((&notice["task_id"], &notice["status"], &notice["summary"]), (id, &json!("completed"), &json!("Found it.")));
+        assert_eq!(
+            (&notice["task_id"], &notice["status"], &notice["summary"]),
+            (id, &json!("completed"), &json!("Found it."))
+        );
         let states: Vec<_> = end.lines.iter().filter(|line| line["subtype"] == "session_state_changed").collect();
-        assert_eq!(states.iter().map(|line| &line["state"]).collect::<Vec<_>>(), ["running", "idle"], "{end:#?}");
+        assert_eq!(
+            states.iter().map(|line| &line["state"]).collect::<Vec<_>>(),
+            ["running", "idle"],
+            "{end:#?}"
+        );
         assert!(states.iter().all(|line| line["sdk_host_only"] == true));
         let stopped = called(&end.lines, "SubagentStop");
         assert_eq!((stopped.len(), &stopped[0]["last_assistant_message"]), (1, &json!("Found it.")));
@@ -261,10 +322,9 @@ fn a_subagent_in_the_background_wakes_the_model_and_its_turn_is_served() {
 #[test]
 fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
     let slow = |asked: &support::model::Asked, number: usize| match number {
-        _ if asked.system().contains("You are the worker.") => Answer::steps(vec![
-            support::model::Step::Pause(800),
-            support::model::Step::Text("Slow.".to_owned()),
-        ]),
+        _ if asked.system().contains("You are the worker.") => {
+            Answer::steps(vec![support::model::Step::Pause(800), support::model::Step::Text("Slow.".to_owned())])
+        }
         0 => Answer::calls(&[agent("Look.", true)]),
         _ => Answer::text("Launched."),
     };
@@ -280,7 +340,10 @@ fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
     host.say(&hello(&[], &worker(&[]))).say(&user("go"));
     serve(&mut host, 1, |_| json!({}));
     host.say(&request("stop", r#"{"subtype":"interrupt"}"#));
-    let id = host.seen.iter().find(|line| line["subtype"] == "task_started").unwrap()["task_id"].as_str().unwrap().to_owned();
+    let id = host.seen.iter().find(|line| line["subtype"] == "task_started").unwrap()["task_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     host.say(&request("end", &json!({"subtype": "stop_task", "task_id": id}).to_string()));
     serve(&mut host, 1, |_| json!({}));
     host.say(&request("none", r#"{"subtype":"stop_task","task_id":"nobody"}"#));

@@ -217,7 +217,11 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         thread.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
     }
     if core.dialect != Dialect::Tricode {
-        tools.push(Rc::new(Subagents::new(core.dialect, super::subagent::kinds(core), super::background::begins_turns(core))) as Rc<dyn Tool>);
+        tools.push(Rc::new(Subagents::new(
+            core.dialect,
+            super::subagent::kinds(core),
+            super::background::begins_turns(core),
+        )) as Rc<dyn Tool>);
     }
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));

@@ -123,14 +123,13 @@ impl Said {
             End::Denied(why) => (OutcomeKind::Failed(Place::Tool), why.clone(), None),
             // Claude Code ends such a turn well, behind the results of its round.
             End::Held(_) => (OutcomeKind::Success, String::new(), Some((StopKind::Tools, "tool_use".to_owned()))),
-            End::Deferred(..) => (
-                OutcomeKind::Success,
-                String::new(),
-                Some((StopKind::Other, "tool_deferred".to_owned())),
-            ),
+            End::Deferred(..) => (OutcomeKind::Success, String::new(), Some((StopKind::Other, "tool_deferred".to_owned()))),
             End::Unavailable(call) => (
                 OutcomeKind::Failed(Place::Tool),
-                format!("The call of {} that was put off cannot be gone on with: there is no such tool any more", call.name),
+                format!(
+                    "The call of {} that was put off cannot be gone on with: there is no such tool any more",
+                    call.name
+                ),
                 Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
             ),
             End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),
