@@ -7,7 +7,7 @@ mod range;
 mod source;
 mod target;
 
-pub use ahead::Pieces;
+pub use ahead::{Piece, Pieces};
 pub use console::{Console, visible};
 pub use range::{Range, read_at};
 pub use source::{Input, Source, other_side};

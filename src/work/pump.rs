@@ -4,7 +4,7 @@ use agentglot_adapters::convert::Converter;
 
 use super::order::{End, Ticket};
 use super::plan::{Piece, Task, WORTH_CUTTING};
-use crate::io::{Console, Pieces};
+use crate::io::{self, Console, Pieces};
 use crate::status::Failure;
 
 /// Converts what a task reads. Whatever one read brings is offered for writing before the next read: a pipe may live.
@@ -23,7 +23,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     let mut converter = Converter::new(log.options.clone());
     while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {
         let read = match pieces.next(buffer) {
-            Ok([]) => break,
+            Ok(io::Piece::Bytes([])) => break,
             Ok(read) => read,
             Err(error) => {
                 end.failure = Some(Failure::Read {
@@ -33,10 +33,15 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 break;
             }
         };
-        if !counted {
-            console.advance(read.len() as u64);
+        match read {
+            io::Piece::Bytes(bytes) => {
+                if !counted {
+                    console.advance(bytes.len() as u64);
+                }
+                converter.feed(bytes, &mut ticket.made.out);
+            }
+            io::Piece::Text(text) => converter.feed_text(text, &mut ticket.made.out),
         }
-        converter.feed(read, &mut ticket.made.out);
         collect(&mut converter, &mut ticket);
         if !ticket.offer() {
             break;

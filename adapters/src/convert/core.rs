@@ -123,8 +123,6 @@ impl Core {
     /// Handles a read, of which `framing` has kept what no line feed has ended so far; returns whether to go on.
     pub(super) fn lines(&mut self, mut input: &[u8], framing: &mut Lines) -> bool {
         let mut go_on = true;
-        // Nothing is asked about the lines but what they say.
-        let by_heart = self.trace.is_none() && !self.identity && !self.options.strict && !self.options.validate;
         while !input.is_empty() && go_on {
             let window = &input[..input.len().min(WINDOW)];
             let whole = memchr::memrchr(b'\n', window)
@@ -135,30 +133,59 @@ impl Core {
                 // The rest of a line that has begun, or a line that is longer than the window.
                 None => &input[..memchr::memchr(b'\n', input).map_or(input.len(), |at| at + 1)],
             };
-            match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
-                Some(mut text) => {
-                    while go_on {
-                        if by_heart {
-                            text = self.by_heart(text);
-                        }
-                        let Some(at) = memchr::memchr(b'\n', text.as_bytes()) else { break };
-                        let (line, rest) = text.split_at(at + 1);
-                        text = rest;
-                        self.line += 1;
-                        go_on = self.checked(line, true);
-                        if self.identity {
-                            self.unended = false;
-                            self.out.bytes(line.as_bytes());
-                        }
-                    }
-                }
-                None => framing.feed(taken, |line| {
-                    go_on = self.line(line);
-                    go_on
-                }),
-            }
+            go_on = match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
+                Some(text) => self.whole_lines(text),
+                None => self.framed(taken, framing),
+            };
             input = &input[taken.len()..];
         }
+        go_on
+    }
+
+    /// The same for a read that is known to be UTF-8.
+    pub(super) fn text_lines(&mut self, input: &str, framing: &mut Lines) -> bool {
+        if input.len() > self.options.max_line {
+            return self.lines(input.as_bytes(), framing);
+        }
+        let begun = if framing.is_between_lines() {
+            0
+        } else {
+            input.find('\n').map_or(input.len(), |at| at + 1)
+        };
+        let (begun, input) = input.split_at(begun);
+        let (whole, rest) = input.split_at(input.rfind('\n').map_or(0, |at| at + 1));
+        self.framed(begun.as_bytes(), framing) && self.whole_lines(whole) && self.framed(rest.as_bytes(), framing)
+    }
+
+    /// Handles text that ends with a line feed.
+    fn whole_lines(&mut self, mut text: &str) -> bool {
+        // Nothing is asked about the lines but what they say.
+        let by_heart = self.trace.is_none() && !self.identity && !self.options.strict && !self.options.validate;
+        let mut go_on = true;
+        while go_on {
+            if by_heart {
+                text = self.by_heart(text);
+            }
+            let Some(at) = memchr::memchr(b'\n', text.as_bytes()) else { break };
+            let (line, rest) = text.split_at(at + 1);
+            text = rest;
+            self.line += 1;
+            go_on = self.checked(line, true);
+            if self.identity {
+                self.unended = false;
+                self.out.bytes(line.as_bytes());
+            }
+        }
+        go_on
+    }
+
+    /// Handles the lines that `input` ends.
+    fn framed(&mut self, input: &[u8], framing: &mut Lines) -> bool {
+        let mut go_on = true;
+        framing.feed(input, |line| {
+            go_on = self.line(line);
+            go_on
+        });
         go_on
     }
 

@@ -23,19 +23,25 @@ pub(crate) fn stands_at(bytes: &[u8], at: usize, part: &[u8]) -> bool {
 /// Compares texts of one length.
 #[inline(always)]
 fn same(one: &[u8], other: &[u8]) -> bool {
-    if one.len() > SHORT {
-        return one == other;
+    match one.len() {
+        0..4 => one.iter().zip(other).all(|(one, other)| one == other),
+        4..8 => same_in_parts::<4>(one, other),
+        8..16 => same_in_parts::<8>(one, other),
+        16..32 => same_in_parts::<16>(one, other),
+        32..=SHORT => same_in_parts::<32>(one, other),
+        _ => one == other,
     }
-    match (one.last_chunk::<16>(), other.last_chunk::<16>()) {
-        (Some(end), Some(wanted)) => {
-            let (parts, _) = one.as_chunks::<16>();
-            end == wanted && parts.iter().zip(other.as_chunks::<16>().0).all(|(part, wanted)| part == wanted)
+}
+
+/// Compares texts of one length, which have so many bytes at least. The last part may hold bytes of the one before it.
+#[inline(always)]
+fn same_in_parts<const N: usize>(one: &[u8], other: &[u8]) -> bool {
+    for (part, wanted) in one.as_chunks::<N>().0.iter().zip(other.as_chunks::<N>().0) {
+        if part != wanted {
+            return false;
         }
-        _ => match (one.first_chunk::<8>(), one.last_chunk::<8>()) {
-            (Some(first), Some(last)) => other.first_chunk() == Some(first) && other.last_chunk() == Some(last),
-            _ => one.iter().zip(other).all(|(one, other)| one == other),
-        },
     }
+    one.last_chunk::<N>() == other.last_chunk()
 }
 
 impl Str<'_> {
