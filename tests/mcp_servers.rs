@@ -191,8 +191,8 @@ fn everything_over_stdio() {
     });
 }
 
-#[test]
-fn everything_over_http() {
+/// The server that does everything behind an address, reached in one of the ways that it knows.
+fn everything_at(way: &str, path: &str, kind: &str) {
     let Some(modules) = servers() else { return };
     // Somebody else may take it before the server does; that is rare, and told.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -201,7 +201,7 @@ fn everything_over_http() {
         .port();
     let mut server = Command::new(modules.join("node_modules/.bin/mcp-server-everything"));
     server
-        .arg("streamableHttp")
+        .arg(way)
         .env("PORT", port.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -214,8 +214,8 @@ fn everything_over_http() {
     let done = std::panic::catch_unwind(|| {
         run(async {
             let (folder, world) = place();
-            let url = format!("http://127.0.0.1:{port}/mcp");
-            let mcp = start(folder.path(), &world, json!({"all":{"type":"http","url":url}})).await;
+            let url = format!("http://127.0.0.1:{port}{path}");
+            let mcp = start(folder.path(), &world, json!({"all":{"type":kind,"url":url}})).await;
             everything(&mcp, &world).await;
             mcp.stop().await;
         });
@@ -223,6 +223,16 @@ fn everything_over_http() {
     server.kill().expect("it is killed");
     server.wait().expect("it is gone");
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+#[test]
+fn everything_over_http() {
+    everything_at("streamableHttp", "/mcp", "http");
+}
+
+#[test]
+fn everything_over_server_sent_events() {
+    everything_at("sse", "/sse", "sse");
 }
 
 #[test]

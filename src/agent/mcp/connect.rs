@@ -16,12 +16,16 @@ use super::Options;
 use super::client::{self, Client};
 use super::config::{Reach, Server};
 use super::link::{self, Around, Link, Offer, Remote, Trouble, innermost};
+use super::sse::Sse;
 use super::stdio::{Fault, LONGEST_LINE, Stdio, ended};
 use crate::agent::hotline::Hotline;
 use crate::child::{Child, Environment, Plan};
 
 /// How long a connection to an address may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// How many redirects are followed.
+const REDIRECTS: usize = 5;
 
 /// A server that has come up.
 #[derive(Clone, Debug)]
@@ -64,16 +68,27 @@ pub(super) async fn connect(server: &Server, options: &Options) -> Result<Connec
             let transport = StreamableHttpClientTransport::with_client(client, config);
             serve(server, options, transport, None, Fault::default()).await
         }
-        Reach::Sse { .. } => Err(Trouble::Gone(
-            "servers of type sse are not served; most of them speak http too".to_owned(),
-        )),
+        Reach::Sse { url, headers } => {
+            let (headers, fault) = (named(headers)?.into_iter().collect(), Fault::default());
+            let transport = Sse::open(http_client()?, url, headers, fault.clone()).await?;
+            serve(server, options, transport, None, fault).await
+        }
         Reach::Nowhere(why) => Err(Trouble::Gone(why.clone())),
         Reach::Host => Err(Trouble::Gone("only the host can begin this".to_owned())),
     }
 }
 
 pub(super) fn http_client() -> Result<reqwest::Client, Trouble> {
-    let client = crate::http::client().connect_timeout(CONNECT);
+    // What is sent to one host, headers of the user's among it, is sent to no other.
+    let within = reqwest::redirect::Policy::custom(|attempt| {
+        let same = attempt.previous().iter().all(|from| from.origin() == attempt.url().origin());
+        if same && attempt.previous().len() <= REDIRECTS {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    });
+    let client = crate::http::client().connect_timeout(CONNECT).redirect(within);
     client.build().map_err(|error| Trouble::Gone(innermost(&error)))
 }
 
@@ -135,7 +150,8 @@ fn trouble(error: &ClientInitializeError, fault: &Fault) -> Trouble {
         }
         ClientInitializeError::TransportError { error, .. } => {
             let said = innermost(error.error.as_ref());
-            match said.contains("401") {
+            // Where the server does not say how to log in, the status is part of a text.
+            match said.contains("401 Unauthorized") {
                 true => Trouble::NeedsAuth,
                 false => Trouble::Gone(said),
             }

@@ -38,6 +38,7 @@ mod link;
 mod names;
 mod prompt;
 mod slot;
+mod sse;
 mod stdio;
 mod tool;
 

@@ -167,7 +167,7 @@ fn last_line(stderr: &[u8]) -> Option<String> {
 
 /// A message of a server's. What is no JSON (banners of programs that believe to speak to a person) is none; an answer that is not as it
 /// should be is an error for whoever waits for it.
-fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+pub(super) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let line = line.trim_ascii();
     if line.first() != Some(&b'{') {
         return None;
@@ -194,7 +194,7 @@ pub(super) fn unanswerable(message: &Value, why: &str) -> Option<ServerJsonRpcMe
 
 /// Measures what a server says without being asked.
 #[derive(Debug, Default)]
-struct Flood {
+pub(super) struct Flood {
     since: Option<Instant>,
     messages: u32,
     bytes: usize,
@@ -202,7 +202,7 @@ struct Flood {
 
 impl Flood {
     /// Counts a message, and whether that is too much.
-    fn rises(&mut self, bytes: usize, now: Instant) -> bool {
+    pub(super) fn rises(&mut self, bytes: usize, now: Instant) -> bool {
         if self.since.is_none_or(|since| now.duration_since(since) > WINDOW) {
             *self = Self {
                 since: Some(now),
