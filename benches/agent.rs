@@ -11,7 +11,7 @@
 #[path = "../tests/support/model.rs"]
 mod model;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -23,6 +23,7 @@ use agentglot::adapters::codec::Dialect;
 use agentglot::adapters::event::{Content, Input, InputKind, Origin, Prompt, PromptSource};
 use agentglot::adapters::json::Str;
 use agentglot::adapters::launch::{Launch, PermissionMode};
+use agentglot::agent::models::Models;
 use agentglot::agent::store::{Ask, Store, Writer};
 use agentglot::agent::tools::shell::Settings;
 use agentglot::agent::tools::web_search::Engine;
@@ -287,7 +288,8 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         launch,
         cwd,
         model: client,
-        model_name: "gpt-4o".to_owned(),
+        model_name: Some("gpt-4o".to_owned()),
+        models: Models::new(Api::Openai, BTreeMap::new(), "gpt-4o".to_owned(), &|_| None),
         kept,
         pass_env: Vec::new(),
         commands: Settings {

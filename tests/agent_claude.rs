@@ -1,364 +1,251 @@
-//! What the hosts of Claude Code take for granted of the built-in agent: the same that its SDKs' own end-to-end tests ask for.
+//! What the hosts of Claude Code take for granted of the built-in agent: what its SDKs' own end-to-end tests ask for.
 #![cfg(unix)]
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::model::Answer;
-use support::play::Play;
-use support::stage::{End, Host, request, user};
+use support::claude::{BASH, bash, called, closed, hello, serve};
+use support::model::{Answer, Server};
+use support::play::{PRINT, Play, run};
+use support::stage::{CLAUDE, request, user};
 
-/// A host that speaks, with leave for shell commands.
-const BASH: &[&str] = &[
-    "--output-format",
-    "stream-json",
-    "--verbose",
-    "--input-format",
-    "stream-json",
-    "--allowedTools",
-    "Bash",
-];
-
-fn bash(command: &str) -> (&'static str, Value) {
-    ("Bash", json!({"command": command, "description": "a command"}))
+fn ok() -> Answer {
+    Answer::text("OK")
 }
 
-/// The handshake, with a hook for each of these moments, called as the moment is.
-fn hello(moments: &[&str], more: &Value) -> String {
-    let hooks: serde_json::Map<String, Value> = moments
-        .iter()
-        .map(|name| ((*name).to_owned(), json!([{"matcher": null, "hookCallbackIds": [name]}])))
-        .collect();
-    let mut hello = json!({"subtype": "initialize", "hooks": hooks});
-    hello.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
-    request("hello", &hello.to_string())
+/// The answer to a request of the host's.
+fn answer<'l>(lines: &'l [Value], id: &str) -> &'l Value {
+    let answer = lines.iter().find(|line| line["response"]["request_id"] == id);
+    &answer.unwrap_or_else(|| panic!("no answer to {id}: {lines:#?}"))["response"]
 }
 
-fn respond(asked: &Value, answer: &Value) -> String {
-    json!({"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": answer}}).to_string()
+fn init(lines: &[Value]) -> &Value {
+    lines.iter().find(|line| line["subtype"] == "init").expect("the turn begins with init")
 }
 
-/// A decision of a hook before a call.
-fn decides(word: &str) -> Value {
-    json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": "so it is"}})
-}
-
-/// Reads so many results, answering what is asked on the way: by the name of a hook, or `can_use_tool`.
-fn serve(host: &mut Host, results: usize, answer: impl Fn(&str) -> Value) -> Vec<Value> {
-    let until = Instant::now() + Duration::from_secs(30);
-    let mut found = Vec::new();
-    while found.len() < results {
-        let line = match host.next(until.saturating_duration_since(Instant::now())) {
-            Ok(line) => line,
-            Err(error) => panic!("no result: {error}; seen {:#?}", host.seen),
-        };
-        if line["type"] == "control_request" {
-            let about = line["request"]["callback_id"].as_str().or(line["request"]["subtype"].as_str()).unwrap();
-            let answer = answer(about);
-            host.say(&respond(&line, &answer));
-        } else if line["type"] == "result" {
-            found.push(line);
-        }
-    }
-    found
-}
-
-/// The hooks that were called, and what they were told.
-fn called<'a>(end: &'a [Value], name: &str) -> Vec<&'a Value> {
-    let asked = end.iter().filter(|line| line["request"]["subtype"] == "hook_callback");
-    asked
-        .map(|line| &line["request"]["input"])
-        .filter(|input| input["hook_event_name"] == name)
+fn names(list: &Value, key: &str) -> Vec<String> {
+    let all = list.as_array().unwrap().iter();
+    all.map(|one| if key.is_empty() { one } else { &one[key] }.as_str().unwrap().to_owned())
         .collect()
 }
 
-fn closed(mut host: Host) -> End {
-    host.close();
-    host.end()
+#[test]
+fn the_handshake_and_init_tell_the_same() {
+    let play = Play::script(vec![ok()]);
+    let write = |name: &str, text: &str| {
+        let path = play.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        ".claude/commands/fix.md",
+        "---\ndescription: Fixes it\nargument-hint: <file>\n---\nFix $ARGUMENTS.",
+    );
+    write(".claude/agents/look.md", "---\nname: look\ndescription: Looks.\n---\nLook.");
+    write(
+        ".claude/output-styles/terse.md",
+        "---\nname: Terse\ndescription: Few words\n---\nAnswer in one word.",
+    );
+    write(".claude/settings.local.json", r#"{"outputStyle": "Terse"}"#);
+    let sources = |which| [BASH, &["--setting-sources", which]].concat();
+    let mut host = play.host("claude", &sources("user,project,local"));
+    host.say(&hello(&[], &json!({"agents": {"mine": {"description": "Mine.", "prompt": "Be mine."}}})));
+    host.say(&user("go"));
+    serve(&mut host, 1, |_| json!({}));
+    let end = closed(host);
+    let (told, init) = (&answer(&end.lines, "hello")["response"], init(&end.lines));
+    assert_eq!(names(&told["commands"], "name"), names(&init["slash_commands"], ""));
+    let fix = told["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|command| command["name"] == "fix")
+        .unwrap();
+    assert_eq!((&fix["description"], &fix["argumentHint"]), (&json!("Fixes it"), &json!("<file>")));
+    assert!(names(&told["commands"], "description").iter().all(|text| !text.is_empty()));
+    assert_eq!(names(&told["agents"], "name"), names(&init["agents"], ""));
+    assert!(
+        ["mine", "look", "general-purpose"]
+            .iter()
+            .all(|name| names(&init["agents"], "").contains(&(*name).to_owned()))
+    );
+    assert_eq!((&told["output_style"], &init["output_style"]), (&json!("Terse"), &json!("Terse")));
+    assert_eq!(
+        names(&told["available_output_styles"], ""),
+        ["default", "Explanatory", "Learning", "Terse"]
+    );
+    assert!(play.server.asked()[0].system().contains("Answer in one word."));
+    // What is not named does not count.
+    let play = play.served(Server::script(vec![ok(), ok()]));
+    for which in ["", "user"] {
+        let mut host = play.host("claude", &sources(which));
+        host.say(&hello(&[], &json!({}))).say(&user("go"));
+        serve(&mut host, 1, |_| json!({}));
+        let end = closed(host);
+        let told = self::init(&end.lines);
+        assert_eq!(told["output_style"], "default", "{which}");
+        assert!(!names(&told["slash_commands"], "").contains(&"fix".to_owned()), "{which}");
+    }
 }
 
 #[test]
-fn a_call_that_a_hook_puts_off_ends_the_turn_and_is_looked_at_again() {
-    for (word, runs, prompt) in [
-        ("deny", false, false),
-        ("allow", true, false),
-        ("defer", false, false),
-        ("allow", true, true),
-    ] {
-        let play = Play::script(vec![
-            Answer::calls(&[bash("echo done > mark")]),
-            Answer::text("Well."),
-            Answer::text("More."),
-        ]);
-        let mut host = play.host("claude", BASH);
-        host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-        let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
-        assert_eq!(closed(host).code(), 0, "{word}");
-        let told = ["subtype", "is_error", "stop_reason", "terminal_reason", "result", "permission_denials"].map(|name| &first[name]);
-        let wanted = [
-            json!("success"),
-            json!(false),
-            json!("tool_deferred"),
-            json!("tool_deferred"),
-            json!(""),
-            json!([]),
-        ];
-        assert_eq!(told.map(Clone::clone), wanted, "{first}");
-        let call = json!({"id": "call_0", "name": "Bash", "input": {"command": "echo done > mark", "description": "a command"}});
-        assert_eq!(first["deferred_tool_use"], call);
-        assert!(!play.path("mark").exists(), "{word}");
+fn models_have_the_names_that_hosts_call_them() {
+    let asked = |api: &str, args: &[&str], file: &str, set: bool| {
+        let play = Play::script(vec![ok()]);
+        let config = play.base().join("home/.claude");
+        std::fs::create_dir_all(&config).unwrap();
+        std::fs::write(config.join("settings.json"), file).unwrap();
+        let mut command = play.command_of(api, "claude", &[PRINT, args, &["go"]].concat());
+        if !set {
+            command.env_remove("ANTHROPIC_MODEL").env_remove("OPENAI_MODEL");
+        }
+        command.env("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-of-ours");
+        run(command);
+        play.server.asked()[0].body["model"].as_str().unwrap().to_owned()
+    };
+    let file = r#"{"model": "of-the-file"}"#;
+    // The command line goes before the environment, and that before files.
+    assert_eq!(asked("openai", &["--model", "x-1"], file, true), "x-1");
+    assert_eq!(asked("openai", &[], file, true), "gpt-4o");
+    assert_eq!(asked("openai", &[], file, false), "of-the-file");
+    // Claude's words stand for Anthropic's models; elsewhere for the one that is there.
+    assert_eq!(asked("anthropic", &["--model", "opus"], "{}", true), "claude-opus-of-ours");
+    assert!(asked("anthropic", &["--model", "haiku"], "{}", true).starts_with("claude-haiku-"));
+    assert_eq!(asked("openai", &["--model", "sonnet"], "{}", true), "gpt-4o");
+}
 
-        // Nobody asks for anything: the session goes on with the call by itself, once it knows the hooks.
-        let id = first["session_id"].as_str().unwrap();
-        let mut host = play.host("claude", &[BASH, &["--resume", id]].concat());
-        host.say(&hello(&["PreToolUse"], &json!({})));
-        if prompt {
-            host.say(&user("and more"));
-        }
-        let results = serve(&mut host, 1 + usize::from(prompt), |_| decides(word));
+#[test]
+fn thoughts_are_asked_for_by_the_variable_that_claude_code_reads() {
+    let play = Play::script(vec![ok()]);
+    let mut command = play.command_of("anthropic", "claude", &[PRINT, &["go"]].concat());
+    command.env("MAX_THINKING_TOKENS", "8000");
+    run(command);
+    assert_eq!(play.server.asked()[0].body["thinking"], json!({"type": "enabled", "budget_tokens": 8000}));
+}
+
+#[test]
+fn results_say_who_let_the_call_run() {
+    let meta = |args: &[&str], moments: &[&str], call: (&'static str, Value), answer: Value| {
+        let play = Play::script(vec![Answer::calls(&[call]), ok()]);
+        let mut host = play.host("claude", args);
+        host.say(&hello(moments, &json!({}))).say(&user("go"));
+        serve(&mut host, 1, |_| answer.clone());
         let end = closed(host);
-        assert_eq!(play.path("mark").exists(), runs, "{word} {end:#?}");
-        assert_eq!(called(&end.lines, "PreToolUse")[0]["tool_use_id"], "call_0", "{word}");
-        assert_eq!(results[0]["is_error"], false, "{word}");
-        if word == "defer" {
-            assert_eq!(
-                (&results[0]["stop_reason"], &results[0]["deferred_tool_use"]),
-                (&json!("tool_deferred"), &call)
-            );
-            assert_eq!(play.server.asked().len(), 1, "the model is not asked before the call has a result");
-            continue;
-        }
-        assert_eq!(results[0]["result"], "Well.", "{word}");
-        assert_eq!(
-            results[0]["permission_denials"].as_array().unwrap().len(),
-            usize::from(word == "deny"),
-            "{word}"
-        );
         let result = end
             .lines
             .iter()
             .find(|line| line["message"]["content"][0]["type"] == "tool_result")
             .unwrap();
-        assert_eq!(result["message"]["content"][0]["tool_use_id"], "call_0");
-        let asked = play.server.asked();
-        assert_eq!(asked[1].all().matches("call_0").count(), 2, "one call and one result: {}", asked[1].all());
-        if prompt {
-            assert_eq!(results[1]["result"], "More.");
-        }
-    }
-}
-
-#[test]
-fn a_call_that_was_put_off_does_not_run_where_its_hooks_cannot_be_asked() {
-    let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")]), Answer::text("Well.")]);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-    let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
-    closed(host);
-    let resumed = [BASH, &["--resume", first["session_id"].as_str().unwrap()]].concat();
-    let mut host = play.host("claude", &resumed);
-    host.say(&hello(&["PreToolUse"], &json!({})));
-    let end = closed(host);
-    assert_eq!((&end.result()["stop_reason"], end.code()), (&json!("tool_deferred"), 0), "{end:#?}");
-    assert!(!play.path("mark").exists());
-    // Without hooks the rules decide, also where nothing is said at all.
-    let end = closed(play.host("claude", &resumed));
-    assert_eq!(
-        (&end.result()["result"], play.read("mark")),
-        (&json!("Well."), "done\n".to_owned()),
-        "{end:#?}"
-    );
-}
-
-#[test]
-fn calls_that_are_not_alone_are_not_put_off() {
-    let play = Play::script(vec![Answer::calls(&[bash("echo a > a"), bash("echo b > b")]), Answer::text("Both.")]);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-    let result = serve(&mut host, 1, |_| decides("defer")).remove(0);
-    closed(host);
-    assert_eq!((&result["result"], &result["deferred_tool_use"]), (&json!("Both."), &Value::Null));
-    assert_eq!((play.read("a"), play.read("b")), ("a\n".to_owned(), "b\n".to_owned()));
-}
-
-#[test]
-fn whoever_goes_on_without_a_call_that_was_put_off_gets_an_answer() {
-    let play = Play::script(vec![Answer::calls(&[bash("echo a > a")]), Answer::text("Without.")]);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-    serve(&mut host, 1, |_| decides("defer"));
-    host.say(&user("something else"));
-    let result = serve(&mut host, 1, |_| decides("defer")).remove(0);
-    closed(host);
-    assert_eq!((&result["result"], play.path("a").exists()), (&json!("Without."), false));
-    let asked = play.server.asked().pop().unwrap().all();
-    assert_eq!(asked.matches("call_0").count(), 2, "{asked}");
-}
-
-#[test]
-fn a_call_whose_tool_is_gone_waits_for_a_session_that_has_it() {
-    let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")]), Answer::text("Well.")]);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&["PreToolUse"], &json!({}))).say(&user("go"));
-    let first = serve(&mut host, 1, |_| decides("defer")).remove(0);
-    closed(host);
-    let id = first["session_id"].as_str().unwrap();
-    let mut host = play.host("claude", &[BASH, &["--resume", id, "--tools", "Read"]].concat());
-    host.say(&hello(&[], &json!({})));
-    let gone = serve(&mut host, 1, |_| decides("allow")).remove(0);
-    closed(host);
-    assert_eq!(
-        (&gone["is_error"], &gone["stop_reason"]),
-        (&json!(true), &json!("tool_deferred_unavailable")),
-        "{gone}"
-    );
-    let mut host = play.host("claude", &[BASH, &["--resume", id]].concat());
-    host.say(&hello(&[], &json!({})));
-    let result = serve(&mut host, 1, |_| decides("allow")).remove(0);
-    closed(host);
-    assert_eq!((&result["result"], play.read("mark")), (&json!("Well."), "done\n".to_owned()));
-}
-
-#[test]
-fn a_hook_that_stops_the_turn_is_no_failure() {
-    for moment in ["PreToolUse", "PostToolUse"] {
-        let play = Play::script(vec![Answer::calls(&[bash("echo done > mark")])]);
-        let mut host = play.host("claude", BASH);
-        host.say(&hello(&[moment], &json!({}))).say(&user("go"));
-        let result = serve(&mut host, 1, |_| json!({"continue": false, "stopReason": "Enough."})).remove(0);
-        let end = closed(host);
-        let told = ["subtype", "is_error", "stop_reason", "terminal_reason"].map(|name| result[name].clone());
-        assert_eq!(
-            told,
-            [json!("success"), json!(false), json!("tool_use"), json!("hook_stopped")],
-            "{moment}: {end:#?}"
-        );
-        assert_eq!((end.code(), play.path("mark").exists()), (0, moment == "PostToolUse"));
-    }
-}
-
-/// A call that begins a subagent.
-fn agent(prompt: &str, background: bool) -> (&'static str, Value) {
-    (
-        "Agent",
-        json!({"description": "look", "prompt": prompt, "subagent_type": "worker", "run_in_background": background}),
-    )
-}
-
-/// The kind of it, and its tools.
-fn worker(tools: &[&str]) -> Value {
-    json!({"agents": {"worker": {"description": "Works.", "prompt": "You are the worker.", "tools": tools}}})
-}
-
-#[test]
-fn a_subagent_in_the_background_wakes_the_model_and_its_turn_is_served() {
-    for delay in [0, 400] {
-        let play = Play::new(move |asked, number| {
-            if asked.system().contains("You are the worker.") {
-                std::thread::sleep(Duration::from_millis(delay));
-                return Answer::text("Found it.");
-            }
-            match number {
-                0 => Answer::calls(&[agent("Look.", true)]),
-                _ if asked.last().contains("<task-notification>") && asked.last().contains("Found it.") => {
-                    Answer::calls(&[("Bash", json!({"command": "echo found > mark", "description": "note"}))])
-                }
-                _ if asked.all().contains("<task-notification>") => Answer::text("Finished."),
-                _ => Answer::text("Launched."),
-            }
-        });
-        let mut command = play.command("claude", BASH);
-        command.env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
-        let mut host = Host::new(command);
-        host.say(&hello(&["PreToolUse", "SubagentStop", "Stop"], &worker(&[]))).say(&user("go"));
-        let results = serve(&mut host, 2, |_| json!({}));
-        while host.seen.last().unwrap()["state"] != "idle" {
-            host.next(Duration::from_secs(10)).expect("it rests in the end");
-        }
-        let end = closed(host);
-        assert_eq!(
-            (&results[0]["result"], &results[1]["result"]),
-            (&json!("Launched."), &json!("Finished.")),
-            "{end:#?}"
-        );
-        assert_eq!(results[1]["origin"], json!({"kind": "task-notification"}));
-        assert_eq!(play.read("mark"), "found\n");
-        let launched = end
-            .lines
-            .iter()
-            .find(|line| line["tool_use_result"]["isAsync"] == true)
-            .expect("it is launched");
-        let id = &launched["tool_use_result"]["agentId"];
-        let of = |subtype: &str| {
-            end.lines
-                .iter()
-                .find(|line| line["subtype"] == subtype)
-                .unwrap_or_else(|| panic!("no {subtype}"))
-        };
-        let started = of("task_started");
-        assert_eq!(
-            (&started["task_id"], &started["is_backgrounded"], &started["task_type"]),
-            (id, &json!(true), &json!("local_agent"))
-        );
-        let notice = of("task_notification");
-        assert_eq!(
-            (&notice["task_id"], &notice["status"], &notice["summary"]),
-            (id, &json!("completed"), &json!("Found it."))
-        );
-        let states: Vec<_> = end.lines.iter().filter(|line| line["subtype"] == "session_state_changed").collect();
-        assert_eq!(
-            states.iter().map(|line| &line["state"]).collect::<Vec<_>>(),
-            ["running", "idle"],
-            "{end:#?}"
-        );
-        assert!(states.iter().all(|line| line["sdk_host_only"] == true));
-        let stopped = called(&end.lines, "SubagentStop");
-        assert_eq!((stopped.len(), &stopped[0]["last_assistant_message"]), (1, &json!("Found it.")));
-    }
-}
-
-#[test]
-fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
-    let slow = |asked: &support::model::Asked, number: usize| match number {
-        _ if asked.system().contains("You are the worker.") => {
-            Answer::steps(vec![support::model::Step::Pause(800), support::model::Step::Text("Slow.".to_owned())])
-        }
-        0 => Answer::calls(&[agent("Look.", true)]),
-        _ => Answer::text("Launched."),
+        let mut meta = result["tool_result_meta"][0].clone();
+        assert_eq!(meta.as_object_mut().unwrap().remove("id").unwrap(), "call_0", "{result}");
+        meta
     };
-    // The host has closed its input: what it asked for is done all the same.
-    let play = Play::new(slow);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&[], &worker(&[]))).say(&user("go"));
-    let end = closed(host);
-    assert_eq!(end.results().len(), 2, "{end:#?}");
-    // An interrupt stops the turn and not the subagent; the host stops that by its own request.
-    let play = Play::new(slow);
-    let mut host = play.host("claude", BASH);
-    host.say(&hello(&[], &worker(&[]))).say(&user("go"));
-    serve(&mut host, 1, |_| json!({}));
-    host.say(&request("stop", r#"{"subtype":"interrupt"}"#));
-    let id = host.seen.iter().find(|line| line["subtype"] == "task_started").unwrap()["task_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    host.say(&request("end", &json!({"subtype": "stop_task", "task_id": id}).to_string()));
-    serve(&mut host, 1, |_| json!({}));
-    host.say(&request("none", r#"{"subtype":"stop_task","task_id":"nobody"}"#));
-    let end = closed(host);
-    let notice = end.lines.iter().find(|line| line["subtype"] == "task_notification").unwrap();
-    assert_eq!(notice["status"], "stopped", "{end:#?}");
-    let answer = |id: &str| &end.lines.iter().find(|line| line["response"]["request_id"] == id).unwrap()["response"]["subtype"];
-    assert_eq!((answer("end"), answer("none")), (&json!("success"), &json!("error")));
-    // Whoever waits for one value gets one: there the model waits for its subagents.
-    let play = Play::new(slow);
-    let end = play.one(
-        "claude",
-        &["-p", "--output-format", "json", "--agents", &worker(&[])["agents"].to_string()],
-        "go",
+    let decided = |decision: &str, source: &str| json!({"permission_decision": {"decision": decision, "source": source}});
+    let write = || ("Write", json!({"file_path": "a.txt", "content": "a"}));
+    let mut by_rule = decided("accept", "config");
+    by_rule["permission_decision"]["reason_type"] = "rule".into();
+    assert_eq!(meta(BASH, &[], bash("echo a > a"), json!({})), by_rule);
+    assert_eq!(
+        meta(CLAUDE, &[], write(), json!({"behavior": "allow"})),
+        decided("accept", "user_temporary")
     );
-    assert_eq!(end.lines.len(), 1, "{end:#?}");
-    assert!(play.server.asked().pop().unwrap().all().contains("Slow."));
+    let mut no = decided("reject", "user_reject");
+    no["non_execution_kind"] = "permission-rule".into();
+    assert_eq!(meta(CLAUDE, &[], write(), json!({"behavior": "deny", "message": "no"})), no);
+    let denies = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}});
+    let mut hook = decided("reject", "hook");
+    hook["non_execution_kind"] = "permission-rule".into();
+    hook["permission_decision"]["reason_type"] = "hook".into();
+    assert_eq!(meta(BASH, &["PreToolUse"], bash("echo a > a"), denies), hook);
+}
+
+#[test]
+fn refusals_have_the_codes_that_programs_look_at() {
+    let play = Play::script(vec![]);
+    let mut host = play.host("claude", CLAUDE);
+    host.say(&hello(&[], &json!({})));
+    for mode in ["bogus", "bypassPermissions", "acceptEdits"] {
+        host.say(&request(mode, &json!({"subtype": "set_permission_mode", "mode": mode}).to_string()));
+    }
+    host.say(&request("odd", r#"{"subtype":"no_such_thing"}"#));
+    let end = closed(host);
+    let code = |id: &str| answer(&end.lines, id)["error_code"].clone();
+    assert_eq!(
+        [code("bogus"), code("bypassPermissions")],
+        [json!("invalid_mode"), json!("bypass_not_launched")]
+    );
+    assert_eq!(
+        (code("odd"), &answer(&end.lines, "acceptEdits")["subtype"]),
+        (json!("unsupported_request"), &json!("success"))
+    );
+}
+
+#[test]
+fn text_that_a_program_has_composed_is_taken_as_it_stands() {
+    let play = Play::script(vec![ok(), ok(), ok()]);
+    std::fs::create_dir_all(play.path(".claude/commands")).unwrap();
+    std::fs::write(play.path(".claude/commands/fix.md"), "Fix it all.").unwrap();
+    std::fs::write(play.path("note.txt"), "the secret word").unwrap();
+    let mut host = play.host("claude", &[BASH, &["--setting-sources", "project"]].concat());
+    let composed = |text: &str| {
+        let mut line: Value = serde_json::from_str(&user(text)).unwrap();
+        line["client_composed"] = true.into();
+        line.to_string()
+    };
+    host.say(&hello(&[], &json!({})));
+    for prompt in [composed("see @note.txt"), composed("/fix"), user("/fix")] {
+        host.say(&prompt);
+        serve(&mut host, 1, |_| json!({}));
+    }
+    closed(host);
+    let asked = play.server.asked();
+    assert!(
+        asked[0].last().contains("@note.txt") && !asked[0].last().contains("secret"),
+        "{}",
+        asked[0].last()
+    );
+    assert!(
+        asked[1].last().contains("/fix") && asked[2].last().contains("Fix it all."),
+        "{}",
+        asked[2].last()
+    );
+}
+
+#[test]
+fn turns_that_nobody_asked_for_are_no_prompts_of_the_users() {
+    let play = Play::new(|asked, number| match number {
+        0 => Answer::calls(&[(
+            "Bash",
+            json!({"command": "sleep 0.3; echo '@note.txt'", "description": "wait", "run_in_background": true}),
+        )]),
+        _ if asked.last().contains("<task-notification>") => Answer::text("Heard."),
+        _ => Answer::text("Begun."),
+    });
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["UserPromptSubmit"], &json!({}))).say(&user("go"));
+    let results = serve(&mut host, 2, |_| json!({}));
+    let end = closed(host);
+    assert_eq!(results[1]["result"], "Heard.", "{end:#?}");
+    assert_eq!(called(&end.lines, "UserPromptSubmit").len(), 1, "{end:#?}");
+}
+
+#[test]
+fn hooks_hear_of_a_question_that_waits_for_the_user() {
+    let play = Play::script(vec![Answer::calls(&[("Write", json!({"file_path": "a.txt", "content": "a"}))]), ok()]);
+    let mut host = play.host("claude", CLAUDE);
+    host.say(&hello(&["Notification"], &json!({}))).say(&user("go"));
+    serve(&mut host, 1, |asked| {
+        if asked == "can_use_tool" {
+            std::thread::sleep(Duration::from_millis(6500));
+        }
+        json!({"behavior": "allow"})
+    });
+    let end = closed(host);
+    let notified = called(&end.lines, "Notification");
+    assert_eq!(notified.len(), 1, "{end:#?}");
+    assert_eq!(notified[0]["notification_type"], "permission_prompt");
+    assert!(notified[0]["message"].as_str().unwrap().contains("Write"), "{}", notified[0]);
+    assert_eq!(play.read("a.txt"), "a");
 }

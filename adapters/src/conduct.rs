@@ -27,6 +27,23 @@ pub struct Facts {
     pub mcp_servers: String,
     /// Tokens of the session so far: input, output.
     pub tokens: (u64, u64),
+    /// What the agent says of itself, if it is ours.
+    pub greeting: Option<Greeting>,
+}
+
+/// What an agent of ours says of itself when its host greets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// Commands: `[{name,description,argumentHint}]` as JSON.
+    pub commands: String,
+    /// Kinds of subagents: `[{name,description}]` as JSON.
+    pub agents: String,
+    /// Models: `[{value,displayName,description}]` as JSON.
+    pub models: String,
+    /// The output style.
+    pub output_style: String,
+    /// The output styles that there are.
+    pub output_styles: Vec<String>,
 }
 
 /// What a program answers to a control request of its host.

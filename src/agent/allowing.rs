@@ -18,8 +18,8 @@ use crate::session::NOBODY;
 /// What became of the question.
 #[derive(Debug)]
 pub(super) enum Leave {
-    /// It runs, with these arguments.
-    Given(Value),
+    /// It runs, with these arguments, by this decision.
+    Given(Value, Decision),
     /// It does not run, and the turn ends behind the results of its round, for this reason.
     Held(String),
     /// The turn ends before it. With its arguments.
@@ -30,7 +30,85 @@ pub(super) enum Leave {
         given: Given,
         /// The turn ends here.
         end: bool,
+        /// Whose decision it was.
+        decision: Decision,
     },
+}
+
+/// Who has decided about a call, in the words of Claude's `tool_result_meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    /// `accept` or `reject`.
+    pub accepts: bool,
+    /// `config`, `hook`, `user_temporary`, `user_permanent`, `user_reject`; `None` where nobody has decided anything.
+    pub source: Option<&'static str>,
+    /// `rule`, `mode`, `hook` …
+    pub reason: Option<&'static str>,
+    /// Why it did not run: `permission-rule`, `user-rejected`.
+    pub unrun: Option<&'static str>,
+}
+
+impl Decision {
+    const fn accepts(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: true,
+            source: Some(source),
+            reason,
+            unrun: None,
+        }
+    }
+
+    const fn rejects(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: false,
+            source: Some(source),
+            reason,
+            unrun: Some("permission-rule"),
+        }
+    }
+
+    /// By a rule, a mode, or the lack of both.
+    const fn of(reason: &Reason, accepts: bool) -> Self {
+        if accepts {
+            Self::accepts(reason.decider(), reason.kind())
+        } else {
+            Self::rejects(reason.decider(), reason.kind())
+        }
+    }
+
+    /// Of a call that may not run because of this.
+    const fn unheard(why: &Unheard) -> Self {
+        match why {
+            Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
+            Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
+            Unheard::Denied(None) | Unheard::Stopped(_) => Self {
+                accepts: false,
+                source: None,
+                reason: None,
+                unrun: Some("user-rejected"),
+            },
+            Unheard::Nobody => Self {
+                unrun: Some("user-rejected"),
+                ..Self::rejects("config", None)
+            },
+            Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
+        }
+    }
+
+    /// The member about the call.
+    pub(super) fn told(&self, call: &str) -> Value {
+        let mut told = json!({ "id": call });
+        if let Some(unrun) = self.unrun {
+            told["non_execution_kind"] = unrun.into();
+        }
+        if let Some(source) = self.source {
+            told["permission_decision"] = json!({"decision": if self.accepts { "accept" } else { "reject" }, "source": source});
+            if let Some(reason) = self.reason {
+                told["permission_decision"]["reason_type"] = reason.into();
+            }
+        }
+        told
+    }
 }
 
 /// Whether a tool is there for this session.
@@ -49,8 +127,8 @@ pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call:
             let input = updated.unwrap_or(input);
             // A hook's leave makes questions needless; what is forbidden it does not allow.
             return match core.policy.borrow().judge(spec, &input, &tool.access(&input)) {
-                Verdict::Deny { message, .. } => denied(&message, false),
-                _ => Leave::Given(input),
+                Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
+                _ => Leave::Given(input, Decision::accepts("hook", Some("hook"))),
             };
         }
         Before::Ask(updated, why) => {
@@ -75,12 +153,12 @@ pub(super) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call:
             suggestions: None,
             fields: Vec::new(),
         },
-        Some(_) => return Leave::Given(input),
+        Some(_) => return Leave::Given(input, Decision::accepts("config", None)),
         None => core.policy.borrow().judge(spec, &input, &access),
     };
     match verdict {
-        Verdict::Allow { .. } => Leave::Given(input),
-        Verdict::Deny { message, .. } => denied(&message, false),
+        Verdict::Allow { reason } => Leave::Given(input, Decision::of(&reason, true)),
+        Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
         Verdict::Ask { suggestions, mut fields, .. } => {
             if let Some(speaks) = &thread.speaks {
                 fields.push(("agent_id".to_owned(), json!(speaks.id)));
@@ -141,7 +219,10 @@ async fn host(
         }),
         fields,
     };
-    match super::standing::waiting(core, core.hotline.ask(question)).await {
+    let notice = hooking::notice_later(core, format!("Claude needs your permission to use {}", call.name), "permission_prompt");
+    let answer = super::standing::waiting(core, core.hotline.ask(question)).await;
+    drop(notice);
+    match answer {
         Ok(answer) => read(core, tool, access, &answer, input),
         Err(hotline::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
         Err(hotline::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
@@ -155,7 +236,8 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
     let interrupt = answer.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
     match word {
         "allow" | "approve" => {
-            if let Some(updates) = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name))
+            let updates = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name));
+            if let Some(updates) = updates
                 && let Err(why) = super::rooms::permission_updates(core, updates)
             {
                 tracing::warn!("{why}");
@@ -165,7 +247,8 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
                 .iter()
                 .find_map(|name| answer.get(name))
                 .filter(|value| value.is_object());
-            Leave::Given(updated.unwrap_or(input).clone())
+            let decision = Decision::accepts(if is_kept(updates) { "user_permanent" } else { "user_temporary" }, None);
+            Leave::Given(updated.unwrap_or(input).clone(), decision)
         }
         "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(core, tool, access, &Unheard::Nobody, false),
         "deny" | "reject" if interrupt => unheard(core, tool, access, &Unheard::Stopped(why), true),
@@ -175,13 +258,21 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
 }
 
 fn unheard(core: &Core, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
-    denied(&core.policy.borrow().unheard(tool.spec(), access, why), end)
+    denied(&core.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
+}
+
+/// Whether the host's leave goes into a file of settings.
+fn is_kept(updates: Option<&Value>) -> bool {
+    let updates = updates.and_then(Value::as_array).into_iter().flatten();
+    let mut places = updates.filter_map(|update| update.get("destination")?.as_str());
+    places.any(|place| matches!(place, "userSettings" | "projectSettings" | "localSettings"))
 }
 
 /// A call that was not allowed.
-fn denied(why: &str, end: bool) -> Leave {
+fn denied(why: &str, end: bool, decision: Decision) -> Leave {
     Leave::Denied {
         given: Given::denied(why).with(DetailShape::Claude, json!(format!("Error: {why}"))),
         end,
+        decision,
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
 
-use super::allowing::{self, Leave};
+use super::allowing::{self, Decision, Leave};
 use super::chat::{Call, CallResult, Part};
 use super::core::{Core, Thread};
 use super::hooking;
@@ -141,6 +141,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
         content: &given.content,
         detail: given.detail.as_ref(),
         id: &id,
+        decision: ran.decision,
     };
     core.voice.result(&done, thread.speaks.as_ref());
     super::background::announce(core);
@@ -161,6 +162,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
 struct Ran {
     context: Option<String>,
     end: Option<End>,
+    decision: Option<Decision>,
 }
 
 /// What the model reads of a call that was stopped.
@@ -193,7 +195,10 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
         leave = allowing::ask(core, thread, tool.as_ref(), call, &input, alone) => leave,
     };
     let input = match leave {
-        Leave::Given(input) => input,
+        Leave::Given(input, decision) => {
+            ran.decision = Some(decision);
+            input
+        }
         Leave::Held(why) => {
             ran.end = Some(End::Held(why.clone()));
             return Given::denied(why);
@@ -202,7 +207,8 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             ran.end = Some(End::Deferred(call.clone(), input));
             return canceled("The call was put off.");
         }
-        Leave::Denied { given, end } => {
+        Leave::Denied { given, end, decision } => {
+            ran.decision = Some(decision);
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::core::{AgentKind, Core, ModelSpent};
 use super::inbox::{fields, plain};
+use crate::adapters::conduct::Greeting;
 use crate::adapters::event::{ControlKind, Input, Request};
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
@@ -25,9 +26,8 @@ pub(super) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>)
         }
         (ControlKind::SetModel, _) => {
             let mut wishes = core.wishes.borrow_mut();
-            wishes.model = text("model")
-                .filter(|model| !model.is_empty() && model != "default")
-                .unwrap_or_else(|| wishes.first_model.clone());
+            let named = text("model").and_then(|model| core.models.named(&model));
+            wishes.model = named.unwrap_or_else(|| wishes.first_model.clone());
             false
         }
         (_, "get_context_usage") => {
@@ -39,6 +39,26 @@ pub(super) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>)
             false
         }
         _ => super::rooms::request(core, &id, request, &members),
+    }
+}
+
+/// What a host is told by the handshake of the commands, kinds of subagents, models and output styles that there are.
+pub(super) fn greeting(core: &Core) -> Greeting {
+    let text = |value: Value| value.to_string();
+    let agents = super::subagent::kinds(core).map(|(name, description)| json!({"name": name, "description": description}));
+    let commands = super::command::list(core)
+        .into_iter()
+        .map(|command| json!({"name": command.name, "description": command.description, "argumentHint": command.hint}));
+    let models = core.models.choice().into_iter().map(|(name, model)| {
+        let shown = if name == "default" { format!("Default ({model})") } else { name.clone() };
+        json!({"value": name, "displayName": shown, "description": model})
+    });
+    Greeting {
+        commands: text(commands.collect()),
+        agents: text(agents.collect()),
+        models: text(models.collect()),
+        output_style: core.settings.style().to_owned(),
+        output_styles: core.settings.style_names(),
     }
 }
 

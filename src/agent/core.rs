@@ -86,6 +86,8 @@ pub(super) struct Core {
     pub session: RefCell<String>,
     /// The answer that was given by the tool for it.
     pub structured: super::structured::Slot,
+    /// What models are called.
+    pub models: super::models::Models,
     /// Subagents in the background.
     pub tasks: super::tasks::Tasks,
     /// What the host knows of whether it works.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::chat::{Call, Part};
 use super::core::{Core, Thread};
@@ -152,6 +153,24 @@ pub(super) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
         blocked: outcome.block.or(outcome.stop),
         context: (!context.is_empty()).then(|| context.join("\n")),
     }
+}
+
+/// Somebody waits for the user. Hooks hear of it if he has not answered by then.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// Somebody waits for the user, until what this gives is dropped: hooks hear of it after [`PATIENCE`].
+pub(super) fn notice_later(core: &Rc<Core>, message: String, kind: &'static str) -> Option<DropGuard> {
+    core.hooks.any(HookEvent::Notification).then(|| {
+        let answered = CancellationToken::new();
+        let (core, token) = (Rc::clone(core), answered.clone());
+        Rc::clone(&core).chore(async move {
+            if tokio::time::timeout(PATIENCE, token.cancelled()).await.is_err() {
+                let fields = vec![("message", json!(message)), ("notification_type", json!(kind))];
+                run(&core, None, HookEvent::Notification, fields, None).await;
+            }
+        });
+        answered.drop_guard()
+    })
 }
 
 /// The session ends.

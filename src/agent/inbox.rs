@@ -29,6 +29,17 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// Whether nobody has asked: the agent itself begins the turn.
+    pub(super) fn is_own(&self) -> bool {
+        self.notices >= self.parts.len() && !self.parts.is_empty()
+    }
+
+    /// Whether the host's text is to be taken as it stands, without commands and paths in it.
+    pub(super) fn is_verbatim(&self) -> bool {
+        let set = |(name, value): &(String, Value)| name == "client_composed" && *value == Value::Bool(true);
+        self.is_own() || self.fields.iter().any(set)
+    }
+
     /// A prompt that is a user's message.
     pub(super) fn of_prompt(input: &Input<'_>, prompt: &Prompt<'_>) -> Self {
         Self {

@@ -64,7 +64,7 @@ pub(super) fn result(thread: &Thread, done: &Done<'_>) {
         let facts = ResultFacts {
             uuid: Some(done.id),
             detail: done.detail.map(|(_, detail)| detail),
-            denial: (done.status == ResultStatus::Denied).then_some("user-rejected"),
+            denial: (done.status == ResultStatus::Denied).then(|| done.decision.and_then(|decision| decision.unrun).unwrap_or("user-rejected")),
         };
         transcript.append_result(&result, &facts);
     });

@@ -53,7 +53,11 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
     let turn = asked.turn.clone();
     let mut thread = thread(core).await;
     let said = said(&asked.parts);
-    let heard = super::hooking::before_prompt(core, &said).await;
+    let heard = if asked.is_own() {
+        super::hooking::Heard::default()
+    } else {
+        super::hooking::before_prompt(core, &said).await
+    };
     introduce(core, &thread);
     if let Some(why) = heard.blocked {
         let text = format!("UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {said}");
@@ -76,6 +80,8 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
     }
     let mut parts = if asked.parts.is_empty() {
         vec![Part::Text(String::new())]
+    } else if asked.is_verbatim() {
+        asked.parts.clone()
     } else {
         expanded(core, &asked.parts)
     };
@@ -194,6 +200,16 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         }
         thread.system.push_str(append);
     }
+    if let Some(style) = core
+        .settings
+        .style_prompt()
+        .filter(|_| wishes.system.as_deref().is_none_or(str::is_empty))
+    {
+        if !thread.system.is_empty() {
+            thread.system.push_str("\n\n");
+        }
+        thread.system.push_str(&style);
+    }
     // A host that wants no system prompt of ours, as the SDKs do unless told otherwise, still has the files that it named read.
     if let Some(memory) = &core.memory {
         if !thread.system.is_empty() {
@@ -271,8 +287,8 @@ pub(super) fn introduce(core: &Core, thread: &Thread) {
         .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
         .collect();
     let servers = json!(servers).to_string();
-    let commands = super::command::names(core);
-    let commands = json!(commands).to_string();
+    let commands: Value = super::command::list(core).into_iter().map(|command| command.name).collect();
+    let commands = commands.to_string();
     let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&thread.model));
     let mode = core.policy.borrow().mode_name();
     let rfc = core.dialect == Dialect::Qwen;
@@ -292,7 +308,9 @@ pub(super) fn introduce(core: &Core, thread: &Thread) {
         ..Session::default()
     };
     core.desk.introduced.set(true);
-    let added: Vec<(&str, Value)> = if rfc {
+    let added: Vec<(&str, Value)> = if core.dialect == Dialect::Claude {
+        vec![("output_style", json!(core.settings.style()))]
+    } else if rfc {
         vec![
             ("input_format", json!("stream-json")),
             ("output_format", json!(core.launch.format.mode.name())),

@@ -22,6 +22,7 @@ mod keeping;
 mod live;
 pub mod mcp;
 pub mod memory;
+pub mod models;
 mod outcome;
 pub mod permission;
 pub mod persona;
@@ -65,6 +66,7 @@ use self::tool::World;
 use self::voice::Voice;
 use self::wall::Wall;
 use crate::adapters::codec::Dialect;
+use crate::adapters::conduct::Facts;
 use crate::adapters::event::{Input, InputKind, InputOrigin};
 use crate::adapters::launch::{Launch, SystemPrompt, Text};
 use crate::backend::model::Model;
@@ -85,8 +87,10 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// Who thinks.
     pub model: Rc<dyn Model>,
-    /// The model's name.
-    pub model_name: String,
+    /// The model that was asked for, by the command line or the environment.
+    pub model_name: Option<String>,
+    /// What models are called.
+    pub models: models::Models,
     /// The session's transcript, and what was said in it by now.
     pub kept: (Transcript, Option<History>),
     /// The MCP servers of the command line.
@@ -146,7 +150,7 @@ impl Agent {
             }
             dialect => Rc::new(usual::Usual::new(dialect, commands)),
         };
-        let mut wishes = wishes(&parts)?;
+        let mut wishes = wishes(&parts, &settings)?;
         for agent in &settings.agents {
             let kind = AgentKind {
                 description: agent.description.clone(),
@@ -244,6 +248,7 @@ impl Agent {
             cancel: RefCell::new(CancellationToken::new()),
             session: RefCell::new(session),
             structured: Rc::default(),
+            models: parts.models,
             tasks: tasks::Tasks::default(),
             standing: standing::Standing::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
             desk: Rc::default(),
@@ -319,6 +324,10 @@ impl Backend for Agent {
 
     fn queued(&self) -> usize {
         self.core.inbox.bytes()
+    }
+
+    fn tell(&self, facts: &mut Facts) {
+        facts.greeting = Some(control::greeting(&self.core));
     }
 
     fn at_work(&self) -> bool {
@@ -418,8 +427,21 @@ fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
     named.chain(listed).any(|rule| names.iter().any(|name| rule.trim().starts_with(name)))
 }
 
+/// What a user of Claude Code says by the variable that it reads, in the environment or a file of settings.
+fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
+    const NAME: &str = "MAX_THINKING_TOKENS";
+    let set = || settings.env().into_iter().find(|(name, _)| name == NAME).map(|(_, value)| value);
+    let value = std::env::var(NAME).ok().or_else(set)?;
+    value.trim().parse().ok().filter(|_| dialect == Dialect::Claude)
+}
+
 /// What the host wants at the beginning.
-fn wishes(parts: &Parts) -> Result<Wishes, Failure> {
+fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Failure> {
+    let models = &parts.models;
+    let asked = parts.model_name.as_deref().and_then(|name| models.named(name));
+    let model = asked
+        .or_else(|| models.named(settings.model()?))
+        .unwrap_or_else(|| models.usual().to_owned());
     let launch = &parts.launch;
     let SystemPrompt { replace, append } = &launch.system;
     let text = |text: &Option<Text>| match text {
@@ -438,8 +460,8 @@ fn wishes(parts: &Parts) -> Result<Wishes, Failure> {
         text.and_then(|text| serde_json::from_str(&text).ok())
     };
     Ok(Wishes {
-        model: parts.model_name.clone(),
-        first_model: parts.model_name.clone(),
+        first_model: model.clone(),
+        model,
         system: text(replace)?,
         append_system: text(append)?,
         agents: launch
@@ -449,7 +471,7 @@ fn wishes(parts: &Parts) -> Result<Wishes, Failure> {
             .map(|agents| control::agent_kinds(&agents))
             .unwrap_or_default(),
         schema: launch.json_schema.as_ref().and_then(json),
-        thinking: launch.max_thinking_tokens,
+        thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),
         effort: launch.effort.clone(),
         ..Wishes::default()
     })

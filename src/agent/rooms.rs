@@ -55,8 +55,8 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
     let mode = members.get("mode").and_then(Value::as_str).unwrap_or_default();
     match core.policy.borrow_mut().set_mode(mode) {
         Ok(_) => false,
-        Err((why, _)) => {
-            core.voice.respond(id, &Err(why));
+        Err((why, code)) => {
+            core.voice.refuse(id, &why, code);
             true
         }
     }

@@ -137,7 +137,7 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         model: kind
             .model
             .clone()
-            .filter(|model| !matches!(model.as_str(), "inherit" | ""))
+            .and_then(|model| core.models.named(&model))
             .unwrap_or_else(|| parent.model.clone()),
         messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
         written: Rc::default(),

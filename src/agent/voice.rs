@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::allowing::Decision;
 use super::hotline::Question;
 use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{
@@ -36,6 +37,8 @@ struct Inner {
     timed: bool,
     /// The host speaks the RFC.
     rfc: bool,
+    /// The host is Claude's.
+    claude: bool,
     /// Prompts that were answered without an outcome.
     answered: Cell<usize>,
 }
@@ -66,6 +69,8 @@ pub(super) struct Done<'a> {
     pub detail: Option<&'a (DetailShape, Value)>,
     /// The line's id.
     pub id: &'a str,
+    /// Who has decided whether it may run.
+    pub decision: Option<Decision>,
 }
 
 impl Voice {
@@ -90,6 +95,7 @@ impl Voice {
                 turn: RefCell::default(),
                 cursor: host == Dialect::Cursor,
                 rfc: host == Dialect::Qwen,
+                claude: host == Dialect::Claude,
                 timed: matches!(host, Dialect::Cursor | Dialect::Qwen),
                 answered: Cell::new(0),
             }),
@@ -214,6 +220,9 @@ impl Voice {
         let (id, name) = (body(&done.call.id), body(&shown));
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
         let failed = done.status != ResultStatus::Success;
+        let meta = done.decision.filter(|_| self.inner.claude);
+        let meta = meta.map(|decision| serde_json::json!([decision.told(&done.call.id)]).to_string());
+        let fields: Vec<_> = meta.iter().map(|meta| field(At::Line, "tool_result_meta", meta)).collect();
         let tell = |content: Content<'_>| {
             let result = ToolResult {
                 call: Str::trusted(&id),
@@ -234,7 +243,7 @@ impl Voice {
                     fields: &[],
                 }),
             };
-            self.say_with(Kind::ToolResult(&result), speaks, Some(done.id), &[], true);
+            self.say_with(Kind::ToolResult(&result), speaks, Some(done.id), &fields, true);
         };
         match done.content {
             [Part::Text(text)] => tell(Content::Text(Str::trusted(&body(text)))),
@@ -296,6 +305,19 @@ impl Voice {
     pub(super) fn withdraw(&self, id: &str) {
         let id = body(id);
         self.say(Kind::Withdraw(Withdraw { id: Some(Str::trusted(&id)) }), None, None);
+    }
+
+    /// A request of the host's is refused, with a code that its program may look at.
+    pub(super) fn refuse(&self, id: &str, why: &str, code: &str) {
+        let id = body(id);
+        let error = serde_json::json!({"message": why, "code": code}).to_string();
+        let response = Response {
+            id: Some(Str::trusted(&id)),
+            ok: false,
+            body: None,
+            error: Some(Raw::trusted(&error)),
+        };
+        self.say(Kind::Response(&response), None, None);
     }
 
     /// An answer to a request of the host's.

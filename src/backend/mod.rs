@@ -16,6 +16,7 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::adapters::codec::Dialect;
+use crate::adapters::conduct::Facts;
 use crate::adapters::event::{Event, Input};
 
 /// What a back end has to say.
@@ -71,6 +72,11 @@ pub trait Backend: fmt::Debug {
     /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
     fn queued(&self) -> usize {
         0
+    }
+
+    /// Adds what it knows of itself to what the host's handshake is answered by.
+    fn tell(&self, facts: &mut Facts) {
+        let _ = facts;
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own: then it is heard to its end although the host

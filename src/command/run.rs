@@ -14,6 +14,7 @@ use agentglot_adapters::json::Str;
 use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::live::{Listener, Manner, Speaker};
 
+use crate::agent::models::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::shell::Settings;
@@ -400,8 +401,9 @@ fn backend(
         Choice::Model(api) => {
             let client = Client::of_environment(*api).map_err(|error| Failure::Usage(error.message))?;
             let variable = |name: &str| std::env::var(name).ok();
-            let named = launch.model.clone().map(|name| run.models.get(&name).cloned().unwrap_or(name));
-            let model_name = named.or_else(|| Endpoint::model_of_environment(*api, &variable));
+            let set = Endpoint::model_of_environment(*api, &variable);
+            let usual = set.clone().unwrap_or_else(|| usual_model(*api).to_owned());
+            let models = Models::new(*api, run.models.clone(), usual, &variable);
             let engine = Engine::new(run.search_engine.as_deref(), variable).map_err(Failure::Usage)?;
             let parts = Parts {
                 dialect: run.dialect,
@@ -411,7 +413,8 @@ fn backend(
                 servers,
                 cwd: cwd.to_owned(),
                 model: Rc::new(client),
-                model_name: model_name.unwrap_or_else(|| usual_model(*api).to_owned()),
+                model_name: launch.model.clone().or(set),
+                models,
                 pass_env: run.pass_env.clone(),
                 commands: Settings {
                     confine: run.confine_commands.then(Confine::default),

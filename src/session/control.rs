@@ -111,6 +111,12 @@ impl Session {
             return self.reply(Some(&id), &answer);
         }
         let taken = backend.input(input);
+        let answer = if request.kind == ControlKind::Initialize {
+            backend.tell(&mut self.host.facts);
+            self.conduct.answer(request, input.fields, &self.host.facts)
+        } else {
+            answer
+        };
         if request.kind == ControlKind::SetMode && !refused {
             let mode = PermissionMode::from_name(self.host.format.dialect, &self.host.facts.permission_mode);
             self.freeing = Some((id.clone(), mode == Some(PermissionMode::Bypass)));

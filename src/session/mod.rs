@@ -178,6 +178,11 @@ impl Session {
         self.ended_by_agent
     }
 
+    /// Whether a request of the host's waits for the back end's answer; it waits no longer than it may.
+    pub fn owes_answers(&self) -> bool {
+        self.requested.deadline().is_some()
+    }
+
     /// Whether the last turn was broken off: the agent may never come to its end.
     pub const fn broke_off(&self) -> bool {
         self.ended.outcome.is_some() && !self.ended_by_agent

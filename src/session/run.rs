@@ -95,8 +95,12 @@ pub async fn run(
             dismissed = None;
         } else if dismissed.is_none() {
             backend.dismiss();
-            // Before the first turn, and behind one that was broken off, there is nothing to finish.
-            let patience = if session.ended_by_agent() { session.shutdown() } else { Duration::ZERO };
+            // Before the first turn, and behind one that was broken off, there is nothing to finish but answers.
+            let patience = if session.ended_by_agent() || session.owes_answers() {
+                session.shutdown()
+            } else {
+                Duration::ZERO
+            };
             dismissed = Some(Instant::now() + patience);
         }
         let too_late = dismissed.is_some_and(|until| until <= Instant::now());

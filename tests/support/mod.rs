@@ -1,6 +1,7 @@
 //! What tests of living programs share.
 #![allow(dead_code, reason = "each test target uses its part")]
 
+pub(crate) mod claude;
 pub(crate) mod model;
 pub(crate) mod play;
 pub(crate) mod stage;

@@ -1,6 +1,6 @@
 //! How `claude` behaves towards its host: docs/claude.md, recorded in `claude/probe_control_requests`.
 
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, member, quoted, text};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Greeting, Misread, add_servers, member, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::json::Raw;
 use crate::launch::{Launch, Text};
@@ -161,12 +161,23 @@ impl Claude {
         } else {
             &facts.permission_mode
         };
+        let known = facts.greeting.clone().unwrap_or_else(|| Greeting {
+            commands: "[]".to_owned(),
+            agents: format!("[{}]", agents.join(",")),
+            models: models(facts),
+            output_style: "default".to_owned(),
+            output_styles: vec!["default".to_owned()],
+        });
+        let styles: Vec<String> = known.output_styles.iter().map(|name| quoted(name)).collect();
         format!(
-            "{{\"commands\":[],\"agents\":[{}],\"output_style\":\"default\",\"available_output_styles\":[\"default\"],\"models\":{},\
+            "{{\"commands\":{},\"agents\":{},\"output_style\":{},\"available_output_styles\":[{}],\"models\":{},\
              \"account\":{{\"tokenSource\":\"none\",\"apiKeySource\":\"none\"}},\"pid\":{},\"claude_code_version\":\"{}\",\
              \"current_permission_mode\":{},\"session_state\":\"{}\",\"capabilities\":[]}}",
-            agents.join(","),
-            models(facts),
+            known.commands,
+            known.agents,
+            quoted(&known.output_style),
+            styles.join(","),
+            known.models,
             facts.pid,
             self.version(),
             quoted(mode),

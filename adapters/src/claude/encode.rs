@@ -1,6 +1,6 @@
 use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Mode, Style, Want};
-use crate::event::{At, Event, Fields, Input, Kind, Origin, Time, Usage};
+use crate::event::{At, Event, Field, Fields, Input, Kind, Origin, Time, Usage};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
@@ -78,8 +78,19 @@ impl Encoder {
 
     /// Writes the fields that an agent of ours adds.
     pub(super) fn added(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>) {
+        self.added_but(out, fields, place, None);
+    }
+
+    /// What an agent of ours tells in the place of what would be made up.
+    pub(super) fn told<'f, 'a>(&self, fields: &'f [Field<'a>], name: &str) -> Option<&'f Field<'a>> {
+        fields.iter().find(|field| self.style.agent && field.at == At::Line && field.key.is(name))
+    }
+
+    /// Writes the fields that an agent of ours adds, but for one that stands elsewhere.
+    pub(super) fn added_but(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>, written: Option<Str<'_>>) {
         if self.style.agent {
-            for field in fields.iter().filter(|field| field.at == place) {
+            let here = |field: &&Field<'_>| field.at == place && written.is_none_or(|key| !field.key.is(key.as_escaped()));
+            for field in fields.iter().filter(here) {
                 out.lit(",");
                 out.str(field.key);
                 out.lit(":");

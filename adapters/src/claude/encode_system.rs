@@ -151,14 +151,22 @@ impl Encoder {
         list(out, ",\"slash_commands\":", facts.slash_commands.as_deref(), "/slash_commands");
         text(out, ",\"apiKeySource\":", facts.key_source.as_deref(), "none", "/apiKeySource");
         text(out, ",\"claude_code_version\":", None, VERSION, "/claude_code_version");
-        text(out, ",\"output_style\":", None, "default", "/output_style");
+        let style = self.told(event.fields, "output_style");
+        match style {
+            Some(style) => {
+                out.lit(",\"output_style\":");
+                out.raw(style.value);
+            }
+            None => text(out, ",\"output_style\":", None, "default", "/output_style"),
+        }
         if let Some(agents) = &facts.agents {
             list(out, ",\"agents\":", Some(agents), "/agents");
         }
         list(out, ",\"skills\":", None, "/skills");
         list(out, ",\"plugins\":", None, "/plugins");
         if matches!(event.kind, Kind::Session(_)) {
-            self.added(out, event.fields, LINE);
+            let written = style.map(|style| style.key);
+            self.added_but(out, event.fields, LINE, written);
         }
         self.uuid(out, event.origin.id.filter(|_| facts.known));
         self.end(out);

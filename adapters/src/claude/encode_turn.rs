@@ -108,7 +108,10 @@ impl Encoder {
             out.lit(",\"tool_use_result\":");
             out.unchecked(detail.raw);
         }
-        if !self.own() && result.status == ResultStatus::Denied {
+        if let Some(meta) = self.told(event.fields, "tool_result_meta") {
+            out.lit(",\"tool_result_meta\":");
+            out.raw(meta.value);
+        } else if !self.own() && result.status == ResultStatus::Denied {
             out.lit(",\"tool_result_meta\":[{\"id\":");
             out.str(result.call);
             out.lit(",\"non_execution_kind\":\"user-rejected\"}]");

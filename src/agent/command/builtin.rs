@@ -117,8 +117,19 @@ pub(super) fn serves(dialect: Dialect, given: &Given) -> bool {
     !matches!(command.name, "quit" | "quit-confirm" | "init")
 }
 
-/// The names that a host of the dialect is told.
-pub(in crate::agent) fn names(core: &Core) -> Vec<String> {
+/// A command as hosts are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::agent) struct Listed {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// What may stand behind it.
+    pub hint: String,
+}
+
+/// The commands that a host of the dialect is told.
+pub(in crate::agent) fn list(core: &Core) -> Vec<Listed> {
     let ours: &[&str] = match core.dialect {
         Dialect::Claude => &["clear", "compact", "usage", "cost"],
         Dialect::Qwen => &[
@@ -138,8 +149,17 @@ pub(in crate::agent) fn names(core: &Core) -> Vec<String> {
         Dialect::QwenCode => &["chat", "clear", "compress", "mcp", "memory", "model", "stats", "tools"],
         _ => &[],
     };
-    let custom = core.settings.commands.iter().map(|command| command.name.clone());
-    ours.iter().map(|name| (*name).to_owned()).chain(custom).collect()
+    let ours = ours.iter().map(|name| Listed {
+        name: (*name).to_owned(),
+        description: find(name).map_or("", |command| command.description).to_owned(),
+        hint: String::new(),
+    });
+    let custom = core.settings.commands.iter().map(|command| Listed {
+        name: command.name.clone(),
+        description: command.description.clone(),
+        hint: command.hint.clone(),
+    });
+    ours.chain(custom).collect()
 }
 
 /// Does what a command says, and says what came of it, as one of the RFC's results.

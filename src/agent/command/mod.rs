@@ -26,7 +26,7 @@ use super::voice::{body, line_id};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Block, Kind, Reply};
 use crate::adapters::json::Str;
-pub(super) use builtin::names;
+pub(super) use builtin::list;
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -115,7 +115,7 @@ pub(super) async fn first(core: &Rc<Core>, mut asked: Asked, begun: Instant) -> 
     if core.dialect == Dialect::Qwen {
         return rfc(core, asked).await;
     }
-    if !matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) {
+    if !matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) || asked.is_verbatim() {
         return Some(asked);
     }
     if asked.notices < asked.parts.len()

@@ -1,8 +1,8 @@
-//! Folders of settings: kinds of subagents and commands, a Markdown file each.
+//! Folders of settings: kinds of subagents, commands and output styles, a Markdown file each.
 
 use std::path::{Path, PathBuf};
 
-use super::{Settings, text_of};
+use super::{Settings, StyleFile, text_of};
 use crate::adapters::codec::Dialect;
 use crate::agent::permission::Source;
 
@@ -68,6 +68,17 @@ impl Settings {
                         let command = command(&text, name, path);
                         self.commands.retain(|known| known.name != command.name);
                         self.commands.push(command);
+                    }
+                    Ok(None) => {}
+                    Err(problem) => self.problems.push(problem),
+                }
+            }
+            for (path, name) in self.files(&folder.join("output-styles")) {
+                match text_of(&path, LARGEST) {
+                    Ok(Some(text)) => {
+                        let style = style(&text, name, path);
+                        self.styles.retain(|known| known.name != style.name);
+                        self.styles.push(style);
                     }
                     Ok(None) => {}
                     Err(problem) => self.problems.push(problem),
@@ -179,6 +190,17 @@ fn command(text: &str, name: String, path: PathBuf) -> CommandFile {
         hint: get("argument-hint").unwrap_or_default(),
         prompt: prompt.trim().to_owned(),
         name,
+        path,
+    }
+}
+
+fn style(text: &str, file: String, path: PathBuf) -> StyleFile {
+    let (front, prompt) = front_matter(text);
+    let get = |name: &str| front.iter().find(|(key, _)| key == name).map(|(_, value)| value.text());
+    StyleFile {
+        name: get("name").filter(|name| !name.is_empty()).unwrap_or(file),
+        description: get("description").unwrap_or_default(),
+        prompt: prompt.trim().to_owned(),
         path,
     }
 }

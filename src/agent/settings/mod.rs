@@ -10,6 +10,7 @@
 //! cannot be read is told and skipped.
 
 mod folder;
+mod style;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::adapters::launch::{Launch, PermissionMode};
 use crate::config::Config;
 
 pub use folder::{AgentFile, CommandFile};
+pub use style::StyleFile;
 
 /// So large may a settings file be, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -115,6 +117,8 @@ pub struct Settings {
     pub agents: Vec<AgentFile>,
     /// Commands that files define.
     pub commands: Vec<CommandFile>,
+    /// Output styles that files define.
+    pub styles: Vec<StyleFile>,
     /// What could not be read or does not count, a sentence each.
     pub problems: Vec<String>,
 }
@@ -126,6 +130,7 @@ impl Settings {
             layers: Vec::new(),
             agents: Vec::new(),
             commands: Vec::new(),
+            styles: Vec::new(),
             problems: Vec::new(),
             places,
         };
