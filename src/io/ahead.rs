@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::READ;
 
 /// How many pieces there are.
-const PIECES: usize = 12;
-/// How long the thread sleeps at first when all pieces are full, and at most: less than it takes to work on them. To wake it
-/// would cost the one who works as much as reading a piece, and more where the two then share a processor.
-const SLEEP: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(1));
+const PIECES: usize = 6;
+/// How long the thread sleeps at first when all pieces are full, and at most. It oversleeps by no more than twice the time in
+/// which one piece is used up, while there are others. To wake it would cost the one who works as much as reading a piece, and
+/// more where the two then share a processor.
+const SLEEP: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(20));
 
 /// What is read, piece by piece.
 pub enum Pieces {
