@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! cargo build --release --bin agentglot --example agent_figures
-//! target/release/examples/agent_figures first-token | sessions [N] | rounds [N] | resume [MB]
+//! target/release/examples/agent_figures first-token | sessions [N] | rounds [N] | resume [MB] | search FOLDER
 //! ```
 //!
-//! Without a name all of them are measured. Exit code 1: a bar is missed, or something was lost.
+//! Without a name all but the last are measured, which needs ripgrep. Exit code 1: a bar is missed, or something was lost.
 
 #[allow(dead_code)]
 #[path = "../tests/support/model.rs"]
@@ -26,13 +26,17 @@ use agentglot::adapters::launch::{Launch, PermissionMode};
 use agentglot::agent::models::Models;
 use agentglot::agent::store::{Ask, Store, Writer};
 use agentglot::agent::tools::shell::Settings;
+use agentglot::agent::tools::walk::Tree;
 use agentglot::agent::tools::web_search::Engine;
+use agentglot::agent::tools::{glob, grep};
+use agentglot::agent::wall::Wall;
 use agentglot::agent::{Agent, Parts};
 use agentglot::backend::model::{Api, Client, Endpoint, Key, catalog};
 use agentglot::backend::{Backend, Said};
 use agentglot::child::Watcher;
 use model::{Answer, Server, Step};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +47,7 @@ fn main() {
         Some("sessions") => sessions(number(200)),
         Some("rounds") => rounds(number(10_000)),
         Some("resume") => resume(number(100)),
+        Some("search") => search(Path::new(args.get(1).map_or(".", String::as_str))),
         _ => [first_token(300), sessions(200), rounds(10_000), resume(100)].iter().all(|good| *good),
     };
     std::process::exit(i32::from(!good));
@@ -451,4 +456,108 @@ fn resume(megabytes: usize) -> bool {
             size() >> 20
         ),
     )
+}
+
+/// Searching a folder, against ripgrep on the same one: the best of rounds in which they take turns.
+fn search(folder: &Path) -> bool {
+    let wall = Wall::new(folder).expect("a folder");
+    let cancel = CancellationToken::new();
+    let here = || wall.locate(".").expect("it is there");
+    let tree = |ignored| Tree {
+        hidden: true,
+        ignored,
+        ..Tree::default()
+    };
+    let files = |pattern: &str, order| {
+        let asked = glob::Asked {
+            pattern: pattern.to_owned(),
+            names: true,
+            any_case: false,
+            tree: tree(true),
+            order,
+            most: 100,
+        };
+        glob::glob(&wall, &here(), &asked, &cancel).expect("a good pattern").total
+    };
+    let lines = |pattern: &str, want| {
+        let asked = grep::Asked {
+            pattern: pattern.to_owned(),
+            any_case: false,
+            multiline: false,
+            want,
+            tree: tree(false),
+        };
+        grep::grep(&here(), &asked, &cancel).expect("a good pattern").files.len()
+    };
+    let ripgrep = |args: &[&str]| {
+        let out = Command::new("rg")
+            .args(args)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .expect("rg is there");
+        out.stdout.iter().filter(|byte| **byte == b'\n').count()
+    };
+    let all = ["--files", "--hidden", "--no-ignore", "--glob", "!.git"];
+    let of = |more: &[&'static str]| [all.as_slice(), more].concat();
+    let (rust, sorted) = (of(&["--glob", "*.rs"]), of(&["--glob", "*.rs", "--sortr", "modified"]));
+    let (every, few) = (of(&[]), of(&["--glob", "lib.rs"]));
+    let names = ["--hidden", "--glob", "!.git", "--files-with-matches"];
+    let (common, rare) = (
+        [names.as_slice(), &["impl"]].concat(),
+        [names.as_slice(), &["\\bunsafe extern\\b"]].concat(),
+    );
+    type Ours<'o> = Box<dyn Fn() -> usize + 'o>;
+    let runs: Vec<(&str, Ours<'_>, &[&str])> = vec![
+        (
+            "glob *.rs, the newest 100, against rg sorted",
+            Box::new(|| files("*.rs", glob::Order::Newest)),
+            &sorted,
+        ),
+        (
+            "glob *.rs, the newest 100, against rg unsorted",
+            Box::new(|| files("*.rs", glob::Order::Newest)),
+            &rust,
+        ),
+        (
+            "glob *, the newest 100, against rg unsorted",
+            Box::new(|| files("*", glob::Order::Newest)),
+            &every,
+        ),
+        (
+            "glob lib.rs, the newest 100, against rg unsorted",
+            Box::new(|| files("lib.rs", glob::Order::Newest)),
+            &few,
+        ),
+        (
+            "glob *.rs by path, against rg unsorted",
+            Box::new(|| files("*.rs", glob::Order::Path)),
+            &rust,
+        ),
+        ("grep impl, names", Box::new(|| lines("impl", grep::Want::Files)), &common),
+        (
+            "grep \\bunsafe extern\\b, names",
+            Box::new(|| lines(r"\bunsafe extern\b", grep::Want::Files)),
+            &rare,
+        ),
+    ];
+    let mut good = true;
+    for (what, ours, theirs) in runs {
+        let (mut best, mut found) = ([Duration::MAX; 2], [0; 2]);
+        for _ in 0..15 {
+            let begun = Instant::now();
+            found[0] = ours();
+            best[0] = best[0].min(begun.elapsed());
+            let begun = Instant::now();
+            found[1] = ripgrep(theirs);
+            best[1] = best[1].min(begun.elapsed());
+        }
+        let ratio = best[0].as_secs_f64() / best[1].as_secs_f64();
+        let text = format!(
+            "{:?} against {:?}: {ratio:.2} × (bar 1.5); {} and {} files",
+            best[0], best[1], found[0], found[1]
+        );
+        good &= told(what, ratio <= 1.5 && found[0] == found[1], &text);
+    }
+    good
 }

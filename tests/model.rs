@@ -482,6 +482,55 @@ async fn rule_12_a_cut_stream_is_incomplete_and_keeps_what_came() {
 }
 
 #[tokio::test]
+async fn rule_12_a_stream_with_a_call_is_cut_at_any_byte() {
+    let openai = [
+        r#"{"id":"r","model":"m","choices":[{"index":0,"delta":{"content":"Ü\ud83e\udd80"},"finish_reason":null}]}"#,
+        r#"{"id":"r","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\""}}]},"finish_reason":null}]}"#,
+        r#"{"id":"r","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":null}]}"#,
+        r#"{"id":"r","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        "[DONE]",
+    ];
+    let anthropic = [
+        r#"{"type":"message_start","message":{"id":"r","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":":1}"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let messages = [user("hi")];
+    let ask = Ask {
+        model: "m",
+        messages: &messages,
+        ..Ask::default()
+    };
+    for (api, payloads, last) in [
+        (Api::Openai, &openai[..], r#""finish_reason":"tool_calls"}]}"#),
+        (Api::Anthropic, &anthropic[..], r#"{"type":"message_stop"}"#),
+    ] {
+        let whole = stream(payloads);
+        let text = String::from_utf8(whole.clone()).unwrap();
+        let (body, over) = (text.find("\r\n\r\n").unwrap() + 4, text.find(last).unwrap() + last.len());
+        // One connection is one answer: the n-th one ends behind n bytes.
+        let scripts = (body..=whole.len()).map(|cut| vec![Do::Send(whole[..cut].to_vec())]).collect();
+        let server = Server::new(scripts).await;
+        let client = client(api, &server.url(), Patience { retries: 0, ..patience() });
+        for cut in body..=whole.len() {
+            let said = said(&client, &ask).await;
+            let message = said.gather.message();
+            assert!(
+                message.calls().all(|call| call.input == r#"{"x":1}"#),
+                "{api:?} cut at {cut}: {message:?}"
+            );
+            assert_eq!(said.result.is_ok(), cut >= over, "{api:?} cut at {cut} of {over}: {:?}", said.result);
+            // Calls are run when a reply says that it stops for them.
+            assert_eq!(said.gather.stop().is_some(), said.result.is_ok(), "{api:?} cut at {cut}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_connection_that_breaks_before_an_answer_is_tried_again() {
     let (said, seen) = asked(Api::Openai, vec![vec![Do::Reset], vec![], good(Api::Openai)]).await;
     assert_eq!(said.result, Ok(()));

@@ -17,6 +17,7 @@ use agentglot_adapters::live::{Listener, Manner, Speaker};
 use crate::agent::models::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
+use crate::agent::tools::environment;
 use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
 use crate::agent::{Agent, Parts, mcp};
@@ -110,6 +111,11 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         Console::plain().say(&no_backend());
         return Ok(Status::Usage.code());
     };
+    if matches!(choice, Choice::Model(_))
+        && let Err(error) = environment::hide_ours()
+    {
+        tracing::warn!("commands can read our environment: {error}");
+    }
     let prompt = if launch.has_stdin_protocol() {
         None
     } else {

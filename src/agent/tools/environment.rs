@@ -94,6 +94,17 @@ fn has_password(value: &str) -> bool {
         .is_some_and(|(_, password)| !password.is_empty())
 }
 
+/// From here on no other process of our user reads our environment and our memory: not through `/proc`, and not as a debugger. For root it
+/// makes no difference, nor for the programs that we start.
+///
+/// # Errors
+/// Those of the system. Only Linux knows this.
+pub fn hide_ours() -> std::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,8 +12,8 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{Tree, Visit, still_inside, walk};
-use crate::agent::wall::{Fault, Kind, Place, Wall};
+use super::walk::{Tree, Visit, walk};
+use crate::agent::wall::{Fault, Kind, Place};
 
 /// The most that is kept of all lines, in bytes; the search ends there.
 const KEPT: usize = 64 << 20;
@@ -98,7 +98,7 @@ pub struct Line {
 ///
 /// # Errors
 /// When there is no such file or folder, when the pattern makes no sense, and when it was cancelled.
-pub fn grep(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
+pub fn grep(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
     let matcher = matcher(asked)?;
     let kept = AtomicUsize::new(0);
     let cut = AtomicBool::new(false);
@@ -121,7 +121,7 @@ pub fn grep(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToke
             let mut finder = finder();
             // Who names a file wants to know what is in it.
             finder.searcher = searcher(asked, false);
-            finder.search(file, place.path().to_owned(), || stat.modified);
+            finder.search(file, place.path(), stat.modified);
             drop(finder);
             if cancel.is_cancelled() {
                 return Err(Fault::Cancelled);
@@ -129,8 +129,8 @@ pub fn grep(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToke
         }
     }
     let mut files: Vec<Hits> = all.into_inner().unwrap_or_default();
+    // Each was opened inside the workspace, whatever became of the folders on the way meanwhile.
     files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    still_inside(wall, &mut files, |hits| &hits.path);
     Ok(Found {
         files,
         cut: cut.into_inner(),
@@ -187,8 +187,8 @@ struct Finder<'f> {
 impl Visit for Finder<'_> {
     fn file(&mut self, path: &Path, entry: &DirEntry) -> WalkState {
         // A file that cannot be read has no matches.
-        if let Ok(file) = self.place.open_below(path) {
-            self.search(file, entry.path().to_owned(), || entry.metadata().ok()?.modified().ok());
+        if let Ok((file, stat)) = self.place.open_below(path) {
+            self.search(file, entry.path(), stat.modified);
         }
         if self.cut.load(Ordering::Relaxed) {
             WalkState::Quit
@@ -199,9 +199,9 @@ impl Visit for Finder<'_> {
 }
 
 impl Finder<'_> {
-    fn search(&mut self, file: impl Read, path: PathBuf, modified: impl FnOnce() -> Option<SystemTime>) {
+    fn search(&mut self, file: impl Read, path: &Path, modified: Option<SystemTime>) {
         let mut hits = Hits {
-            path,
+            path: PathBuf::new(),
             modified: None,
             count: 0,
             lines: Vec::new(),
@@ -220,8 +220,9 @@ impl Finder<'_> {
             return;
         }
         if self.want == Want::Files {
-            hits.modified = modified();
+            hits.modified = modified;
         }
+        path.clone_into(&mut hits.path);
         let size = hits.lines.iter().map(|line| line.text.len() + size_of::<Line>()).sum::<usize>() + size_of::<Hits>();
         if self.kept.fetch_add(size, Ordering::Relaxed) > KEPT {
             self.cut.store(true, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! Going through the files of a folder, by all threads at once.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::overrides::OverrideBuilder;
@@ -115,11 +117,18 @@ impl<V: Visit> ParallelVisitor for Worker<'_, V> {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return WalkState::Continue;
         }
-        match entry.path().strip_prefix(self.root) {
-            Ok(path) => self.visitor.file(path, &entry),
-            Err(_) => WalkState::Continue,
+        match below(entry.path(), self.root) {
+            Some(path) => self.visitor.file(path, &entry),
+            None => WalkState::Continue,
         }
     }
+}
+
+/// A path from a folder that it is spelled with. Each file comes by here: to compare their parts would take longer than to match them.
+fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes())?;
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+    Some(Path::new(OsStr::from_bytes(rest)))
 }
 
 /// Of some files that were found, those that still lie in the workspace: while it is gone through, a folder may have become a link. Files

@@ -141,12 +141,13 @@ impl Place {
     ///
     /// # Errors
     /// The system's, and when it is no regular file.
-    pub fn open_below(&self, path: &Path) -> std::io::Result<File> {
+    pub fn open_below(&self, path: &Path) -> std::io::Result<(File, Stat)> {
         let mut how = OpenOptions::new();
         how.read(true);
         let file = self.folder.handle.open_with(self.inside.join(path), unblocked(&mut how))?;
-        if file.metadata()?.is_file() {
-            Ok(file.into_std())
+        let about = file.metadata()?;
+        if about.is_file() {
+            Ok((file.into_std(), stat(&about)))
         } else {
             Err(ErrorKind::InvalidInput.into())
         }

@@ -273,7 +273,7 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
             let folder = two.wall.locate("flip").and_then(|place| place.entries());
             assert!(folder.is_err() || folder.is_ok_and(|entries| entries.len() < 100));
             let below = two.wall.locate(".").expect("inside").open_below(Path::new("flip/secret"));
-            if let Ok(mut file) = below {
+            if let Ok((mut file, _)) = below {
                 let mut text = String::new();
                 std::io::Read::read_to_string(&mut file, &mut text).expect("read");
                 assert_ne!(text, "secret");

@@ -87,10 +87,12 @@ impl Gather {
         for mut block in self.blocks.iter().cloned() {
             block.settle();
             if let Part::Call(call) = &mut block.part {
-                if call.input.trim().is_empty() {
+                // No arguments, or none yet: where a reply broke off nobody knows.
+                let unsaid = call.input.trim().is_empty();
+                if unsaid {
                     "{}".clone_into(&mut call.input);
                 }
-                let cut = !self.ended && (!block.whole || !is_json(&call.input));
+                let cut = !self.ended && (unsaid || !block.whole || !is_json(&call.input));
                 if cut {
                     continue;
                 }

@@ -172,7 +172,7 @@ impl Tool for Grep {
         let path = folder(&arguments);
         let done = blocking(cx, move |wall, cancel| {
             let place = wall.locate(path)?;
-            Ok((grep(wall, &place, &asked, cancel)?, place))
+            Ok((grep(&place, &asked, cancel)?, place))
         });
         let wall = &cx.world.wall;
         let (found, place) = match done.await {

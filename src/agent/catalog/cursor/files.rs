@@ -531,7 +531,7 @@ async fn search(arguments: &Value, cx: &Cx<'_>) -> Given {
     let path = arguments["path"].as_str().filter(|path| !path.is_empty()).unwrap_or(".").to_owned();
     let done = blocking(cx, move |wall, cancel| {
         let place = wall.locate(path)?;
-        Ok::<_, Fault>((grep::grep(wall, &place, &asked, cancel)?, place))
+        Ok::<_, Fault>((grep::grep(&place, &asked, cancel)?, place))
     });
     let (mut found, place) = match done.await {
         Ok(done) => done,

@@ -231,7 +231,7 @@ impl Tool for Grep {
             let mut all = grep::Found::default();
             let (places, said) = places(wall, path.as_deref())?;
             for place in places {
-                all.files.extend(grep::grep(wall, &place, &asked, cancel)?.files);
+                all.files.extend(grep::grep(&place, &asked, cancel)?.files);
             }
             let mut seen = std::collections::HashSet::new();
             all.files.retain(|hits| seen.insert(hits.path.clone()));

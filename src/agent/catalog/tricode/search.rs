@@ -41,9 +41,9 @@ pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> 
         tree: Tree::default(),
     };
     let watch = Watch::start(cancel);
-    let found = match grep(wall, &place, &wanted(pattern.to_owned()), &watch.cancel) {
+    let found = match grep(&place, &wanted(pattern.to_owned()), &watch.cancel) {
         // A pattern that is no regular expression is looked for as it stands.
-        Err(Fault::Other(_)) => grep(wall, &place, &wanted(escaped(pattern)), &watch.cancel),
+        Err(Fault::Other(_)) => grep(&place, &wanted(escaped(pattern)), &watch.cancel),
         found => found,
     };
     let found = found.map_err(|fault| match fault {

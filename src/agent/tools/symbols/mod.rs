@@ -166,7 +166,7 @@ impl<T> Finder<'_, T> {
 impl<T: Send> Visit for Finder<'_, T> {
     fn file(&mut self, path: &Path, entry: &DirEntry) -> WalkState {
         if entry.metadata().is_ok_and(|about| about.len() <= BIGGEST)
-            && let Ok(mut file) = self.place.open_below(path)
+            && let Ok((mut file, _)) = self.place.open_below(path)
         {
             let mut text = Vec::new();
             // It may have grown meanwhile.
