@@ -1,5 +1,5 @@
 //! Parts of the documentation are worked out: what each direction cannot carry (from the ledgers of the goldens: docs/losses.md
-//! and the matrix in the README), the fields and flags that a dialect's page names, the table of tools. These tests fail when a page is out of
+//! and the matrix in the README), the fields and flags that a dialect's page names and what the built-in agent is there, the table of tools. These tests fail when a page is out of
 //! date; `BLESS=1` writes it anew.
 
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
 use agentglot::adapters::launch::Shape;
 use agentglot::adapters::tools::{self, COLUMNS};
+use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;
 
@@ -46,8 +47,9 @@ fn the_pages_name_the_fields_that_the_codecs_know() {
 fn the_pages_name_the_flags_that_the_command_lines_know() {
     for dialect in DIALECTS {
         let program = dialect.args().expect("the dialects of programs have command lines");
-        let mut table = String::from("| flag | value | sets | means |\n|---|---|---|---|\n");
+        let mut table = String::from("| flag | value | sets | means | agent |\n|---|---|---|---|---|\n");
         for flag in program.flags {
+            let heeded = if about::heeds(dialect, flag) { "yes" } else { "" };
             let names: Vec<String> = flag.names.iter().map(|name| format!("`{name}`")).collect();
             let value = match flag.shape {
                 Shape::Switch => String::new(),
@@ -59,7 +61,8 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
                     words.join(", ")
                 }
             };
-            let _ = writeln!(table, "| {} | {value} | {} | {} |", names.join(", "), flag.means.place(), flag.about);
+            let (names, place, about) = (names.join(", "), flag.means.place(), flag.about);
+            let _ = writeln!(table, "| {names} | {value} | {place} | {about} | {heeded} |");
         }
         if !program.commands.is_empty() {
             table.push_str("\n| command | means |\n|---|---|\n");
@@ -69,6 +72,33 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
             }
         }
         compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "flags", &table));
+    }
+}
+
+#[test]
+fn the_pages_say_what_the_built_in_agent_is() {
+    for dialect in DIALECTS {
+        let mut said = String::from("| tool | what it does | when it is there |\n|---|---|---|\n");
+        for tool in about::tools(dialect).unwrap() {
+            let when = if tool.when.is_empty() { "always" } else { tool.when };
+            let _ = writeln!(said, "| `{}` | {} | {when} |", tool.name, tool.about.replace('|', "\\|"));
+        }
+        let modes = about::modes(dialect);
+        if !modes.is_empty() {
+            said.push_str("\n| mode of permission | what it does |\n|---|---|\n");
+            for (name, does) in modes {
+                let _ = writeln!(said, "| {name} | {does} |");
+            }
+        }
+        let commands = about::commands(dialect);
+        if !commands.is_empty() {
+            said.push_str("\n| command | also | what it does |\n|---|---|---|\n");
+            for (name, others, does) in commands {
+                let others: Vec<String> = others.iter().map(|name| format!("`/{name}`")).collect();
+                let _ = writeln!(said, "| `/{name}` | {} | {does} |", others.join(", "));
+            }
+        }
+        compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "agent", &said));
     }
 }
 

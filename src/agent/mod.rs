@@ -3,6 +3,7 @@
 //! It says what it does in the words of the canonical model; the dialect of its host is a codec's business, as with any other back end.
 //! What differs between the dialects beyond their lines (names of tools, Tricode's plan) is a [`persona`].
 
+pub mod about;
 mod allowing;
 mod asking;
 mod background;
@@ -199,22 +200,10 @@ impl Agent {
         }
         let mut own = persona.tools(&world);
         if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
-            let policy = tools::fetch::Policy::new(Vec::new());
-            own.extend(match parts.dialect {
-                Dialect::Claude => Some(catalog::claude::web::fetch(policy)),
-                Dialect::Qwen | Dialect::QwenCode => Some(catalog::qwen::web::fetch(policy)),
-                Dialect::Cursor => Some(catalog::cursor::web::fetch(policy)),
-                _ => None,
-            });
+            own.extend(catalog::fetch(parts.dialect, tools::fetch::Policy::new(Vec::new())));
         }
         if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
-            let engine = parts.engine;
-            own.extend(match parts.dialect {
-                Dialect::Claude => Some(catalog::claude::web::search(engine)),
-                Dialect::Qwen | Dialect::QwenCode => Some(catalog::qwen::web::search(engine)),
-                Dialect::Cursor => Some(catalog::cursor::web::search(engine)),
-                _ => None,
-            });
+            own.extend(catalog::search(parts.dialect, parts.engine));
         }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),

@@ -97,7 +97,7 @@ pub(in crate::agent) const COMMANDS: &[Command] = &[
 const DIALOGS: &[&str] = &["auth", "theme", "editor", "privacy", "settings"];
 
 /// The command of a name.
-pub(super) fn find(name: &str) -> Option<&'static Command> {
+pub(in crate::agent) fn find(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
 }
 
@@ -117,20 +117,9 @@ pub(super) fn serves(dialect: Dialect, given: &Given) -> bool {
     !matches!(command.name, "quit" | "quit-confirm" | "init")
 }
 
-/// A command as hosts are told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::agent) struct Listed {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// What may stand behind it.
-    pub hint: String,
-}
-
-/// The commands that a host of the dialect is told.
-pub(in crate::agent) fn list(core: &Core) -> Vec<Listed> {
-    let ours: &[&str] = match core.dialect {
+/// The names of its commands that a host of the dialect is told.
+pub(in crate::agent) const fn of(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
         Dialect::Claude => &["clear", "compact", "usage", "cost"],
         Dialect::Qwen => &[
             "chat",
@@ -148,8 +137,23 @@ pub(in crate::agent) fn list(core: &Core) -> Vec<Listed> {
         ],
         Dialect::QwenCode => &["chat", "clear", "compress", "mcp", "memory", "model", "stats", "tools"],
         _ => &[],
-    };
-    let ours = ours.iter().map(|name| Listed {
+    }
+}
+
+/// A command as hosts are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::agent) struct Listed {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// What may stand behind it.
+    pub hint: String,
+}
+
+/// The commands that the host of a session is told.
+pub(in crate::agent) fn list(core: &Core) -> Vec<Listed> {
+    let ours = of(core.dialect).iter().map(|name| Listed {
         name: (*name).to_owned(),
         description: find(name).map_or("", |command| command.description).to_owned(),
         hint: String::new(),

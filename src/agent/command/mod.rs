@@ -26,7 +26,7 @@ use super::voice::{body, line_id};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Block, Kind, Reply};
 use crate::adapters::json::Str;
-pub(super) use builtin::list;
+pub(super) use builtin::{find, list, of};
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ impl Given {
         let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         path.push(name.to_owned());
         words = rest.trim_start();
-        if let Some(command) = builtin::find(name) {
+        if let Some(command) = find(name) {
             let (sub, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
             if command.subs.iter().any(|(known, ..)| *known == sub) {
                 path.push(sub.to_owned());
@@ -163,7 +163,7 @@ async fn read(core: &Rc<Core>, asked: &mut Asked, references: Vec<at::Reference>
 
 /// A command that is a turn without rounds: in Claude Code and Qwen Code.
 async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
-    let name = builtin::find(&given.path[0]).map_or("", |command| command.name);
+    let name = find(&given.path[0]).map_or("", |command| command.name);
     let claude = core.dialect == Dialect::Claude;
     if name == "clear" && claude {
         builtin::reset(core, &asked.id).await;
@@ -246,7 +246,7 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
         _ => Given::of_text(&text),
     };
     if let Some(given) = given {
-        let result = if builtin::find(&given.path[0]).is_some() || builtin::is_dialog(&given) {
+        let result = if find(&given.path[0]).is_some() || builtin::is_dialog(&given) {
             builtin::run(core, &given).await
         } else if let Some(custom) = custom::find(core, &given) {
             custom::result(core, custom, &given).await

@@ -79,13 +79,8 @@ impl Sse {
             frames: Frames::new(LONGEST_LINE),
             events: VecDeque::new(),
         };
-        let endpoint = loop {
-            match heard.next().await.map_err(Trouble::Gone)? {
-                Event::Endpoint(to) => break to,
-                Event::Message(_) | Event::TooLong => {
-                    return Err(Trouble::Gone("it did not say where messages go".to_owned()));
-                }
-            }
+        let Event::Endpoint(endpoint) = heard.next().await.map_err(Trouble::Gone)? else {
+            return Err(Trouble::Gone("it did not say where messages go".to_owned()));
         };
         let endpoint = from
             .join(&endpoint)

@@ -22,6 +22,7 @@ use self::place::Place;
 pub use self::rule::{Behavior, Grounds, Rule, Source};
 pub use self::update::Updated;
 pub use self::words::Unheard;
+use super::about::given;
 use super::tool::{Access, Spec};
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::ToolKind;
@@ -172,7 +173,7 @@ impl Policy {
         let dialect = launch.format.dialect;
         let root = root.canonicalize().unwrap_or_else(|_| place::flat(root));
         let mode = launch.permission_or_default();
-        let flag = launch.rest.iter().any(|(name, _)| name == "--allow-dangerously-skip-permissions");
+        let flag = given(launch, "--allow-dangerously-skip-permissions").is_some();
         let mut policy = Self {
             dialect,
             mode,

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::about::given;
 use super::permission::{Behavior, Policy, Source};
 use crate::adapters::codec::Dialect;
 use crate::adapters::launch::{Launch, PermissionMode};
@@ -72,8 +73,7 @@ impl Places {
                 (sources, asked)
             }
         };
-        let flagged = dialect == Dialect::Cursor
-            && (launch.permission == Some(PermissionMode::Bypass) || launch.rest.iter().any(|(name, _)| name == "--trust"));
+        let flagged = dialect == Dialect::Cursor && (launch.permission == Some(PermissionMode::Bypass) || given(launch, "--trust").is_some());
         Self {
             dialect,
             trusted: asked || flagged || Config::load(root).is_ok_and(|config| config.trusts(root)),

@@ -29,6 +29,7 @@ use self::plan::Plan;
 use self::sessions::Sessions;
 use crate::adapters::codec::Dialect;
 use crate::adapters::launch::Launch;
+use crate::agent::about::given;
 use crate::agent::chat::Message;
 use crate::agent::core::Tokens;
 use crate::agent::persona::Persona;
@@ -75,7 +76,7 @@ impl Wish {
         {
             tools.insert(0, What::Plan.name().to_owned());
         }
-        let has = |flag: &str| launch.rest.iter().any(|(name, _)| name == flag);
+        let has = |flag: &str| given(launch, flag).is_some();
         if has("--bypass-work-directory-limit") {
             world
                 .wall

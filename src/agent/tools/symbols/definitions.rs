@@ -88,7 +88,7 @@ pub fn definitions(
             .map(definition)
             .filter(|definition| wanted(definition))
             .map(|mut definition| {
-                definition.lines = lines.from_to(definition.start_line, definition.end_line);
+                definition.lines = lines.between(definition.start_line, definition.end_line);
                 definition
             })
             .collect()
@@ -185,7 +185,7 @@ impl<'s> Lines<'s> {
         Some(String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    fn from_to(&self, first: usize, last: usize) -> Vec<String> {
+    fn between(&self, first: usize, last: usize) -> Vec<String> {
         (first..=last)
             .map_while(|number| self.line(number))
             .map(std::borrow::Cow::into_owned)
