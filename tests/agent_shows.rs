@@ -1,6 +1,8 @@
 //! What hosts of the RFC see of the built-in agent's work: terminal output, displays of calls, events of the session.
 #![cfg(target_os = "linux")]
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,6 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::rfc::Keeper;
 
 /// What the model answers to a request: the delta and why it stops; `Err` is a status without an answer.
 type Script = dyn Fn(&Value) -> Result<(Value, &'static str), u16> + Send + Sync;
@@ -130,8 +133,9 @@ impl Session {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (tell, lines) = channel();
         std::thread::spawn(move || {
+            let mut keeper = Keeper::default();
             for line in stdout.lines().map_while(Result::ok) {
-                let _ = tell.send(serde_json::from_str(&line).expect("every line is JSON"));
+                let _ = tell.send(keeper.line(&line));
             }
         });
         let mut session = Self {

@@ -3,6 +3,9 @@
 //! The packages go into a virtual environment in a cache folder outside the clone. Without Python, or without a way to
 //! install the packages, the test says so and passes; with `AGENTGLOT_REQUIRE_PYTHON` set it fails instead.
 
+#[path = "support/python.rs"]
+mod python;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -10,7 +13,7 @@ use agentglot::adapters::codec::Format;
 
 #[test]
 fn the_official_python_packages_read_what_we_write() {
-    let python = match environment() {
+    let python = match python::environment() {
         Ok(python) => python,
         Err(why) if std::env::var_os("AGENTGLOT_REQUIRE_PYTHON").is_some() => panic!("the Python packages are required: {why}"),
         Err(why) => {
@@ -51,8 +54,6 @@ fn the_official_python_packages_read_what_we_write() {
             &[],
             &scratch.path().join(format!("written-{dialect}")),
         ));
-        // The payload of the RFC's hook_callback does not go over to Claude's, whose hosts need the hook's id: the ledger names it.
-        logs.retain(|log| dialect != "claude" || !log.ends_with("qwen-control.jsonl"));
         let output = Command::new(&python)
             .arg(root().join("tests/python/check_schema.py"))
             .arg(&schema)
@@ -84,49 +85,6 @@ fn goldens_of(dialect: &str) -> Vec<PathBuf> {
         logs.extend(files.filter(|path| path.to_str().is_some_and(|path| path.ends_with(&ending) && !path.contains(".in."))));
     }
     logs
-}
-
-/// The interpreter of a virtual environment that has the packages.
-fn environment() -> Result<PathBuf, String> {
-    let requirements = root().join("tests/python/requirements.txt");
-    let wanted = std::fs::read(&requirements).map_err(|e| e.to_string())?;
-    let key = agentglot::adapters::ids::fnv(&wanted, agentglot::adapters::ids::FNV_SEED);
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-    let folder = cache
-        .ok_or("no cache folder: neither XDG_CACHE_HOME nor HOME is set")?
-        .join(format!("agentglot-tests/venv-{key:016x}"));
-    let python = folder.join("bin/python");
-    let done = folder.join("complete");
-    if done.exists() {
-        return Ok(python);
-    }
-    let run = |program: &Path, args: &[&std::ffi::OsStr]| {
-        let output = Command::new(program)
-            .args(args)
-            .output()
-            .map_err(|e| format!("{}: {e}", program.display()))?;
-        output
-            .status
-            .success()
-            .then_some(())
-            .ok_or_else(|| format!("{} {args:?}: {}", program.display(), text(&output)))
-    };
-    run(Path::new("python3"), &["-m".as_ref(), "venv".as_ref(), folder.as_os_str()])?;
-    run(
-        &python,
-        &[
-            "-m".as_ref(),
-            "pip".as_ref(),
-            "install".as_ref(),
-            "--quiet".as_ref(),
-            "-r".as_ref(),
-            requirements.as_os_str(),
-        ],
-    )?;
-    std::fs::write(&done, b"").map_err(|e| e.to_string())?;
-    Ok(python)
 }
 
 /// Converts every golden of another dialect, and of this one in another format; logs that say nothing are left out.

@@ -1,6 +1,8 @@
 //! Chat Requests, commands, hints, cancelling and versions of the RFC, answered by the built-in agent over a scripted model.
 #![cfg(target_os = "linux")]
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use support::rfc::Keeper;
 
 /// A model that does what the last message says: `SLOW` says a word and then nothing, `HOSTTOOL` calls the tool `weather`, all else is said back.
 #[derive(Clone, Default)]
@@ -127,10 +130,9 @@ impl Host {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (give, lines) = channel();
         std::thread::spawn(move || {
+            let mut keeper = Keeper::default();
             for line in stdout.lines().map_while(Result::ok) {
-                if give.send(serde_json::from_str(&line).unwrap()).is_err() {
-                    return;
-                }
+                let _ = give.send(keeper.line(&line));
             }
         });
         Self {

@@ -1,6 +1,8 @@
 //! How a dialect's own program behaves towards its host, besides the lines that it writes: what it answers to control
 //! requests, what it does with input that it cannot read, and with which code it exits.
 
+use std::borrow::Cow;
+
 use crate::codec::Mode;
 use crate::event::{Fields, OutcomeKind, Request};
 use crate::json::{Raw, Str};
@@ -61,7 +63,9 @@ pub enum Damage {
     /// Nothing: the session goes on.
     Ignored,
     /// A turn that fails for this reason; the session goes on.
-    FailedTurn(&'static str),
+    FailedTurn(Cow<'static, str>),
+    /// It says so in a line that belongs to no turn; the session goes on.
+    Told(String),
     /// It exits, and says why on standard error.
     Fatal {
         /// The text, without a line feed at its end.
@@ -116,6 +120,12 @@ pub trait Conduct: std::fmt::Debug + Sync {
 
     /// Whether a line that is JSON but no object with a `type` is as bad as one that is no JSON.
     fn needs_type(&self) -> bool {
+        false
+    }
+
+    /// Whether the stream tells what goes wrong beside the turns: lines of types that nobody knows, faults of the control channel, the
+    /// end of the program. A question that the host could not answer is then asked once more if the host wants that.
+    fn tells_faults(&self) -> bool {
         false
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::chat::Part;
+use super::command::Wanted;
 use crate::adapters::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::prompts;
@@ -24,6 +25,8 @@ pub(super) struct Asked {
     pub chat: Option<Value>,
     /// So many parts at the beginning are not the host's.
     pub notices: usize,
+    /// The call that the host wants instead of the model.
+    pub wanted: Option<Wanted>,
     /// The id that the host gives the turn; empty if it gives none.
     pub turn: String,
 }
@@ -48,6 +51,7 @@ impl Asked {
             fields: fields(input.fields),
             chat: None,
             notices: 0,
+            wanted: None,
             turn: plain(input.origin.turn),
         }
     }
@@ -75,6 +79,7 @@ impl Asked {
                 "instruction": instruction(chat.parts),
             })),
             notices: 0,
+            wanted: None,
             turn: plain(input.origin.turn),
         }
     }

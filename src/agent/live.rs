@@ -78,7 +78,10 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
     if core.launch.replay_user_messages {
         core.voice.prompt(&asked.parts, PromptSource::Echo, None, &asked.id);
     }
-    let mut parts = if asked.parts.is_empty() {
+    let mut parts = if asked.wanted.as_ref().is_some_and(|wanted| wanted.of_client) {
+        // Nothing of it is the model's.
+        Vec::new()
+    } else if asked.parts.is_empty() {
         vec![Part::Text(String::new())]
     } else if asked.is_verbatim() {
         asked.parts.clone()
@@ -87,12 +90,19 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
     };
     parts.extend(heard.context.map(Part::Text));
     let origin = asked.fields.iter().find(|(name, _)| name == "origin").map(|(_, value)| value);
-    super::keeping::prompt(core, &thread, &parts, &asked.id, &turn, origin);
+    if !parts.is_empty() {
+        super::keeping::prompt(core, &thread, &parts, &asked.id, &turn, origin);
+    }
     if let Some(checkpoints) = &core.checkpoints {
         checkpoints.borrow_mut().mark(&asked.id);
     }
-    thread.add_user(parts);
-    let came = traced(core, &turn, turn::rounds(core, &mut thread)).await;
+    if !parts.is_empty() {
+        thread.add_user(parts);
+    }
+    let came = match asked.wanted {
+        Some(wanted) => traced(core, &turn, wanted.run(core, &mut thread)).await,
+        None => traced(core, &turn, turn::rounds(core, &mut thread)).await,
+    };
     if core.dialect == Dialect::Qwen && matches!(came.end, turn::End::Interrupted(_)) {
         thread.add_user([Part::Text("Request cancelled.".to_owned())]);
         super::keeping::prompt(core, &thread, &[Part::Text("Request cancelled.".to_owned())], &line_id(), &turn, None);

@@ -307,6 +307,10 @@ impl Backend for Agent {
                 command::hint::cancel(&self.core);
                 true
             }
+            InputKind::KeepAlive => {
+                live::introduce_first(&self.core);
+                true
+            }
             _ => false,
         }
     }

@@ -23,8 +23,7 @@ pub(super) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         synthetic(core, error, &said.text);
     }
     if matches!(came.end, End::Interrupted(_)) && core.dialect == Dialect::Qwen {
-        core.voice
-            .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None);
+        tell_cancelled(core);
     } else if let End::Interrupted(in_tools) = came.end {
         let text = if in_tools {
             "[Request interrupted by user for tool use]"
@@ -85,6 +84,12 @@ fn reason(came: &Came) -> Option<&'static str> {
     }
 }
 
+/// The RFC's event behind a prompt that the host has cancelled.
+pub(super) fn tell_cancelled(core: &Core) {
+    core.voice
+        .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None);
+}
+
 /// The RFC tells a limit as an event of its own before the turn ends.
 fn event(core: &Core, end: &End, text: &str) {
     match end {
@@ -94,6 +99,7 @@ fn event(core: &Core, end: &End, text: &str) {
             core.voice.notice("MaxSessionTurns", Topic::Limit, Some(&message), Some(&data));
         }
         End::Failed(error) if error.kind == ModelErrorKind::TooLong => {
+            let text = text.trim_start_matches("QWEN_MODEL_ERROR: ");
             core.voice.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
         }
         _ => {}
@@ -154,8 +160,10 @@ fn words(core: &Core, error: &ModelError) -> String {
     match (core.dialect, error.status) {
         (Claude, Some(status)) => format!("API Error: {status} {message}"),
         (Claude, None) => format!("API Error: {}", error.message),
-        (Qwen | QwenCode, Some(status)) => format!("[API Error: {status} {message}]"),
-        (Qwen | QwenCode, None) => format!("[API Error: {}]", error.message),
+        (Qwen, Some(status)) => format!("QWEN_MODEL_ERROR: [API Error: {status} {message}]"),
+        (Qwen, None) => format!("QWEN_MODEL_ERROR: [API Error: {}]", error.message),
+        (QwenCode, Some(status)) => format!("[API Error: {status} {message}]"),
+        (QwenCode, None) => format!("[API Error: {}]", error.message),
         (Tricode, Some(status)) => format!("OpenAI API error: Error code: {status} - {message}"),
         (Tricode, None) if error.kind == ModelErrorKind::Malformed => {
             tracing::warn!("{}", error.message);

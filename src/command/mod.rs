@@ -7,6 +7,7 @@ pub mod dialects;
 pub mod doctor;
 pub mod install_shims;
 pub mod man;
+mod refusal;
 pub mod run;
 pub mod schema;
 pub mod sessions;

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::conduct::Facts;
-use agentglot_adapters::event::{Event, Kind, Origin, Outcome, OutcomeKind, Place};
-use agentglot_adapters::json::Str;
 use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
-use agentglot_adapters::live::{Listener, Manner, Speaker};
+use agentglot_adapters::live::Listener;
 
+use super::refusal::{self, refuse};
 use crate::agent::models::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
@@ -102,14 +101,35 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         Ok(Command::Launch(launch)) => *launch,
         Ok(Command::Errand(errand)) => return Ok(answer(&errand, program)),
         Err(error) => {
-            Console::plain().lines(&error.text);
-            return Ok(error.exit_code);
+            let format = refusal::format_of(run.dialect, &run.args);
+            return Ok(refusal::on_stderr(format, &error.text, error.exit_code));
         }
     };
+    let format = launch.format;
+    let done = launched(run, &launch);
+    if let Err(failure) = &done {
+        let no_model = match run.backend.clone().or_else(|| Choice::of_environment(run.dialect)) {
+            Some(Choice::Model(api)) => model_trouble(api).is_some(),
+            _ => false,
+        };
+        let code = match failure {
+            _ if no_model => "QWEN_MODEL_ERROR",
+            Failure::Usage(_) => "QWEN_INVALID_REQUEST",
+            _ => "QWEN_INTERNAL",
+        };
+        refusal::in_stream(format, &failure.to_string(), code, 1);
+    }
+    done
+}
+
+/// Runs what was understood.
+fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
+    let wishes = rfc_flags(run, launch)?;
+    let run = &wishes.run;
+    let refused = |text: &str, exit_code: u8| refusal::on_stderr(launch.format, &format!("agentglot: {text}\n"), exit_code);
     let chosen = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
     let Some(choice) = &chosen else {
-        Console::plain().say(&no_backend());
-        return Ok(Status::Usage.code());
+        return Ok(refused(&no_backend(), Status::Usage.code()));
     };
     if matches!(choice, Choice::Model(_))
         && let Err(error) = environment::hide_ours()
@@ -120,16 +140,10 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         None
     } else {
         let none = ArgError::no_prompt(run.dialect);
-        match prompt(&launch, run.prompt_timeout) {
+        match prompt(launch, run.prompt_timeout) {
             Ok(Some(prompt)) => Some(prompt),
-            Ok(None) => {
-                Console::plain().lines(&none.text);
-                return Ok(none.exit_code);
-            }
-            Err(why) => {
-                Console::plain().say(&why);
-                return Ok(none.exit_code);
-            }
+            Ok(None) => return Ok(refusal::on_stderr(launch.format, &none.text, none.exit_code)),
+            Err(why) => return Ok(refused(&why, none.exit_code)),
         }
     };
     let cwd = match &launch.cwd {
@@ -146,24 +160,23 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         && error.kind == ModelErrorKind::Authentication
     {
         let text = format!("Error: API key not configured for provider '{}'\n", api.name());
-        return Ok(refuse(run.dialect, &ArgError { text, exit_code: 0 }));
+        return Ok(refuse(launch.format, &ArgError { text, exit_code: 0 }, "QWEN_MODEL_ERROR"));
     }
     let variable = |name: &str| std::env::var(name).ok();
     let servers = match mcp::config::of_flag(&launch.mcp_config, &cwd, &variable) {
         Err(error) if matches!(choice, Choice::Model(_)) => {
-            Console::plain().lines(&format!("Error: {error}\n"));
-            return Ok(1);
+            return Ok(refusal::on_stderr(launch.format, &format!("Error: {error}\n"), 1));
         }
         servers => servers.unwrap_or_default(),
     };
     let kept = match choice {
-        Choice::Model(_) => match keep(&launch, &cwd) {
+        Choice::Model(_) => match keep(launch, &cwd) {
             Ok(kept) => Some(kept),
             Err(error) => {
                 if error.has_result() {
-                    tell_failure(&launch, &error.refusal(run.dialect).text);
+                    refusal::tell_failure(launch, &error.refusal(run.dialect).text);
                 }
-                return Ok(refuse(run.dialect, &error.refusal(run.dialect)));
+                return Ok(refuse(launch.format, &error.refusal(run.dialect), "QWEN_UNKNOWN_SESSION"));
             }
         },
         _ => None,
@@ -178,7 +191,8 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         cwd: cwd.display().to_string(),
     };
     let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice));
-    let host = host(&launch, &live_facts, run, choice, &on_ask);
+    let mut host = host(launch, &live_facts, run, choice, &on_ask);
+    host.log = wishes.log;
     let types_answers = host.types_answers;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -188,7 +202,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             error,
         })?;
     runtime.block_on(async {
-        let mut backend = backend(run, choice, &launch, &live_facts, &cwd, kept, servers)?;
+        let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers)?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -231,13 +245,40 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     })
 }
 
-/// Says why a run cannot begin: Tricode does so on standard output.
-fn refuse(dialect: Dialect, refusal: &ArgError) -> u8 {
-    match dialect {
-        Dialect::Tricode => _ = std::io::stdout().lock().write_all(refusal.text.as_bytes()),
-        _ => Console::plain().lines(&refusal.text),
+/// What the RFC's own flags say.
+struct Wishes {
+    run: Run,
+    log: bool,
+}
+
+/// A host of the RFC has a minute for its answers, unless somebody says otherwise.
+const RFC_PATIENCE: Duration = Duration::from_secs(60);
+
+fn rfc_flags(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
+    let mut wishes = Wishes {
+        run: run.clone(),
+        log: false,
+    };
+    if run.dialect != Dialect::Qwen {
+        return Ok(wishes);
     }
-    refusal.exit_code
+    let given = |flag: &str| launch.rest.iter().rev().find(|(known, _)| known == flag).map(|(_, value)| value);
+    let time = |flag: &str| {
+        let value = given(flag).and_then(Option::as_ref);
+        let read = value.map(|value| seconds(value).map_err(|why| Failure::Usage(format!("{flag} {value}: {why}"))));
+        read.transpose()
+    };
+    let timers = &mut wishes.run.timers;
+    if let Some(patience) = time("--control-timeout")? {
+        timers.permission = patience;
+    } else if timers.permission == Timers::default().permission {
+        timers.permission = RFC_PATIENCE;
+    }
+    if let Some(pace) = time("--heartbeat")? {
+        wishes.run.heartbeat = Some(pace).filter(|pace| *pace < FOR_EVER);
+    }
+    wishes.log = given("--log-annotations").is_some_and(|value| value.as_deref() != Some("false"));
+    Ok(wishes)
 }
 
 /// A small command's answer.
@@ -329,6 +370,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
             _ => launch.has_stdin_protocol(),
         },
         heartbeat: run.heartbeat,
+        log: false,
         types_answers: *on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
@@ -355,31 +397,6 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
                 .map_or(0, |since| since.as_secs()),
         },
     }
-}
-
-/// Tells a session that cannot begin in the stream too, where the dialect's program does that: Claude Code.
-fn tell_failure(launch: &Launch, why: &str) {
-    if launch.format.dialect != Dialect::Claude || launch.format.mode == Mode::Text {
-        return;
-    }
-    let mut voice = Speaker::new(Manner {
-        from: Dialect::Agentglot,
-        to: launch.format,
-        native_tools: true,
-        partial: false,
-        old_text: false,
-        verbose: launch.verbose,
-        agent: true,
-    });
-    let mut error = String::new();
-    Str::escape(why.trim_end(), &mut error);
-    let outcome = Outcome {
-        error: Some(Str::trusted(&error)),
-        ..Outcome::new(OutcomeKind::Failed(Place::Backend))
-    };
-    let mut line = Vec::new();
-    voice.directly(&Event::new(Origin::default(), Kind::Outcome(&outcome)), &mut line);
-    let _ = std::io::stdout().lock().write_all(&line);
 }
 
 /// The transcript of the built-in agent's session.

@@ -3,6 +3,7 @@
 mod ahead;
 mod console;
 mod interrupt;
+pub mod journal;
 mod range;
 mod source;
 mod target;

@@ -504,10 +504,34 @@ struct ChatRequest {
     input: Input,
     tool_call_id: Option<String>,
     continuation: Option<bool>,
-    tool_request: Option<Object>,
+    tool_request: Option<ToolRequest>,
+    /// The questions about commands that the host answers on the control channel: confirm_shell_commands, confirm_action,
+    /// quit_confirmation.
+    capabilities: Option<Words>,
     options: Option<Options>,
     tools: Option<Vec<HostTool>>,
     protocol_version: Option<ProtocolVersion>,
+}
+
+/// A call that the host wants to be run.
+#[derive(JsonSchema)]
+struct ToolRequest {
+    #[schemars(rename = "callId")]
+    call_id: Option<String>,
+    name: String,
+    args: Option<Value>,
+    /// The model is not told of it.
+    #[schemars(rename = "isClientInitiated")]
+    is_client_initiated: Option<bool>,
+    prompt_id: Option<String>,
+}
+
+/// Words between blanks, or a list of them.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum Words {
+    Text(String),
+    List(Vec<String>),
 }
 
 /// A number, or a text that holds one.

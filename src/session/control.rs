@@ -19,6 +19,10 @@ pub(super) struct Asked {
     pub(super) tool: String,
     pub(super) input: String,
     pub(super) call: String,
+    /// The line that asked, where a question may be asked once more.
+    pub(super) line: String,
+    /// The id under which it was asked for the first time, if this is the second.
+    pub(super) first: Option<String>,
 }
 
 impl Session {
@@ -32,6 +36,7 @@ impl Session {
             && !word.is_some_and(|word| ["allow", "approve", "deny", "reject"].iter().any(|known| word.is(known)))
         {
             self.oddities.bad_answers += 1;
+            self.control_fault(id, "the host's answer to this could not be understood", false);
             return refuse(id, "the host's answer to this could not be understood", backend);
         }
         if self.same && backend.takes_changes() {
@@ -95,6 +100,8 @@ impl Session {
                     self.interrupt(backend);
                 }
                 self.reply(None, &answer);
+            } else if self.conduct.tells_faults() {
+                self.complain("QWEN_INVALID_REQUEST: a control_request has a request_id", Some(backend));
             }
             return;
         };
@@ -305,6 +312,7 @@ pub(super) fn seen_by_host(line: &[u8]) -> Asked {
             .and_then(Raw::string)
             .map(|id| id.as_escaped().to_owned())
             .unwrap_or_default(),
+        ..Asked::default()
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Host {
     pub max_rounds: Option<u64>,
     /// How often it gets a sign of life that it did not ask for, where its dialect has one. It may ask for another pace.
     pub heartbeat: Option<Duration>,
+    /// It wants the program's own log in the stream.
+    pub log: bool,
     /// What is known of the session.
     pub facts: Facts,
     /// What time it is.

@@ -2,20 +2,21 @@
 
 use std::time::Instant;
 
+use super::aside::under_first_id;
 use super::{Session, Turn};
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::{Damage, Misread};
 use crate::adapters::event::{
-    CancelResult, ChatRequest, CommandResult, Content, Event, Fatal, HintResult, Input, InputKind, InputOrigin, Kind, Origin, OutcomeKind, Place,
-    Prompt,
+    CancelResult, ChatRequest, CommandResult, Content, Event, Fatal, Field, Fields, HintRequest, HintResult, Input, InputKind, InputOrigin, Kind,
+    Origin, OutcomeKind, Place, Prompt,
 };
-use crate::adapters::json::{Raw, Str};
+use crate::adapters::json::{Raw, Shape, Str};
 use crate::adapters::prompts;
 use crate::backend::Backend;
 
 impl Session {
     /// The host said something that cannot be read.
-    pub(super) fn damaged(&mut self, text: &str, why: &str, now: Instant) {
+    pub(super) fn damaged(&mut self, text: &str, why: &str, now: Instant, backend: &mut dyn Backend) {
         let json = Raw::trusted(text.trim_ascii());
         let line = Misread {
             text,
@@ -29,14 +30,17 @@ impl Session {
                 self.doomed.push_back(why);
                 self.fail_doomed(now);
             }
+            Damage::Told(why) => self.complain(&why, Some(backend)),
             Damage::Fatal { stderr, code } => self.fatal = Some((stderr, code)),
         }
     }
 
     /// The host said something that is JSON and of no known type.
-    pub(super) fn unknown(&mut self, raw: Raw<'_>, now: Instant) {
-        if self.conduct.needs_type() && raw.get("type").and_then(Raw::string).is_none() {
-            self.damaged(raw.as_str(), "it is no object with a type", now);
+    pub(super) fn unknown(&mut self, raw: Raw<'_>, now: Instant, backend: &mut dyn Backend) {
+        if self.conduct.tells_faults() {
+            self.damaged(raw.as_str(), "nobody knows lines of this type", now, backend);
+        } else if self.conduct.needs_type() && raw.get("type").and_then(Raw::string).is_none() {
+            self.damaged(raw.as_str(), "it is no object with a type", now, backend);
         }
     }
 
@@ -46,11 +50,19 @@ impl Session {
             && let Some(why) = self.doomed.pop_front()
         {
             self.prompts += 1;
-            self.end_turn(OutcomeKind::Failed(Place::Protocol), why, now);
+            self.end_turn(OutcomeKind::Failed(Place::Protocol), &why, now);
         }
     }
 
     pub(super) fn input(&mut self, input: &Input<'_>, now: Instant, backend: &mut dyn Backend) {
+        if self.conduct.tells_faults()
+            && let Some(why) = wrong_member(input)
+        {
+            if let InputKind::Hint(hint) = input.kind {
+                return self.no_hint(input.origin, hint, &why);
+            }
+            return self.complain(&format!("QWEN_INVALID_REQUEST: {why}"), Some(backend));
+        }
         match input.kind {
             InputKind::Prompt(prompt) if self.conduct.ignores_empty_prompts() && says_nothing(prompt) => {}
             InputKind::Prompt(prompt) => {
@@ -62,9 +74,20 @@ impl Session {
             InputKind::Response(response) => {
                 let Some(asked) = response.id.and_then(|id| self.asked.take(id.as_escaped())) else {
                     self.oddities.stray_answers += 1;
-                    return;
+                    let id = response.id.map_or("", |id| id.as_escaped());
+                    return self.control_fault(id, "no question of this id waits for an answer", false);
                 };
-                self.answered(&asked.id, &asked.note, input, response, backend);
+                if !response.ok {
+                    if self.asks_again(&asked, response.error, now) {
+                        return;
+                    }
+                    let said = response.error.and_then(|error| error.get("message").unwrap_or(error).string());
+                    let why = said.map_or_else(|| "the host could not answer".into(), |why| why.unescape());
+                    self.control_fault(&asked.id, &why, false);
+                }
+                under_first_id(&asked, input, response, |input| {
+                    self.answered(asked.note.first.as_ref().unwrap_or(&asked.id), &asked.note, input, response, backend);
+                });
                 // The wait was the host's.
                 if let Some(turn) = &mut self.turn {
                     turn.sign = now;
@@ -98,35 +121,44 @@ impl Session {
                     self.set_pace(pace, now);
                 }
             }
-            InputKind::Hint(hint) => {
-                let result = HintResult {
-                    trigger: hint.trigger,
-                    status: Some(Str::trusted("error")),
-                    suggestions: None,
-                    metadata: None,
-                    message: Some(Str::trusted("this agent has no command hints")),
-                };
-                self.say(&Event::new(input.origin, Kind::Hint(&result)));
-            }
+            InputKind::Hint(hint) => self.no_hint(input.origin, hint, "this agent has no command hints"),
             InputKind::Withdraw(_) | InputKind::Environment(_) => {
                 backend.input(input);
             }
             InputKind::Noise(text) => {
-                self.damaged(text, "it is not JSON", now);
+                self.damaged(text, "it is not JSON", now, backend);
             }
-            InputKind::Unknown(raw) => self.unknown(raw, now),
+            InputKind::Unknown(raw) => self.unknown(raw, now, backend),
             InputKind::HintCancel | InputKind::KeepAlive => {}
         }
     }
 
+    /// A hint cannot be given.
+    fn no_hint(&mut self, origin: Origin<'_>, hint: &HintRequest<'_>, why: &str) {
+        let at = hint.trigger.is_some_and(|trigger| trigger.is("at") || trigger.is("@"));
+        let mut message = String::new();
+        Str::escape(why, &mut message);
+        let result = HintResult {
+            trigger: Some(Str::trusted(if at { "at" } else { "slash" })),
+            status: Some(Str::trusted("error")),
+            suggestions: None,
+            metadata: None,
+            message: Some(Str::trusted(&message)),
+        };
+        self.say(&Event::new(origin, Kind::Hint(&result)));
+    }
+
     /// A Chat Request. An agent of another dialect has no commands of the RFC, and cannot be asked without a text.
     fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, now: Instant, backend: &mut dyn Backend) {
-        if let Some(wanted) = chat.protocol_version.filter(|_| self.host.format.dialect == Dialect::Qwen) {
-            let number = wanted
-                .string()
-                .map_or_else(|| wanted.as_str().to_owned(), |text| text.unescape().into_owned());
-            if number.trim().parse::<f64>().map_or(true, |number| number > VERSION) {
-                return self.unsupported(&number);
+        if self.host.format.dialect == Dialect::Qwen {
+            match wanted_version(chat, input.fields) {
+                Ok(None) => {}
+                Ok(Some(number)) if number.trim().parse::<f64>().is_ok_and(|number| number <= VERSION) => {}
+                Ok(Some(number)) => return self.unsupported(&number),
+                Err(why) => {
+                    self.doomed.push_back(why.into());
+                    return self.fail_doomed(now);
+                }
             }
         }
         if self.host.agent && chat.origin == Some(InputOrigin::ToolResponse) {
@@ -137,7 +169,7 @@ impl Session {
                 return;
             }
             self.doomed
-                .push_back("QWEN_INVALID_REQUEST: the tool_response answers no call that waits for one");
+                .push_back("QWEN_INVALID_REQUEST: the tool_response answers no call that waits for one".into());
             return self.fail_doomed(now);
         }
         if self.same || self.host.agent {
@@ -147,14 +179,15 @@ impl Session {
         let explicit = chat.command.filter(|command| !command.is_null());
         let implicit = matches!(chat.origin, None | Some(InputOrigin::User)) && text.trim_start().starts_with(['/', '@', '?']);
         if explicit.is_some() || implicit {
+            let typed = as_typed(&text);
             let result = CommandResult {
-                command: explicit,
+                command: explicit.filter(|command| command.get("kind").is_some()).or(Some(Raw::trusted(&typed))),
                 result: Some(Raw::trusted(NO_COMMANDS)),
             };
             return self.say(&Event::new(input.origin, Kind::Command(&result)));
         }
         if text.is_empty() {
-            self.doomed.push_back("the request holds no text");
+            self.doomed.push_back("QWEN_INVALID_REQUEST: the request holds no text".into());
             return self.fail_doomed(now);
         }
         self.prompted(input, now, backend);
@@ -195,12 +228,74 @@ impl Session {
     }
 }
 
+/// A member of a side request that is of the wrong type: the decoder has found no place for it.
+fn wrong_member(input: &Input<'_>) -> Option<String> {
+    let (line, members): (_, &[&str]) = match input.kind {
+        InputKind::Hint(_) => ("command_hint_request", &["trigger", "text", "cursor"]),
+        InputKind::Heartbeat { .. } => ("heartbeat_request", &["interval_ms"]),
+        InputKind::Cancel { .. } => ("control/cancel", &["reason"]),
+        InputKind::HintCancel => ("command_hint_cancel", &[]),
+        _ => return None,
+    };
+    let wrong = |field: &&Field<'_>| {
+        let is = |name: &&str| field.key.is(name);
+        (members.iter().any(is) || ["session_id", "prompt_id"].iter().any(|name| is(name))) && !field.value.is_null()
+    };
+    if let Some(field) = input.fields.iter().find(wrong) {
+        return Some(format!("{line}.{} is of the wrong type", field.key.as_escaped()));
+    }
+    let InputKind::Hint(hint) = input.kind else { return None };
+    if hint
+        .context
+        .is_some_and(|context| !context.is_null() && context.shape() != Some(Shape::Object))
+    {
+        return Some(format!("{line}.context is no object"));
+    }
+    hint.text.is_none().then(|| format!("{line}.text is missing"))
+}
+
+/// The version that a client wants: `protocol_version` of its request, or inside `system_fingerprint`, an object or the text of one.
+fn wanted_version(chat: &ChatRequest<'_>, fields: Fields<'_>) -> Result<Option<String>, &'static str> {
+    let read = |stated: Raw<'_>| match stated.shape() {
+        Some(Shape::Number) => Ok(Some(stated.as_str().to_owned())),
+        Some(Shape::String) => Ok(stated.string().map(|text| text.unescape().into_owned())),
+        Some(Shape::Null) => Ok(None),
+        _ => Err("QWEN_INVALID_REQUEST: protocol_version is neither a number nor a text"),
+    };
+    if let Some(stated) = chat.protocol_version {
+        return read(stated);
+    }
+    let Some(fingerprint) = fields.iter().find(|field| field.key.is("system_fingerprint")) else {
+        return Ok(None);
+    };
+    let inside = fingerprint.value.string().map(|text| text.unescape().into_owned());
+    let inside = inside.as_deref().map_or(fingerprint.value, Raw::trusted);
+    let is_sound = inside.check().is_ok();
+    inside.get("protocol_version").filter(|_| is_sound).map_or(Ok(None), read)
+}
+
 /// The version of the RFC that is spoken.
 const VERSION: f64 = 1.0;
 
 /// What becomes of a slash or `@` command.
 const NO_COMMANDS: &str =
     r#"{"type":"message","status":"error","level":"error","content":"this agent has no commands; a text that begins with /, @ or ? is one"}"#;
+
+/// A command that stands in a text, as the RFC writes commands.
+fn as_typed(text: &str) -> String {
+    let text = text.trim();
+    let mut words = text.trim_start_matches('/').splitn(2, char::is_whitespace);
+    let (name, args) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut body = String::new();
+    if text.starts_with('@') {
+        Str::escape(text, &mut body);
+        return format!("{{\"kind\":\"at\",\"args\":\"{body}\"}}");
+    }
+    Str::escape(name, &mut body);
+    body.push_str("\"],\"args\":\"");
+    Str::escape(args.trim(), &mut body);
+    format!("{{\"kind\":\"slash\",\"path\":[\"{body}\"}}")
+}
 
 /// Whether a prompt has neither a text nor anything else.
 pub(super) fn says_nothing(prompt: &Prompt<'_>) -> bool {

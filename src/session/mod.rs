@@ -3,6 +3,7 @@
 //! A session does no IO and knows no clock. What the host and the back end say goes in together with the time, what is to be said
 //! to the host comes out as bytes; the back end is told through [`Backend::input`].
 
+mod aside;
 mod beat;
 mod control;
 mod host;
@@ -14,6 +15,7 @@ pub mod run;
 mod turn;
 mod typed;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,8 @@ use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::live::{Heard, Manner, Speaker};
 use crate::backend::Backend;
+use aside::Aside;
+pub use aside::tell_end;
 use beat::Beat;
 use control::{Asked, refuse, respond, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
@@ -85,8 +89,10 @@ pub struct Session {
     /// The session's facts were told.
     introduced: bool,
     oddities: Oddities,
+    /// What is to be said beside the turns once the session's facts were told.
+    asides: VecDeque<Aside>,
     /// Prompts that make no sense, and why: each fails a turn when it would be its.
-    doomed: VecDeque<&'static str>,
+    doomed: VecDeque<Cow<'static, str>>,
     clock: Clock,
     beat: Beat,
     /// The host will say nothing more.
@@ -134,6 +140,7 @@ impl Session {
             failure: None,
             introduced: false,
             oddities: Oddities::default(),
+            asides: VecDeque::new(),
             doomed: VecDeque::new(),
             clock: host.clock,
             beat: Beat::new(
@@ -221,11 +228,12 @@ impl Session {
             Heard::Input(input) => self.input(input, now, backend),
             // A host has no events to tell; what is neither is told as one.
             Heard::Event(event) => match event.kind {
-                Kind::Noise(text) => self.damaged(text, "it is not JSON", now),
-                Kind::Unknown(raw) => self.unknown(raw, now),
+                Kind::Noise(text) => self.damaged(text, "it is not JSON", now, backend),
+                Kind::Unknown(raw) => self.unknown(raw, now, backend),
+                _ if self.conduct.tells_faults() => self.complain("QWEN_INVALID_REQUEST: the host says what only an agent says", Some(backend)),
                 _ => {}
             },
-            Heard::Damaged { why, bytes, .. } => self.damaged(&String::from_utf8_lossy(bytes), why, now),
+            Heard::Damaged { why, bytes, .. } => self.damaged(&String::from_utf8_lossy(bytes), why, now, backend),
         }
     }
 
@@ -236,7 +244,7 @@ impl Session {
             return self.nobody_types(now, backend);
         }
         for asked in self.asked.drain() {
-            refuse(&asked.id, CLOSED, backend);
+            refuse(asked.note.first.as_ref().unwrap_or(&asked.id), CLOSED, backend);
         }
     }
 
@@ -272,6 +280,7 @@ impl Session {
                 is_error: true,
                 interactive: false,
             });
+            self.last_words_in_stream(&why, "QWEN_INTERNAL", code.max(1));
             self.fatal = Some((why, code.max(1)));
         }
     }
@@ -322,7 +331,9 @@ impl Session {
         }
         for asked in self.asked.expired(now) {
             let waited = now.duration_since(asked.since).as_secs_f64();
-            refuse(&asked.id, &format!("the host did not answer within {waited:.1} s"), backend);
+            let why = format!("the host did not answer within {waited:.1} s");
+            self.control_fault(&asked.id, &why, false);
+            refuse(asked.note.first.as_ref().unwrap_or(&asked.id), &why, backend);
             if self.conduct.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
@@ -355,6 +366,7 @@ impl Session {
         if self.fatal.is_some() {
             return;
         }
+        self.tell_asides();
         if !self.busy() {
             self.voice.settled();
         }
@@ -369,6 +381,13 @@ impl Session {
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
+        self.told(event, now, backend);
+        if self.introduced && !self.asides.is_empty() {
+            self.tell_asides();
+        }
+    }
+
+    fn told(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
         if let Kind::Session(session) = event.kind {
             self.introduced = true;
             if let Some(id) = event.origin.session {
@@ -420,7 +439,10 @@ impl Session {
                     // The host's dialect has no such question.
                     return refuse(&id, "the host has no answer to this", backend);
                 }
-                let asked = seen_by_host(&self.out[before..]);
+                let mut asked = seen_by_host(&self.out[before..]);
+                if self.conduct.tells_faults() {
+                    asked.line = String::from_utf8_lossy(&self.out[before..]).into_owned();
+                }
                 if asks_leave && self.allowed.contains(&asked.tool) {
                     // The host has said already what it thinks of it.
                     self.out.truncate(before);
@@ -430,7 +452,8 @@ impl Session {
             }
             Kind::Withdraw(withdraw) => {
                 if let Some(id) = withdraw.id {
-                    self.asked.take(id.as_escaped());
+                    self.asked
+                        .take_if(|asked| asked.id == id.as_escaped() || asked.note.first.as_deref() == Some(id.as_escaped()));
                 }
             }
             Kind::Outcome(outcome) => {

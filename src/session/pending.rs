@@ -52,7 +52,12 @@ impl<T> Pending<T> {
     }
 
     pub(super) fn take(&mut self, id: &str) -> Option<Waiting<T>> {
-        let at = self.waiting.iter().position(|waiting| waiting.id == id)?;
+        self.take_if(|waiting| waiting.id == id)
+    }
+
+    /// Takes the first of which this holds.
+    pub(super) fn take_if(&mut self, holds: impl FnMut(&Waiting<T>) -> bool) -> Option<Waiting<T>> {
+        let at = self.waiting.iter().position(holds)?;
         Some(self.waiting.remove(at))
     }
 

@@ -128,6 +128,7 @@ pub async fn run(
                 deciding = None;
                 session.decided(&decision, Instant::now(), backend);
             }
+            () = crate::io::journal::ready(), if session.wants_log() && !hold => session.log(crate::io::journal::take()),
             said = backend.read(&mut said_bytes), if !hold && !backend_over => {
                 // Its end is what it was asked for.
                 let said = if dismissed.is_some() && matches!(said, Said::Over(_)) { Said::Over(None) } else { said };
@@ -144,7 +145,13 @@ pub async fn run(
     if signal.is_some() {
         session.end_turns(OutcomeKind::Cancelled, "stopped by a signal", true, Instant::now());
     }
+    if session.wants_log() {
+        session.log(crate::io::journal::take());
+    }
     session.finish();
+    if let Some(number) = signal {
+        session.stopped(number);
+    }
     ears.keep(Who::Us, session.out());
     stdout.queue().append(session.out());
     let last_words = async {

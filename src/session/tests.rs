@@ -59,6 +59,7 @@ impl Scene {
             answers_permissions: true,
             types_answers: false,
             heartbeat: None,
+            log: false,
             allows_all: false,
             rules: Rules::default(),
             echoes: false,

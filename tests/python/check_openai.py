@@ -1,4 +1,6 @@
-"""Reads `qwen` logs with the real `openai` package: check_openai.py FILE...
+"""Reads `qwen` logs with the real `openai` package: check_openai.py [--live] FILE...
+
+--live: the logs are of living sessions, whose models may write arguments that are no JSON.
 
 Every chat.completion and chat.completion.chunk line is validated strictly against the package's own types; chunk logs then go
 through its stream accumulator, turn by turn. Two exceptions, both forced by the RFC: `finish_reason:"error"`, and `x-qwen-*` entries
@@ -90,7 +92,7 @@ def line_faults(line, copied):
         for annotation in body_of(original).get("annotations") or []:
             yield from annotation_faults(annotation, copied)
         for call in body_of(original).get("tool_calls") or []:
-            if kind == "chat.completion":
+            if kind == "chat.completion" and "--live" not in sys.argv:
                 try:
                     json.loads(call["function"]["arguments"])
                 except ValueError:
@@ -151,7 +153,7 @@ def faults(path):
 
 def main():
     good = bad = 0
-    for path in sys.argv[1:]:
+    for path in [path for path in sys.argv[1:] if path != "--live"]:
         found = list(faults(path))
         good, bad = good + (not found), bad + bool(found)
         for fault in found[:5]:

@@ -4,6 +4,8 @@
 pub(crate) mod claude;
 pub(crate) mod model;
 pub(crate) mod play;
+pub(crate) mod python;
+pub(crate) mod rfc;
 pub(crate) mod stage;
 pub(crate) mod turns;
 

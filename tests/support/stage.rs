@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::rfc::Keeper;
 use super::{alive, example, pids};
 
 /// The lines of agents.
@@ -137,11 +138,18 @@ impl End {
 
 impl Host {
     pub(crate) fn new(command: Command) -> Self {
+        // What the built-in agent says in the RFC's lines is looked at and kept, whichever test it is.
+        let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let as_rfc = args.windows(2).any(|two| two == ["--as", "qwen"]) && args.iter().any(|arg| arg.starts_with("model:"));
+        let mut keeper = (as_rfc && args.iter().any(|arg| arg.starts_with("stream-"))).then(Keeper::default);
         let mut host = Self::deaf(command);
         let stdout = BufReader::new(host.stdout.take().unwrap());
         let (give, lines) = channel();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
+                if let Some(keeper) = &mut keeper {
+                    keeper.line(&line);
+                }
                 if give.send(line).is_err() {
                     return;
                 }

@@ -22,11 +22,11 @@ impl Encoder {
             }
             ControlKind::Mcp => {
                 self.request_head(request, "mcp_message", out);
-                mcp_message(event.fields, out);
+                unpacked(event.fields, &["server_name", "message"], out);
             }
             ControlKind::Hook => {
                 self.request_head(request, "hook_callback", out);
-                named(event.fields, &["callback_id", "input", "tool_use_id"], out);
+                unpacked(event.fields, &["callback_id", "input", "tool_use_id"], out);
             }
             // Whatever else other agents ask, Claude Code has no such question.
             _ => return,
@@ -186,21 +186,17 @@ impl Encoder {
     }
 }
 
-/// Writes what is said to an MCP server; the RFC has it in a `payload`.
-fn mcp_message(fields: Fields<'_>, out: &mut Out) {
+/// Writes what is said to an MCP server or a hook; the RFC has it in a `payload`.
+fn unpacked(fields: Fields<'_>, names: &[&str], out: &mut Out) {
     let payload = fields.iter().find(|field| field.at == At::Part(REQUEST) && field.key.is("payload"));
-    match payload {
-        Some(payload) => {
-            for name in ["server_name", "message"] {
-                if let Some(value) = payload.value.get(name) {
-                    out.lit(",\"");
-                    out.lit(name);
-                    out.lit("\":");
-                    out.unchecked(value);
-                }
-            }
+    let Some(payload) = payload else { return named(fields, names, out) };
+    for name in names {
+        if let Some(value) = payload.value.get(name) {
+            out.lit(",\"");
+            out.lit(name);
+            out.lit("\":");
+            out.unchecked(value);
         }
-        None => named(fields, &["server_name", "message"], out),
     }
 }
 

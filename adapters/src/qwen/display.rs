@@ -9,16 +9,22 @@ use crate::json::{Out, Raw, Str};
 use crate::tools::{FileChange, Shown, Todo, shown};
 
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so what a
-/// text alone tells (Tricode's changes and plans) is told in the RFC's kind; else it stays the text it is.
-pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &mut Out) {
+/// text alone tells (Tricode's changes and plans) is told in the RFC's kind; else it stays the text it is. `own`: the source is the RFC,
+/// whose displays stay as they are.
+pub(super) fn write(result: &ToolResult<'_>, task: Option<&Task>, native: bool, own: bool, out: &mut Out) {
     if let Some(Detail {
         shape: DetailShape::Qwen,
         raw,
     }) = result.detail
     {
-        return out.unchecked(raw);
-    }
-    if !write_rich(result, task, native, out) {
+        match raw.as_str().trim_end().strip_suffix('}') {
+            Some(open) if !own && raw.get("kind").is_some() && raw.get("text").is_none() => {
+                out.used(raw.as_str());
+                out.lit(open);
+            }
+            _ => return out.unchecked(raw),
+        }
+    } else if !write_rich(result, task, native, out) {
         out.lit("{\"kind\":\"string\"");
     }
     out.lit(",\"text\":\"");

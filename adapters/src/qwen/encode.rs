@@ -203,7 +203,8 @@ impl Encoder {
             Kind::Reply(reply) if !chunked => self.reply(reply, event.origin.time.is_some(), fields, out),
             Kind::ToolResult(result) => self.result(result, &event.origin, fields, out),
             Kind::ToolProgress(progress) => self.progress(progress, &event.origin, fields, out),
-            Kind::Terminal(terminal) => self.terminal(terminal, &event.origin, fields, out),
+            // No other dialect has it: what stands beside it is the RFC's own, whoever says it.
+            Kind::Terminal(terminal) => self.terminal(terminal, &event.origin, event.fields, out),
             Kind::Notice(notice) => self.notice(notice, &event.origin, fields, out),
             Kind::Outcome(outcome) => self.outcome(outcome, fields, out),
             Kind::Fatal(fatal) => {

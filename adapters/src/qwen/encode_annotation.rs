@@ -87,7 +87,7 @@ impl Encoder {
         let of_display = self.own_fields(result.fields);
         self.begin_display(result.call, Str::trusted(status), of_display, out);
         out.lit(",\"result_display\":");
-        display::write(result, task.as_ref(), self.native_tools, out);
+        display::write(result, task.as_ref(), self.native_tools, self.own, out);
         timestamp(event, out);
         own::write(own::in_blocks(of_display).filter(not_session), out);
         self.close_annotation(out);

@@ -104,7 +104,12 @@ impl Encoder {
                 raw(",\"permission_suggestions\":", permission.suggestions, out);
             }
         }
-        if self.own {
+        if self.own
+            || matches!(
+                request.subtype.as_escaped(),
+                "confirm_shell_commands" | "confirm_action" | "quit_confirmation"
+            )
+        {
             own::write(own::at(event.fields, &[REQUEST]), out);
         } else if request.permission.is_none() {
             payload(event.fields, out);

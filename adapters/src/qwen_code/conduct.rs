@@ -88,7 +88,7 @@ impl Conduct for Qwen {
     /// is no message fails a turn.
     fn damaged(&self, line: &Misread<'_>) -> Damage {
         if line.is("user") {
-            return Damage::FailedTurn("Cannot read properties of null (reading 'content')");
+            return Damage::FailedTurn("Cannot read properties of null (reading 'content')".into());
         }
         if ["control_request", "control_response", "control_cancel_request"]
             .iter()

@@ -89,7 +89,10 @@ pub(in crate::agent) const COMMANDS: &[Command] = &[
         "tools",
         &[],
         "List available tools. Usage: /tools [desc]",
-        &[("desc", "List available tools with descriptions.")],
+        &[
+            ("desc", "List available tools with descriptions."),
+            ("run", "Run a tool. Usage: /tools run <name> [arguments as JSON]"),
+        ],
     ),
 ];
 
@@ -200,6 +203,7 @@ pub(super) async fn run(core: &Rc<Core>, given: &Given) -> Value {
             super::request::keep_model(core, args);
             message("info", format!("The model is {args} from now on."))
         }
+        "tools" if sub == Some("run") => run_tool(core, args),
         "tools" => message("info", tools(core, sub == Some("desc") || args == "desc" || args == "descriptions")),
         "mcp" => message("info", servers(core)),
         "stats" => message("info", stats(core)),
@@ -350,6 +354,23 @@ fn tools(core: &Rc<Core>, descriptions: bool) -> String {
         })
         .collect();
     format!("Available tools:\n{}", lines.join("\n"))
+}
+
+/// The call that the host is to ask for.
+fn run_tool(core: &Rc<Core>, args: &str) -> Value {
+    let (name, args) = args.split_once(char::is_whitespace).unwrap_or((args, "{}"));
+    let mut thread = Thread::default();
+    super::super::live::prepare(core, &mut thread);
+    if core.dialect != Dialect::Qwen {
+        return failed("The command \"/tools run\" is not supported in this mode.");
+    }
+    if thread.tool(name).is_none() {
+        return failed(format!("There is no tool {name:?}. Usage: /tools run <name> [arguments as JSON]"));
+    }
+    match serde_json::from_str::<Value>(args) {
+        Ok(args) if args.is_object() => super::Wanted::result(name, &args, &core.voice.turn()),
+        _ => failed(format!("The arguments of {name} are no JSON object.")),
+    }
 }
 
 fn servers(core: &Core) -> String {

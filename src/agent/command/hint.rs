@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use ignore::{DirEntry, WalkState};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::builtin::{COMMANDS, find};
+use super::paths::Paths;
 use crate::adapters::event::{HintRequest, HintResult, Input, Kind};
 use crate::adapters::json::{Raw, Str};
 use crate::agent::core::Core;
@@ -32,9 +34,14 @@ pub(in crate::agent) struct Hints {
     waiting: RefCell<Option<Wanted>>,
     /// Somebody is about to answer it.
     at_work: Cell<bool>,
+    /// Requests and cancels so far: what was begun for an earlier one is told no more.
+    number: Cell<u64>,
+    /// A request, a cancel, or an index has come.
+    news: Notify,
     /// The files, and when they were looked at.
-    index: RefCell<Option<(Arc<Index>, Instant)>>,
-    building: Cell<bool>,
+    index: RefCell<Option<(Arc<Paths>, Instant)>>,
+    /// Stops the look at the files that runs.
+    building: RefCell<Option<CancellationToken>>,
 }
 
 /// A request.
@@ -44,12 +51,6 @@ struct Wanted {
     text: String,
     cwd: Option<String>,
     turn: String,
-}
-
-/// Paths from the working folder, folders with a slash at their end; each in small letters too.
-#[derive(Debug, Default)]
-struct Index {
-    paths: Vec<(String, String)>,
 }
 
 /// A hint is asked for. The latest request wins.
@@ -71,8 +72,10 @@ pub(in crate::agent) fn ask(core: &Rc<Core>, input: &Input<'_>, request: &HintRe
         cwd: context.get("cwd").and_then(Value::as_str).map(str::to_owned),
         turn: input.origin.turn.map(|turn| turn.as_escaped().to_owned()).unwrap_or_default(),
     };
-    *core.desk.hints.waiting.borrow_mut() = Some(wanted);
-    if !core.desk.hints.at_work.replace(true) {
+    let hints = &core.desk.hints;
+    *hints.waiting.borrow_mut() = Some(wanted);
+    hints.turn_over();
+    if !hints.at_work.replace(true) {
         let core = core.clone();
         core.clone().chore(async move {
             answer(&core).await;
@@ -81,49 +84,67 @@ pub(in crate::agent) fn ask(core: &Rc<Core>, input: &Input<'_>, request: &HintRe
     }
 }
 
-/// The hints are wanted no more.
+/// The hints are wanted no more: what is looked for is given up.
 pub(in crate::agent) fn cancel(core: &Core) {
-    core.desk.hints.waiting.take();
+    let hints = &core.desk.hints;
+    hints.waiting.take();
+    hints.turn_over();
+    if hints.index.borrow().is_none()
+        && let Some(building) = &*hints.building.borrow()
+    {
+        building.cancel();
+    }
+}
+
+impl Hints {
+    fn turn_over(&self) {
+        self.number.set(self.number.get() + 1);
+        self.news.notify_one();
+    }
 }
 
 async fn answer(core: &Rc<Core>) {
-    while let Some(wanted) = core.desk.hints.waiting.take() {
+    let hints = &core.desk.hints;
+    while let Some(wanted) = hints.waiting.take() {
+        let number = hints.number.get();
         if let Err(why) = check(core, &wanted) {
             tell(core, &wanted, "error", None, Some(&why));
             continue;
         }
-        if wanted.trigger != "at" {
+        if wanted.trigger != "at" && wanted.trigger != "@" {
             let found = slash(core, &wanted.text);
             tell(core, &wanted, "ok", Some(found), None);
             continue;
         }
-        let index = core.desk.hints.index.borrow().clone();
-        let index = match index {
-            Some((index, since)) => {
-                if since.elapsed() > FRESH && !core.desk.hints.building.replace(true) {
-                    let core = core.clone();
-                    core.clone().chore(async move {
-                        build(&core).await;
-                        core.desk.hints.building.set(false);
-                    });
-                }
-                index
-            }
-            None => {
-                tell(core, &wanted, "loading", Some((Vec::new(), false)), None);
-                let index = build(core).await;
-                // A later request is answered instead.
-                let later = core.desk.hints.waiting.borrow().is_some();
-                if later {
-                    continue;
-                }
-                index
-            }
-        };
+        let Some(index) = index_for(core, &wanted, number).await else { continue };
         let text = wanted.text.clone();
         let found = tokio::task::spawn_blocking(move || at(&index, &text)).await.unwrap_or_default();
-        if core.desk.hints.waiting.borrow().is_none() {
+        if hints.number.get() == number {
             tell(core, &wanted, "ok", Some(found), None);
+        }
+    }
+}
+
+/// The index, made if there is none; an old one is made anew beside. `None`: something else was asked meanwhile.
+async fn index_for(core: &Rc<Core>, wanted: &Wanted, number: u64) -> Option<Arc<Paths>> {
+    let hints = &core.desk.hints;
+    let mut told = false;
+    loop {
+        let index = hints.index.borrow().clone();
+        if index.as_ref().is_none_or(|(_, since)| since.elapsed() > FRESH) && hints.building.borrow().is_none() {
+            let (core, stop) = (core.clone(), CancellationToken::new());
+            *hints.building.borrow_mut() = Some(stop.clone());
+            core.clone().chore(async move { build(&core, stop).await });
+        }
+        if let Some((index, _)) = index {
+            return Some(index);
+        }
+        if !std::mem::replace(&mut told, true) {
+            tell(core, wanted, "loading", Some((Vec::new(), false)), None);
+        }
+        hints.news.notified().await;
+        if hints.number.get() != number {
+            return None;
         }
     }
 }
@@ -173,41 +194,12 @@ fn escaped(path: &str) -> String {
     out
 }
 
-fn at(index: &Index, text: &str) -> Found {
+fn at(index: &Paths, text: &str) -> Found {
     let wanted = word(text).to_lowercase();
     let wanted = wanted.strip_prefix("./").unwrap_or(&wanted);
-    // The best come first: the path itself, its beginning, the beginning of its name, anywhere.
-    let mut ranked: Vec<(u8, usize, &str)> = Vec::new();
-    let mut perfect = false;
-    for (path, small) in &index.paths {
-        let rank = if small == wanted {
-            perfect = true;
-            0
-        } else if small.starts_with(wanted) {
-            1
-        } else {
-            let name = small.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
-            if small[name..].starts_with(wanted) {
-                2
-            } else if small.contains(wanted) {
-                3
-            } else {
-                continue;
-            }
-        };
-        ranked.push((rank, path.len(), path));
-    }
-    let order = |a: &(u8, usize, &str), b: &(u8, usize, &str)| a.cmp(b);
-    if ranked.len() > MOST {
-        ranked.select_nth_unstable_by(MOST, order);
-        ranked.truncate(MOST);
-    }
-    ranked.sort_unstable_by(order);
-    let found = ranked
-        .into_iter()
-        .map(|(_, _, path)| json!({"label": path, "value": escaped(path)}))
-        .collect();
-    (found, perfect)
+    let (found, perfect) = index.find(wanted, MOST);
+    let found = found.into_iter().map(|path| json!({"label": path, "value": escaped(path)}));
+    (found.collect(), perfect)
 }
 
 fn slash(core: &Core, text: &str) -> Found {
@@ -255,7 +247,9 @@ fn tell(core: &Core, wanted: &Wanted, status: &str, found: Option<Found>, why: O
     let trigger = match wanted.trigger.as_str() {
         "?" | "/" => "slash",
         "@" => "at",
-        other => other,
+        // What is no trigger is told in the words that there are.
+        other if other == "at" || other != "slash" && wanted.text.contains('@') => "at",
+        _ => "slash",
     };
     let (trigger, why) = (body(trigger), why.map(body));
     let result = HintResult {
@@ -269,13 +263,17 @@ fn tell(core: &Core, wanted: &Wanted, status: &str, found: Option<Found>, why: O
         .side(Kind::Hint(&result), Some(wanted.turn.as_str()).filter(|turn| !turn.is_empty()));
 }
 
-/// Looks at the files, on threads of its own.
-async fn build(core: &Core) -> Arc<Index> {
+/// Looks at the files, on threads of its own. What was stopped is forgotten.
+async fn build(core: &Core, stop: CancellationToken) {
     let wall = core.world.wall.clone();
-    let index = tokio::task::spawn_blocking(move || index(&wall)).await.unwrap_or_default();
-    let index = Arc::new(index);
-    *core.desk.hints.index.borrow_mut() = Some((index.clone(), Instant::now()));
-    index
+    let stopped = stop.clone();
+    let index = tokio::task::spawn_blocking(move || index(&wall, &stop)).await.unwrap_or_default();
+    let hints = &core.desk.hints;
+    if !stopped.is_cancelled() {
+        *hints.index.borrow_mut() = Some((Arc::new(index), Instant::now()));
+    }
+    hints.building.take();
+    hints.news.notify_one();
 }
 
 struct Collect<'a> {
@@ -296,12 +294,12 @@ impl Drop for Collect<'_> {
     }
 }
 
-fn index(wall: &Wall) -> Index {
+fn index(wall: &Wall, stop: &CancellationToken) -> Paths {
     let all = Mutex::new(Vec::new());
     if let Ok(root) = wall.locate(wall.root()) {
         let visitor = || Collect { own: Vec::new(), all: &all };
         // What was found by then counts if something goes wrong.
-        let _ = walk(&root, &Tree::default(), &CancellationToken::new(), visitor);
+        let _ = walk(&root, &Tree::default(), stop, visitor);
     }
     let mut files = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.truncate(FILES);
@@ -316,8 +314,10 @@ fn index(wall: &Wall) -> Index {
         }
     }
     files.extend(folders.into_iter().map(|folder| format!("{folder}/")));
-    let paths = files.into_iter().map(|path| (path.clone(), path.to_lowercase())).collect();
-    Index { paths }
+    if stop.is_cancelled() {
+        return Paths::default();
+    }
+    Paths::new(files)
 }
 
 #[cfg(test)]
@@ -332,20 +332,11 @@ mod tests {
     }
 
     #[test]
-    fn a_large_tree_is_searched_by_rank() {
-        let mut paths: Vec<_> = (0..100_000).map(|n| format!("src/dir{}/file{n}.rs", n % 300)).collect();
-        paths.push("notes/Button with spaces.tsx".to_owned());
-        paths.push("button/".to_owned());
-        let index = Index {
-            paths: paths.into_iter().map(|path| (path.clone(), path.to_lowercase())).collect(),
-        };
-        let begun = Instant::now();
+    fn paths_are_escaped_and_perfect_ones_are_known() {
+        let index = Paths::new(["notes/Button with spaces.tsx", "button/", "src/x.rs"].map(str::to_owned).to_vec());
         let (found, perfect) = at(&index, "look at @but");
-        let took = begun.elapsed();
-        assert_eq!(found[0]["value"], "button/");
+        assert_eq!((found[0]["value"].as_str(), perfect), (Some("button/"), false));
         assert_eq!(found[1]["value"], "notes/Button\\ with\\ spaces.tsx");
-        assert!(!perfect && took < Duration::from_secs(1), "{took:?}");
-        assert_eq!(at(&index, "@src/").0.len(), MOST);
-        assert!(at(&index, "@src/dir1/file1.rs").1);
+        assert!(at(&index, "@./src/x.rs").1);
     }
 }

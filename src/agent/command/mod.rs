@@ -8,9 +8,13 @@
 pub(super) mod at;
 mod builtin;
 mod chats;
+mod confirm;
 mod custom;
 pub(super) mod hint;
+mod paths;
 pub(super) mod request;
+mod wanted;
+mod wellformed;
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -27,6 +31,7 @@ use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Block, Kind, Reply};
 use crate::adapters::json::Str;
 pub(super) use builtin::{find, list, of};
+pub(super) use wanted::Wanted;
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -209,7 +214,8 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
 async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
     let begun = Instant::now();
     let chat = asked.chat.take().unwrap_or(Value::Null);
-    if let Err(why) = request::take_up(core, &mut asked, &chat) {
+    let taken_up = request::take_up(core, &mut asked, &chat);
+    if let Err(why) = taken_up {
         super::live::introduce_now(core);
         outcome::tell(
             core,
@@ -223,16 +229,20 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
         return None;
     }
     super::live::introduce_now(core);
+    // What goes on with an earlier prompt, or wants a call, is no command whatever its text looks like.
+    if asked.wanted.is_some() || request::goes_on(&asked) && chat["command"].is_null() {
+        return Some(asked);
+    }
     let command = chat.get("command").filter(|command| !command.is_null());
-    let text = super::live::said(&asked.parts);
+    let text = super::live::said(asked.parts.get(asked.notices..).unwrap_or_default());
     let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
     let instruction = chat.get("instruction").and_then(Value::as_str);
     let given = match (command, kind, instruction) {
         (_, _, Some(text)) => match Given::of_text(text) {
             Some(given) => Some(given),
             None => {
-                core.voice
-                    .command(&Value::Null, &failed(format!("{text:?} is no instruction that is known")));
+                let shown = json!({"kind": "slash", "path": [], "args": text});
+                core.voice.command(&shown, &failed(format!("{text:?} is no instruction that is known")));
                 core.voice.answered();
                 return None;
             }
@@ -242,18 +252,21 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
             None => return refuse(core, command, "a slash command has a path: a list of names"),
         },
         (Some(command), Some("at"), _) => return explicit_at(core, asked, command).await,
-        (Some(command), Some(_), _) => return refuse(core, command, "a command is of kind slash or at"),
         _ => Given::of_text(&text),
     };
-    if let Some(given) = given {
-        let result = if find(&given.path[0]).is_some() || builtin::is_dialog(&given) {
-            builtin::run(core, &given).await
-        } else if let Some(custom) = custom::find(core, &given) {
-            custom::result(core, custom, &given).await
-        } else {
-            failed(format!("Unknown command: /{}", given.path.join(" ")))
+    if let Some(mut given) = given {
+        let shown = given.shown();
+        let result = loop {
+            let result = result(core, &given).await;
+            match confirm::settle(core, &mut given, result).await {
+                confirm::Settled::Again => {}
+                confirm::Settled::Over(result) => break result,
+            }
         };
-        core.voice.command(&given.shown(), &result);
+        core.voice.command(&shown, &result);
+        if core.cancel.borrow().is_cancelled() {
+            outcome::tell_cancelled(core);
+        }
         core.voice.answered();
         return None;
     }
@@ -263,6 +276,17 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
         core.voice.command(&command, &found.result());
     }
     Some(asked)
+}
+
+/// What comes of a command of the RFC's.
+async fn result(core: &Rc<Core>, given: &Given) -> Value {
+    if find(&given.path[0]).is_some() || builtin::is_dialog(given) {
+        builtin::run(core, given).await
+    } else if let Some(custom) = custom::find(core, given) {
+        custom::result(core, custom, given).await
+    } else {
+        failed(format!("Unknown command: /{}", given.path.join(" ")))
+    }
 }
 
 /// `input.command` of kind `at`: what the host has resolved is read, or what its text names.
@@ -300,7 +324,26 @@ async fn explicit_at(core: &Rc<Core>, mut asked: Asked, command: &Value) -> Opti
 }
 
 fn refuse(core: &Core, command: &Value, why: &str) -> Option<Asked> {
-    core.voice.command(command, &failed(why));
+    core.voice.command(&sound(command), &failed(why));
     core.voice.answered();
     None
+}
+
+/// What is sound of a command that the host has described: its result names the command.
+fn sound(command: &Value) -> Value {
+    let kind = command.get("kind").and_then(Value::as_str).unwrap_or("slash");
+    let mut sound = json!({"kind": kind});
+    let of_texts = |list: &&Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    if let Some(path) = command.get("path").filter(of_texts) {
+        sound["path"] = path.clone();
+    }
+    if let Some(args) = command.get("args").filter(|args| args.is_string()) {
+        sound["args"] = args.clone();
+    }
+    let names = |one: &Value| one["original"].is_string() && one["resolved"].is_string();
+    let of_names = |list: &&Value| list.as_array().is_some_and(|list| list.iter().all(names));
+    if let Some(references) = command.get("references").filter(of_names) {
+        sound["references"] = references.clone();
+    }
+    sound
 }

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::hint::Hints;
+use super::wanted::Wanted;
+use super::wellformed::{self, invalid, invalid_tool};
 use crate::adapters::event::{CancelResult, Heartbeat, Input, Kind, ToolKind};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::Resume;
@@ -29,6 +31,10 @@ const LARGEST: u64 = 20 << 20;
 pub(in crate::agent) struct Desk {
     /// Prompt ids that were used.
     seen: RefCell<HashSet<String>>,
+    /// The last prompt id of each session, and how many prompts it had.
+    prompts: RefCell<HashMap<String, (String, u64)>>,
+    /// The questions about commands that the host answers on the control channel.
+    confirms: RefCell<BTreeSet<String>>,
     /// Conversations of this process that wait to be gone on with, by their sessions.
     parked: RefCell<HashMap<String, Thread>>,
     /// Calls that the host runs.
@@ -51,8 +57,17 @@ pub(in crate::agent) struct Desk {
     used: Cell<bool>,
 }
 
-fn invalid(why: impl std::fmt::Display) -> String {
-    format!("QWEN_INVALID_REQUEST: {why}")
+impl Desk {
+    /// Whether the host answers this question on the control channel.
+    pub(super) fn confirms(&self, subtype: &str) -> bool {
+        self.confirms.borrow().contains(subtype)
+    }
+}
+
+/// Whether a request goes on with the prompt before it.
+pub(super) fn goes_on(asked: &Asked) -> bool {
+    let is = |(name, value): &(String, Value)| name == "continuation" && *value == Value::Bool(true);
+    asked.fields.iter().any(is)
 }
 
 /// Takes a request up: its session, its id, its options, and the parts that are no text.
@@ -60,22 +75,25 @@ fn invalid(why: impl std::fmt::Display) -> String {
 /// # Errors
 /// A code of the RFC and the reason, when it makes no sense. Nothing has changed then but the prompt's id.
 pub(in crate::agent) fn take_up(core: &Core, asked: &mut Asked, chat: &Value) -> Result<(), String> {
+    let notices: Vec<Part> = asked.parts.drain(..asked.notices.min(asked.parts.len())).collect();
+    let checked = wellformed::check(asked, chat);
     let given = std::mem::take(&mut asked.turn);
-    let told = if given.is_empty() { next_id(core) } else { given.clone() };
-    core.voice.set_turn(&told);
-    asked.turn = told;
+    asked.turn = if given.is_empty() || checked.is_err() {
+        next_id(core)
+    } else {
+        given.clone()
+    };
+    core.voice.set_turn(&asked.turn);
+    checked?;
     let get = |name: &str| chat.get(name).filter(|value| !value.is_null());
-    for (name, _) in &asked.fields {
-        if matches!(name.as_str(), "origin" | "parts" | "session_id" | "prompt_id" | "model" | "tool_call_id") {
-            return Err(invalid(format!("{name} is of the wrong type or has a value that is not known")));
-        }
-    }
-    if get("options").is_some_and(|options| !options.is_object()) {
-        return Err(invalid("options is no object"));
+    let field = |name: &str| asked.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let wanted = field("tool_request").filter(|value| !value.is_null()).map(Wanted::read).transpose()?;
+    if let Some(words) = field("capabilities").and_then(wellformed::words) {
+        *core.desk.confirms.borrow_mut() = words.into_iter().collect();
     }
     let tools = match get("tools") {
         None => Vec::new(),
-        Some(Value::Array(tools)) => tools.iter().map(spec).collect::<Result<_, _>>()?,
+        Some(Value::Array(tools)) => tools.iter().enumerate().map(spec).collect::<Result<_, _>>()?,
         Some(_) => return Err(invalid("tools is no array")),
     };
     let parts = match get("parts").and_then(Value::as_array) {
@@ -83,28 +101,33 @@ pub(in crate::agent) fn take_up(core: &Core, asked: &mut Asked, chat: &Value) ->
         None => std::mem::take(&mut asked.parts),
     };
     let instruction = get("instruction").is_some();
-    if parts.is_empty() && get("command").is_none() && !instruction {
+    if parts.is_empty() && get("command").is_none() && !instruction && wanted.is_none() {
         return Err(invalid("the request holds no text"));
     }
     let history = history(get("messages"));
-    let goes_on = asked
-        .fields
-        .iter()
-        .any(|(name, value)| name == "continuation" && value == &Value::Bool(true));
+    let goes_on = goes_on(asked);
     if !given.is_empty() && !goes_on && core.desk.seen.borrow().contains(&given) {
         return Err(format!("QWEN_DUPLICATE_PROMPT_ID: the prompt id {given:?} was used before"));
     }
     choose_session(core, get("session").and_then(Value::as_str), !history.is_empty())?;
     if given.is_empty() {
-        asked.turn = next_id(core);
+        let session = core.session.borrow();
+        let last = core.desk.prompts.borrow().get(&*session).map(|(last, _)| last.clone());
+        asked.turn = last.filter(|_| goes_on).unwrap_or_else(|| next_id(core));
         core.voice.set_turn(&asked.turn);
     }
     core.desk.seen.borrow_mut().insert(asked.turn.clone());
+    {
+        let count = prompts_so_far(core) + u64::from(!goes_on);
+        let session = core.session.borrow().clone();
+        core.desk.prompts.borrow_mut().insert(session, (asked.turn.clone(), count));
+    }
     core.desk.used.set(true);
     if !history.is_empty() {
         core.thread.borrow_mut().messages = history;
     }
-    asked.parts = parts;
+    asked.parts = [notices, parts].concat();
+    asked.wanted = wanted;
     *core.desk.tools.borrow_mut() = tools;
     let mut wishes = core.wishes.borrow_mut();
     *core.desk.before.borrow_mut() = Some(wishes.clone());
@@ -164,15 +187,27 @@ pub(in crate::agent) fn tools(core: &Core, tools: &mut Vec<Rc<dyn Tool>>) {
     }
 }
 
+/// `<session>########<n>`: the next number of the session that was not used.
 fn next_id(core: &Core) -> String {
-    let mut number = core.turns.get();
+    let session = core.session.borrow();
+    let mut number = 1 + prompts_so_far(core);
     loop {
-        let id = format!("{}########{number}", core.session.borrow());
+        let id = format!("{session}########{number}");
         if !core.desk.seen.borrow().contains(&id) {
             return id;
         }
         number += 1;
     }
+}
+
+/// How many prompts the session had, in earlier runs too.
+fn prompts_so_far(core: &Core) -> u64 {
+    if let Some((_, count)) = core.desk.prompts.borrow().get(&*core.session.borrow()) {
+        return *count;
+    }
+    let thread = core.thread.borrow();
+    let is_prompt = |message: &&Rc<Message>| message.role == Role::User && message.parts.iter().any(|part| matches!(part, Part::Text(_)));
+    thread.messages.iter().filter(is_prompt).count() as u64
 }
 
 /// Goes over to the session that a request names.
@@ -216,15 +251,20 @@ fn enter(core: &Core, id: &str, thread: Thread) {
 }
 
 /// A tool of the host's, in OpenAI's function shape.
-fn spec(tool: &Value) -> Result<Spec, String> {
+fn spec((at, tool): (usize, &Value)) -> Result<Spec, String> {
     let function = tool.get("function").unwrap_or(tool);
     let text = |name: &str| function.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text("name");
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(fine) {
-        return Err(invalid("a tool has a name of up to 64 letters, digits, _, - and ."));
+        return Err(invalid(format!(
+            "tools[{at}].function.name: a tool has a name of up to 64 letters, digits, _, - and ."
+        )));
     }
-    let schema = function.get("parameters").filter(|schema| schema.is_object());
+    let schema = function.get("parameters").filter(|schema| !schema.is_null());
+    if schema.is_some_and(|schema| !schema.is_object()) {
+        return Err(invalid_tool(format!("tools[{at}].function.parameters is no object")));
+    }
     Ok(Spec {
         name,
         description: text("description"),
