@@ -31,14 +31,17 @@ fn names(list: &Value, key: &str) -> Vec<String> {
         .collect()
 }
 
+/// A file of the workspace.
+fn put(play: &Play, name: &str, text: &str) {
+    let path = play.path(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
 #[test]
 fn the_handshake_and_init_tell_the_same() {
     let play = Play::script(vec![ok()]);
-    let write = |name: &str, text: &str| {
-        let path = play.path(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let write = |name: &str, text: &str| put(&play, name, text);
     write(
         ".claude/commands/fix.md",
         "---\ndescription: Fixes it\nargument-hint: <file>\n---\nFix $ARGUMENTS.",
@@ -248,4 +251,111 @@ fn hooks_hear_of_a_question_that_waits_for_the_user() {
     assert_eq!(notified[0]["notification_type"], "permission_prompt");
     assert!(notified[0]["message"].as_str().unwrap().contains("Write"), "{}", notified[0]);
     assert_eq!(play.read("a.txt"), "a");
+}
+
+#[test]
+fn plugins_and_skills_bring_what_they_have() {
+    let play = Play::script(vec![
+        Answer::text("Hello."),
+        Answer::calls(&[("Skill", json!({"skill": "plug:paint", "args": "the wall"}))]),
+        Answer::calls(&[bash("echo a > a")]),
+        ok(),
+    ]);
+    put(&play, "plug/.claude-plugin/plugin.json", r#"{"name": "plug", "version": "1.2.3"}"#);
+    put(&play, "plug/commands/greet.md", "---\ndescription: Greets\n---\nSay hello to $ARGUMENTS.");
+    put(&play, "plug/agents/pa.md", "---\nname: pa\ndescription: Helps.\n---\nHelp.");
+    put(
+        &play,
+        "plug/skills/paint/SKILL.md",
+        "---\nname: paint\ndescription: Paints\n---\nPaint $ARGUMENTS blue.",
+    );
+    let hooks = json!({"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [
+        {"type": "command", "command": "cat ${CLAUDE_PLUGIN_ROOT}/word > hooked"}
+    ]}]}});
+    put(&play, "plug/hooks/hooks.json", &hooks.to_string());
+    put(&play, "plug/word", "heard");
+    let mut host = play.host("claude", &[BASH, &["--plugin-dir", &play.at("plug"), "--allowedTools", "Skill"]].concat());
+    host.say(&hello(&[], &json!({}))).say(&user("/plug:greet Ada"));
+    serve(&mut host, 1, |_| json!({}));
+    host.say(&user("paint"));
+    serve(&mut host, 1, |_| json!({}));
+    let end = closed(host);
+    let init = init(&end.lines);
+    let about = json!([{"name": "plug", "path": play.at("plug"), "source": "plug@inline", "version": "1.2.3"}]);
+    assert_eq!((&init["plugins"], &init["skills"]), (&about, &json!(["plug:paint"])));
+    assert!(names(&init["agents"], "").contains(&"plug:pa".to_owned()), "{init}");
+    assert!(names(&init["slash_commands"], "").contains(&"plug:greet".to_owned()), "{init}");
+    let asked = play.server.asked();
+    assert!(asked[0].last().contains("Say hello to Ada."), "{}", asked[0].last());
+    assert!(asked[2].last().contains("Paint the wall blue."), "{}", asked[2].last());
+    assert_eq!(play.read("hooked"), "heard", "{end:#?}");
+    // Where there are no skills there is no such tool.
+    assert!(asked[0].tools().contains(&"Skill".to_owned()));
+    let bare = Play::script(vec![ok()]);
+    bare.print("go");
+    assert!(!bare.server.asked()[0].tools().contains(&"Skill".to_owned()));
+}
+
+#[test]
+fn an_agent_may_have_the_main_conversation() {
+    let play = Play::script(vec![ok()]);
+    let agents = json!({"clerk": {"description": "Reads.", "prompt": "You are a clerk.", "tools": ["Read"], "model": "x-2"}}).to_string();
+    let args = [PRINT, &["--agents", &agents, "--agent", "clerk", "go"]].concat();
+    run(play.command("claude", &args));
+    let asked = &play.server.asked()[0];
+    assert!(asked.system().contains("You are a clerk."), "{}", asked.system());
+    assert_eq!((asked.tools(), &asked.body["model"]), (vec!["Read".to_owned()], &json!("x-2")));
+}
+
+#[test]
+fn hosts_change_settings_and_read_files() {
+    let play = Play::script(vec![Answer::calls(&[bash("touch -c note.txt; cat note.txt")]), ok()]);
+    put(&play, "note.txt", "some words");
+    put(&play, ".claude/settings.local.json", r#"{"env": {"A": "1", "B": "2"}, "model": "m"}"#);
+    let mut host = play.host("claude", CLAUDE);
+    host.say(&hello(&[], &json!({})));
+    let ask = |host: &mut support::stage::Host, id: &str, what: Value| {
+        host.say(&request(id, &what.to_string()));
+    };
+    let settings = json!({"outputStyle": "Terse", "env": {"B": null}});
+    ask(
+        &mut host,
+        "kept",
+        json!({"subtype": "update_settings", "source": "localSettings", "settings": settings}),
+    );
+    ask(
+        &mut host,
+        "flag",
+        json!({"subtype": "apply_flag_settings", "settings": {"permissions": {"allow": ["Bash(touch:*)"]}, "model": "x-3"}}),
+    );
+    ask(
+        &mut host,
+        "odd",
+        json!({"subtype": "apply_flag_settings", "settings": {"permissions": {"allow": ["*"]}}}),
+    );
+    ask(&mut host, "read", json!({"subtype": "read_file", "path": "note.txt"}));
+    ask(
+        &mut host,
+        "some",
+        json!({"subtype": "read_file", "path": play.at("note.txt"), "max_bytes": 4}),
+    );
+    ask(&mut host, "out", json!({"subtype": "read_file", "path": "/etc/passwd"}));
+    host.say(&user("go"));
+    let result = serve(&mut host, 1, |asked| panic!("nothing is asked: {asked}")).remove(0);
+    let end = closed(host);
+    assert_eq!(result["result"], "OK");
+    let asked = play.server.asked();
+    assert!(asked[1].last().contains("some words"), "{}", asked[1].last());
+    assert_eq!(asked[0].body["model"], "x-3");
+    let kept: Value = serde_json::from_str(&play.read(".claude/settings.local.json")).unwrap();
+    assert_eq!(kept, json!({"env": {"A": "1"}, "model": "m", "outputStyle": "Terse"}));
+    let read = &answer(&end.lines, "read")["response"];
+    assert_eq!(
+        (&read["contents"], &read["lossy"], &read["absPath"]),
+        (&json!("some words"), &json!(false), &json!(play.at("note.txt")))
+    );
+    assert_eq!(answer(&end.lines, "some")["response"]["contents"], "some");
+    for refused in ["odd", "out"] {
+        assert_eq!(answer(&end.lines, refused)["subtype"], "error", "{refused}");
+    }
 }

@@ -42,6 +42,8 @@ pub struct Greeting {
     pub agents: String,
     /// Models: `[{value,displayName,description}]` as JSON.
     pub models: String,
+    /// The variable that holds the key of the model's API; empty if there is none.
+    pub key_source: String,
     /// The output style.
     pub output_style: String,
     /// The output styles that there are.

@@ -145,18 +145,17 @@ fn label(job: &Job) -> &str {
     job.description.as_deref().unwrap_or(&job.command)
 }
 
-/// The host wants one of them stopped.
+/// The host wants one of them stopped. One that has ended, or never was, is stopped already.
 pub(super) fn stop(core: &Rc<Core>, request: &str, task: &str) {
     if core.tasks.stop(task) {
         return core.voice.respond(request, &Ok(json!({})));
     }
     let (core, request, task) = (Rc::clone(core), request.to_owned(), task.to_owned());
     Rc::clone(&core).chore(async move {
-        let stopped = match core.persona.processes() {
-            Some(processes) => processes.jobs.stop(&task).await.map_err(|error| error.to_string()),
-            None => Err(format!("No task found with ID: {task}")),
-        };
-        core.voice.respond(&request, &stopped.map(|_| json!({})));
+        if let Some(processes) = core.persona.processes() {
+            let _ = processes.jobs.stop(&task).await;
+        }
+        core.voice.respond(&request, &Ok(json!({})));
     });
 }
 

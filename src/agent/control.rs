@@ -9,6 +9,7 @@ use super::core::{AgentKind, Core, ModelSpent};
 use super::inbox::{fields, plain};
 use crate::adapters::conduct::Greeting;
 use crate::adapters::event::{ControlKind, Input, Request};
+use crate::backend::model::Api;
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
 pub(super) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
@@ -57,9 +58,19 @@ pub(super) fn greeting(core: &Core) -> Greeting {
         commands: text(commands.collect()),
         agents: text(agents.collect()),
         models: text(models.collect()),
+        key_source: key_source(core).to_owned(),
         output_style: core.settings.style().to_owned(),
         output_styles: core.settings.style_names(),
     }
+}
+
+/// The variable that holds the API's key, if there is one.
+fn key_source(core: &Core) -> &'static str {
+    let names: &[&str] = match core.model.api() {
+        Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+        Api::Openai => &["OPENAI_API_KEY"],
+    };
+    names.iter().find(|name| std::env::var_os(name).is_some()).copied().unwrap_or_default()
 }
 
 /// Takes over what the handshake says.

@@ -203,7 +203,21 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     let wishes = core.wishes.borrow();
     thread.model.clone_from(&wishes.model);
     thread.max_rounds = core.launch.max_turns;
-    thread.system = wishes.system.clone().unwrap_or_else(|| core.persona.system_prompt(&core.world));
+    let chosen = core.launch.agent.as_ref().and_then(|name| wishes.agents.get(name)).cloned();
+    let agents = chosen.as_ref().map(|agent| agent.prompt.clone());
+    thread.system = wishes
+        .system
+        .clone()
+        .filter(|system| agents.is_none() || !system.is_empty())
+        .or(agents)
+        .unwrap_or_else(|| core.persona.system_prompt(&core.world));
+    if let Some(model) = chosen
+        .as_ref()
+        .and_then(|agent| core.models.named(agent.model.as_deref()?))
+        .filter(|_| core.launch.model.is_none())
+    {
+        thread.model = model;
+    }
     if let Some(append) = &wishes.append_system {
         if !thread.system.is_empty() {
             thread.system.push_str("\n\n");
@@ -249,8 +263,12 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
             super::background::begins_turns(core),
         )) as Rc<dyn Tool>);
     }
+    tools.extend(super::skill::tool(core));
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));
+    }
+    if let Some(names) = chosen.and_then(|agent| agent.tools) {
+        tools.retain(|tool| tool.spec().name == super::structured::NAME || names.contains(&tool.spec().name));
     }
     super::command::request::tools(core, &mut tools);
     {
@@ -318,15 +336,20 @@ pub(super) fn introduce(core: &Core, thread: &Thread) {
         ..Session::default()
     };
     core.desk.introduced.set(true);
-    let added: Vec<(&str, Value)> = if core.dialect == Dialect::Claude {
-        vec![("output_style", json!(core.settings.style()))]
-    } else if rfc {
-        vec![
-            ("input_format", json!("stream-json")),
-            ("output_format", json!(core.launch.format.mode.name())),
-        ]
-    } else {
-        Vec::new()
-    };
+    let added: Vec<(&str, Value)> =
+        if core.dialect == Dialect::Claude {
+            let plugins: Value = core.settings.installed.iter().map(|plugin| {
+            json!({"name": plugin.name, "path": plugin.path, "source": format!("{}@inline", plugin.name), "version": plugin.version})
+        }).collect();
+            let skills: Value = core.settings.skills().map(|skill| skill.name.clone()).collect();
+            vec![("output_style", json!(core.settings.style())), ("skills", skills), ("plugins", plugins)]
+        } else if rfc {
+            vec![
+                ("input_format", json!("stream-json")),
+                ("output_format", json!(core.launch.format.mode.name())),
+            ]
+        } else {
+            Vec::new()
+        };
     core.voice.session(&session, &added, &line_id());
 }

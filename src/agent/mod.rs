@@ -30,6 +30,7 @@ pub mod persona;
 mod rooms;
 pub mod settings;
 mod showing;
+mod skill;
 mod standing;
 pub mod store;
 mod structured;

@@ -1,14 +1,22 @@
 //! Requests of the host's that concern permissions, MCP servers, files and sessions.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::core::Core;
+use super::permission::{Behavior, Source};
 use super::store::Rewound;
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::{ControlKind, Request, Topic};
+
+/// So long a host that asks for the servers waits for those that are coming up.
+const COMING_UP: Duration = Duration::from_secs(1);
 
 /// See [`super::control::request`].
 pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
@@ -17,6 +25,10 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
         let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
         let members: Value = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         core.clone().chore(async move {
+            if subtype == "mcp_status" {
+                // Servers that come up at once are told as such.
+                let _ = tokio::time::timeout(COMING_UP, core.mcp().ready()).await;
+            }
             let answer = core.mcp().control(&subtype, &members).await;
             let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
             core.voice.respond(&id, &answer);
@@ -35,6 +47,29 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
             _ => Ok(rewound.answer()),
         };
         core.voice.respond(id, &answer);
+        return true;
+    }
+    if let ("update_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
+        let source = match members.get("source").and_then(Value::as_str) {
+            Some("userSettings") => Source::User,
+            Some("localSettings") => Source::Local,
+            _ => {
+                core.voice.respond(id, &Err("source is userSettings or localSettings".to_owned()));
+                return true;
+            }
+        };
+        core.voice
+            .respond(id, &core.settings.places().merge(source, settings).map(|()| json!({})));
+        return true;
+    }
+    if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
+        core.voice.respond(id, &flag_settings(core, settings).map(|()| Value::Null));
+        return true;
+    }
+    if let ("read_file", Some(path)) = (subtype, members.get("path").and_then(Value::as_str)) {
+        let most = members.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST).min(MOST);
+        core.voice
+            .respond(id, &read_file(core, path, most, members.get("encoding").and_then(Value::as_str)));
         return true;
     }
     if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
@@ -60,6 +95,58 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
             true
         }
     }
+}
+
+/// The most bytes of a file that a host is given.
+const MOST: u64 = 10 << 20;
+
+/// A file of the workspace for the host.
+fn read_file(core: &Core, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
+    use std::io::Read;
+    let place = core.world.wall.locate(path).map_err(|fault| fault.to_string())?;
+    let (file, stat) = place.open().map_err(|fault| fault.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let mut answer = json!({"absPath": place.path(), "requested_path": path});
+    if stat.size > bytes.len() as u64 {
+        answer["truncated"] = true.into();
+    }
+    if encoding == Some("base64") {
+        answer["contents"] = base64::engine::general_purpose::STANDARD.encode(&bytes).into();
+    } else {
+        let text = String::from_utf8_lossy(&bytes);
+        answer["lossy"] = matches!(text, Cow::Owned(_)).into();
+        answer["contents"] = text.into();
+    }
+    Ok(answer)
+}
+
+/// Settings for this run alone: rules and folders, the model.
+fn flag_settings(core: &Core, settings: &Value) -> Result<(), String> {
+    let permissions = |name: &str| -> Vec<String> {
+        let list = settings
+            .get("permissions")
+            .and_then(|permissions| permissions.get(name))
+            .and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+    };
+    let mut policy = core.policy.borrow_mut();
+    let mut problems = Vec::new();
+    for (name, behavior) in [("deny", Behavior::Deny), ("ask", Behavior::Ask), ("allow", Behavior::Allow)] {
+        problems.extend(policy.add(Source::Flag, behavior, &permissions(name)));
+    }
+    for folder in permissions("additionalDirectories") {
+        policy.add_folder(Source::Flag, &folder);
+        problems.extend(core.world.wall.add(Path::new(&folder)).err().map(|error| format!("{folder}: {error}")));
+    }
+    if let Some(model) = settings.get("model") {
+        let mut wishes = core.wishes.borrow_mut();
+        wishes.model = model
+            .as_str()
+            .and_then(|name| core.models.named(name))
+            .unwrap_or_else(|| wishes.first_model.clone());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
 /// What the handshake says.

@@ -165,19 +165,21 @@ impl Claude {
             commands: "[]".to_owned(),
             agents: format!("[{}]", agents.join(",")),
             models: models(facts),
+            key_source: String::new(),
             output_style: "default".to_owned(),
             output_styles: vec!["default".to_owned()],
         });
         let styles: Vec<String> = known.output_styles.iter().map(|name| quoted(name)).collect();
         format!(
             "{{\"commands\":{},\"agents\":{},\"output_style\":{},\"available_output_styles\":[{}],\"models\":{},\
-             \"account\":{{\"tokenSource\":\"none\",\"apiKeySource\":\"none\"}},\"pid\":{},\"claude_code_version\":\"{}\",\
+             \"account\":{{\"tokenSource\":\"none\",\"apiKeySource\":{}}},\"pid\":{},\"claude_code_version\":\"{}\",\
              \"current_permission_mode\":{},\"session_state\":\"{}\",\"capabilities\":[]}}",
             known.commands,
             known.agents,
             quoted(&known.output_style),
             styles.join(","),
             known.models,
+            quoted(if known.key_source.is_empty() { "none" } else { &known.key_source }),
             facts.pid,
             self.version(),
             quoted(mode),

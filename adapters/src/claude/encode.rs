@@ -78,7 +78,7 @@ impl Encoder {
 
     /// Writes the fields that an agent of ours adds.
     pub(super) fn added(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>) {
-        self.added_but(out, fields, place, None);
+        self.added_but(out, fields, place, &[]);
     }
 
     /// What an agent of ours tells in the place of what would be made up.
@@ -86,10 +86,10 @@ impl Encoder {
         fields.iter().find(|field| self.style.agent && field.at == At::Line && field.key.is(name))
     }
 
-    /// Writes the fields that an agent of ours adds, but for one that stands elsewhere.
-    pub(super) fn added_but(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>, written: Option<Str<'_>>) {
+    /// Writes the fields that an agent of ours adds, but for those that stand elsewhere.
+    pub(super) fn added_but(&self, out: &mut Out, fields: Fields<'_>, place: At<'_>, written: &[&str]) {
         if self.style.agent {
-            let here = |field: &&Field<'_>| field.at == place && written.is_none_or(|key| !field.key.is(key.as_escaped()));
+            let here = |field: &&Field<'_>| field.at == place && !written.iter().any(|name| field.key.is(name));
             for field in fields.iter().filter(here) {
                 out.lit(",");
                 out.str(field.key);

@@ -151,22 +151,21 @@ impl Encoder {
         list(out, ",\"slash_commands\":", facts.slash_commands.as_deref(), "/slash_commands");
         text(out, ",\"apiKeySource\":", facts.key_source.as_deref(), "none", "/apiKeySource");
         text(out, ",\"claude_code_version\":", None, VERSION, "/claude_code_version");
-        let style = self.told(event.fields, "output_style");
-        match style {
-            Some(style) => {
-                out.lit(",\"output_style\":");
-                out.raw(style.value);
-            }
+        let told = |name: &str| {
+            let field = self.told(event.fields, name).filter(|_| matches!(event.kind, Kind::Session(_)));
+            field.map(|field| field.value.as_str())
+        };
+        match told("output_style") {
+            Some(style) => list(out, ",\"output_style\":", Some(style), "/output_style"),
             None => text(out, ",\"output_style\":", None, "default", "/output_style"),
         }
         if let Some(agents) = &facts.agents {
             list(out, ",\"agents\":", Some(agents), "/agents");
         }
-        list(out, ",\"skills\":", None, "/skills");
-        list(out, ",\"plugins\":", None, "/plugins");
+        list(out, ",\"skills\":", told("skills"), "/skills");
+        list(out, ",\"plugins\":", told("plugins"), "/plugins");
         if matches!(event.kind, Kind::Session(_)) {
-            let written = style.map(|style| style.key);
-            self.added_but(out, event.fields, LINE, written);
+            self.added_but(out, event.fields, LINE, &["output_style", "skills", "plugins"]);
         }
         self.uuid(out, event.origin.id.filter(|_| facts.known));
         self.end(out);

@@ -1,4 +1,4 @@
-//! Folders of settings: kinds of subagents, commands and output styles, a Markdown file each.
+//! Folders of settings: kinds of subagents, commands, skills and output styles, a Markdown file each.
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,8 @@ pub struct CommandFile {
     pub prompt: String,
     /// The file.
     pub path: PathBuf,
+    /// The model may take it up by itself.
+    pub is_skill: bool,
 }
 
 impl Settings {
@@ -55,36 +57,52 @@ impl Settings {
         let user = self.places.config.clone().filter(|_| self.places.counts(Source::User));
         let project = Some(self.places.root.join(folder)).filter(|_| self.places.counts(Source::Project));
         for folder in [user, project].into_iter().flatten() {
-            for (path, name) in self.files(&folder.join("agents")) {
-                match text_of(&path, LARGEST) {
-                    Ok(Some(text)) => self.add_agent(agent(&text, &name, path)),
-                    Ok(None) => {}
-                    Err(problem) => self.problems.push(problem),
-                }
-            }
-            for (path, name) in self.files(&folder.join("commands")) {
-                match text_of(&path, LARGEST) {
-                    Ok(Some(text)) => {
-                        let command = command(&text, name, path);
-                        self.commands.retain(|known| known.name != command.name);
-                        self.commands.push(command);
-                    }
-                    Ok(None) => {}
-                    Err(problem) => self.problems.push(problem),
-                }
-            }
-            for (path, name) in self.files(&folder.join("output-styles")) {
-                match text_of(&path, LARGEST) {
-                    Ok(Some(text)) => {
-                        let style = style(&text, name, path);
-                        self.styles.retain(|known| known.name != style.name);
-                        self.styles.push(style);
-                    }
-                    Ok(None) => {}
-                    Err(problem) => self.problems.push(problem),
-                }
+            self.folder(&folder, "");
+        }
+    }
+
+    /// Reads the folders below one; what they define has a name that begins so.
+    pub(super) fn folder(&mut self, folder: &Path, prefix: &str) {
+        for (path, name, text) in self.texts(&folder.join("agents")) {
+            let agent = agent(&text, &name, path).map(|agent| AgentFile {
+                name: format!("{prefix}{}", agent.name),
+                ..agent
+            });
+            self.add_agent(agent);
+        }
+        for (path, name, text) in self.texts(&folder.join("commands")) {
+            self.add_command(command(&text, format!("{prefix}{name}"), path));
+        }
+        for (path, name, text) in self.texts(&folder.join("skills")) {
+            if let Some(name) = name.strip_suffix(":SKILL") {
+                let skill = command(&text, format!("{prefix}{name}"), path);
+                self.add_command(CommandFile { is_skill: true, ..skill });
             }
         }
+        for (path, name, text) in self.texts(&folder.join("output-styles")) {
+            let mut style = style(&text, name, path);
+            style.name.insert_str(0, prefix);
+            self.styles.retain(|known| known.name != style.name);
+            self.styles.push(style);
+        }
+    }
+
+    /// The files of a folder with their names and what they say.
+    fn texts(&mut self, folder: &Path) -> Vec<(PathBuf, String, String)> {
+        let mut texts = Vec::new();
+        for (path, name) in self.files(folder) {
+            match text_of(&path, LARGEST) {
+                Ok(Some(text)) => texts.push((path, name, text)),
+                Ok(None) => {}
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        texts
+    }
+
+    fn add_command(&mut self, command: CommandFile) {
+        self.commands.retain(|known| known.name != command.name);
+        self.commands.push(command);
     }
 
     fn add_agent(&mut self, agent: Result<AgentFile, String>) {
@@ -191,6 +209,7 @@ fn command(text: &str, name: String, path: PathBuf) -> CommandFile {
         prompt: prompt.trim().to_owned(),
         name,
         path,
+        is_skill: false,
     }
 }
 

@@ -10,6 +10,7 @@
 //! cannot be read is told and skipped.
 
 mod folder;
+mod plugin;
 mod style;
 mod write;
 
@@ -24,6 +25,7 @@ use crate::adapters::launch::{Launch, PermissionMode};
 use crate::config::Config;
 
 pub use folder::{AgentFile, CommandFile};
+pub use plugin::Plugin;
 pub use style::StyleFile;
 
 /// So large may a settings file be, in bytes.
@@ -46,6 +48,8 @@ pub struct Places {
     pub trusted: bool,
     /// `--settings`: a path, or JSON.
     pub flag: Option<String>,
+    /// The folders of plugins.
+    pub plugins: Vec<PathBuf>,
 }
 
 impl Places {
@@ -82,6 +86,12 @@ impl Places {
             config,
             sources,
             flag: launch.settings.clone(),
+            plugins: launch
+                .rest
+                .iter()
+                .filter(|(name, _)| name == "--plugin-dir")
+                .filter_map(|(_, path)| Some(root.join(path.as_ref()?)))
+                .collect(),
         }
     }
 
@@ -119,6 +129,8 @@ pub struct Settings {
     pub commands: Vec<CommandFile>,
     /// Output styles that files define.
     pub styles: Vec<StyleFile>,
+    /// Plugins.
+    pub installed: Vec<Plugin>,
     /// What could not be read or does not count, a sentence each.
     pub problems: Vec<String>,
 }
@@ -131,6 +143,7 @@ impl Settings {
             agents: Vec::new(),
             commands: Vec::new(),
             styles: Vec::new(),
+            installed: Vec::new(),
             problems: Vec::new(),
             places,
         };
@@ -168,6 +181,7 @@ impl Settings {
             }
         }
         settings.folders();
+        settings.plugins();
         settings
     }
 

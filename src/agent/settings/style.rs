@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Settings;
+use super::{CommandFile, Settings};
 
 /// The style that adds nothing.
 const DEFAULT: &str = "default";
@@ -35,6 +35,11 @@ pub struct StyleFile {
 }
 
 impl Settings {
+    /// Commands that the model may take up by itself.
+    pub fn skills(&self) -> impl Iterator<Item = &CommandFile> {
+        self.commands.iter().filter(|command| command.is_skill)
+    }
+
     /// The output style that is set, also if nobody knows it.
     pub fn style(&self) -> &str {
         self.output_style().filter(|name| !name.is_empty()).unwrap_or(DEFAULT)

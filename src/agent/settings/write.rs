@@ -15,6 +15,21 @@ impl Places {
     /// When the destination has no file here, the file does not count, it is a link, it cannot be read (then it is left as it is) or cannot
     /// be written.
     pub fn write(&self, source: Source, update: &Value) -> Result<(), String> {
+        self.change(source, |value| apply(value, update))
+    }
+
+    /// Puts members into the file of a source; `null` takes one away.
+    ///
+    /// # Errors
+    /// As those of [`Self::write`].
+    pub fn merge(&self, source: Source, more: &Value) -> Result<(), String> {
+        self.change(source, |value| {
+            merge(value, more);
+            Ok(())
+        })
+    }
+
+    fn change(&self, source: Source, change: impl FnOnce(&mut Value) -> Result<(), String>) -> Result<(), String> {
         let path = self.file(source).ok_or_else(|| format!("{} have no file here", source.name()))?;
         if source != Source::User && !self.root.is_dir() {
             return Err(format!("{} is no folder", self.root.display()));
@@ -28,8 +43,22 @@ impl Places {
             return Err(format!("{} is a link and is not written", path.display()));
         }
         let mut value = read(&path)?.unwrap_or_else(|| json!({}));
-        apply(&mut value, update)?;
+        change(&mut value)?;
         put(&path, &value).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+    }
+}
+
+fn merge(value: &mut Value, more: &Value) {
+    let (Some(value), Some(more)) = (value.as_object_mut(), more.as_object()) else {
+        *value = more.clone();
+        return;
+    };
+    for (name, more) in more {
+        match more {
+            Value::Null => _ = value.remove(name),
+            Value::Object(_) => merge(value.entry(name.clone()).or_insert_with(|| json!({})), more),
+            _ => _ = value.insert(name.clone(), more.clone()),
+        }
     }
 }
 
