@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures agentglot against other tools and prints the README's table. Builds nothing; first:
 
-    cargo build --release && cargo build --release --example generate && cargo bench --no-run --bench throughput
+    cargo build --release --bin agentglot --example generate --bench throughput
     python3 benches/compare/run.py [--quick] [--only ROW]… [--readme README.md]
 
 Corpora come from the seeded generator and go to a temporary directory. Ratios are between medians of runs that take turns
@@ -99,7 +99,7 @@ def in_memory(comparison):
     """Rows of the in-memory bench, which does its own measuring."""
     bench = comparison.options.throughput or newest(os.path.join(os.path.dirname(comparison.options.binary), "deps", "throughput-*"))
     if not bench:
-        return comparison.complain("the throughput bench is not built: cargo bench --no-run --bench throughput")
+        return comparison.complain("the throughput bench is not built: cargo build --release --bench throughput")
     command = [bench, "--tsv", "--mb", str(comparison.size(32) // MB)]
     comparison.note(["cargo", "bench", "--bench", "throughput", "--", *command[1:]])
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)

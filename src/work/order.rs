@@ -62,7 +62,7 @@ pub(super) struct Ticket<'o> {
 }
 
 /// Who is not at the head of the line waits when it has made this much.
-const MOST_WAITING: usize = 8 << 20;
+const MOST_WAITING: usize = 16 << 20;
 
 impl Order {
     pub(super) const fn new(desk: Desk, jobs: usize) -> Self {

@@ -75,11 +75,13 @@ struct Split {
     at: u64,
 }
 
-/// A part is about this long: little enough that what waits for its turn fits into memory, enough that looking for the next
-/// place to cut costs little beside it.
-const PART: u64 = 2 << 20;
+/// A part is about this long at most: little enough that what waits for its turn fits into memory, enough that looking for the
+/// next place to cut, and learning how the lines are spelled, costs little beside it.
+const LONGEST_PART: u64 = 8 << 20;
+/// A part is about this long at least. Towards the end of a log they become shorter, so that all jobs end together.
+const SHORTEST_PART: u64 = 2 << 20;
 /// A shorter log is one part.
-pub(super) const WORTH_CUTTING: u64 = 2 * PART;
+pub(super) const WORTH_CUTTING: u64 = 2 * SHORTEST_PART;
 /// A log with no place to cut within this many bytes is not searched on.
 const PATIENCE: u64 = 64 << 20;
 /// Lines longer than this are not looked into for a place to cut.
@@ -168,7 +170,8 @@ impl Plan {
         let to = if len - at < WORTH_CUTTING {
             None
         } else {
-            cut(&file, at + PART, len, &log.options)
+            let part = ((len - at) / (2 * self.jobs as u64)).clamp(SHORTEST_PART, LONGEST_PART);
+            cut(&file, at + part, len, &log.options)
         };
         let part = Range::new(Arc::clone(&file), at, to);
         if let Some(at) = to {
