@@ -359,3 +359,45 @@ fn hosts_change_settings_and_read_files() {
         assert_eq!(answer(&end.lines, refused)["subtype"], "error", "{refused}");
     }
 }
+
+#[test]
+fn files_that_a_prompt_names_are_read_and_kept_with_the_session() {
+    let play = Play::script(vec![ok()]);
+    put(&play, "in.txt", "inside words\n");
+    let outside = play.base().join("outside.txt");
+    std::fs::write(&outside, "outside words\n").unwrap();
+    let end = play.one("claude", PRINT, &format!("Compare @in.txt and @{}", outside.display()));
+    let asked = play.server.asked()[0].last();
+    assert!(asked.contains("inside words") && asked.contains("outside words"), "{asked}");
+    let projects = std::fs::read_dir(play.base().join("home/.claude/projects")).unwrap();
+    let folder = projects.map(|entry| entry.unwrap().path()).next().unwrap();
+    let id = end.result()["session_id"].as_str().unwrap();
+    let kept = std::fs::read_to_string(folder.join(format!("{id}.jsonl"))).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let files: Vec<Value> = lines
+        .map(|line| line["attachment"].clone())
+        .filter(|about| about["type"] == "file")
+        .collect();
+    let told: Vec<_> = files
+        .iter()
+        .map(|file| (&file["filename"], &file["content"]["file"]["content"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&json!(play.at("in.txt")), &json!("inside words\n")),
+            (&json!(outside), &json!("outside words\n")),
+        ]
+    );
+}
+
+#[test]
+fn debug_messages_go_where_the_host_wants_them() {
+    let play = Play::script(vec![ok(), ok()]);
+    let end = play.one("claude", &[PRINT, &["--debug-to-stderr"]].concat(), "go");
+    assert!(end.stderr.contains("[DEBUG] the model is asked"), "{end:#?}");
+    assert_eq!(end.result()["result"], "OK");
+    let end = play.one("claude", &[PRINT, &["--debug-file", &play.at("log")]].concat(), "go");
+    assert_eq!(end.stderr, "");
+    assert!(play.read("log").contains("[DEBUG] the model is asked"), "{}", play.read("log"));
+}

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::chat::Part;
 use super::command::Wanted;
+use super::command::at::Attached;
 use crate::adapters::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::prompts;
@@ -23,6 +24,8 @@ pub(super) struct Asked {
     pub fields: Vec<(String, Value)>,
     /// The RFC's request, as far as it says more than its text.
     pub chat: Option<Value>,
+    /// The files that its text names.
+    pub files: Vec<Attached>,
     /// So many parts at the beginning are not the host's.
     pub notices: usize,
     /// The call that the host wants instead of the model.
@@ -50,6 +53,7 @@ impl Asked {
             id: plain(input.origin.id),
             fields: fields(input.fields),
             chat: None,
+            files: Vec::new(),
             notices: 0,
             wanted: None,
             turn: plain(input.origin.turn),
@@ -67,6 +71,7 @@ impl Asked {
             parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] },
             id: plain(input.origin.id),
             fields: fields(input.fields),
+            files: Vec::new(),
             chat: Some(serde_json::json!({
                 "model": chat.model.map(|model| model.unescape().into_owned()),
                 "parts": value(chat.parts),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::chat::{Call, CallResult, Message, Part};
+use super::command::at::Attached;
 use super::core::{Core, Thread, Tokens};
 use super::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
 use super::voice::{Done, Speaks, line_id};
@@ -77,6 +78,20 @@ pub(super) fn deferred(core: &Core, thread: &Thread, call: &Call, input: &Value)
             "type": "hook_deferred_tool", "toolUseID": call.id, "toolName": call.name, "toolInput": input,
             "hookName": format!("PreToolUse:{}", call.name), "hookEvent": "PreToolUse",
             "permissionMode": core.policy.borrow().mode_name(),
+        });
+        transcript.append_attachment(&attachment, None);
+    });
+}
+
+/// The user's text names a file.
+pub(super) fn attached(thread: &Thread, file: &Attached) {
+    with(thread, |transcript| {
+        let lines = file.text.split('\n').count();
+        let content = json!({
+            "filePath": file.path, "content": file.text, "numLines": lines, "startLine": 1, "totalLines": lines,
+        });
+        let attachment = json!({
+            "type": "file", "filename": file.path, "content": {"type": "text", "file": content}, "displayPath": file.shown,
         });
         transcript.append_attachment(&attachment, None);
     });

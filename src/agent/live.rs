@@ -93,6 +93,7 @@ async fn answered(core: &Rc<Core>, mut asked: Asked) {
     if !parts.is_empty() {
         super::keeping::prompt(core, &thread, &parts, &asked.id, &turn, origin);
     }
+    asked.files.iter().for_each(|file| super::keeping::attached(&thread, file));
     if let Some(checkpoints) = &core.checkpoints {
         checkpoints.borrow_mut().mark(&asked.id);
     }

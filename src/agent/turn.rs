@@ -225,6 +225,12 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         teller.tell(event, id.as_deref());
         ids.extend(id);
     };
+    tracing::debug!(
+        model = thread.model,
+        messages = thread.messages.len(),
+        tools = thread.specs.len(),
+        "the model is asked"
+    );
     let span = Span::begin("round", true);
     span.set("gen_ai.operation.name", "chat");
     span.set("gen_ai.request.model", thread.model.as_str());

@@ -1,6 +1,7 @@
 //! The command line: as it is typed ([`low`]), and as it is meant (`high`).
 
 mod high;
+mod log;
 pub mod low;
 pub(crate) mod settings;
 mod shim;
@@ -12,21 +13,16 @@ use std::ffi::OsString;
 use agentglot_adapters::codec::Dialect;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::command;
 use crate::config::Config;
 use crate::io::Console;
-use crate::io::journal::Journal;
 use crate::status::{Failure, Status};
 
 /// Reads the command line and does what it says.
 pub fn main() -> u8 {
     if let Some(dialect) = shim::called() {
-        let config = match log(0, wants_log(std::env::args_os())).and_then(|()| config()) {
+        let config = match log::begin(0, &log::Wish::of(std::env::args_os())).and_then(|()| config()) {
             Ok(config) => config,
             Err(failure) => return told(&failure).code(),
         };
@@ -48,8 +44,11 @@ pub fn main() -> u8 {
             return if asked { Status::Clean } else { Status::Usage }.code();
         }
     };
-    let in_stream = matches!(&typed.command, low::Command::Run(run) if wants_log(run.args.iter().cloned()));
-    if let Err(failure) = log(typed.verbose, in_stream) {
+    let wish = match &typed.command {
+        low::Command::Run(run) => log::Wish::of(run.args.iter().cloned()),
+        _ => log::Wish::default(),
+    };
+    if let Err(failure) = log::begin(typed.verbose, &wish) {
         return told(&failure).code();
     }
     match typed.command {
@@ -133,39 +132,4 @@ fn told(failure: &Failure) -> Status {
     }
     Console::plain().say(&failure.to_string());
     failure.status()
-}
-
-/// Whether a host of the RFC wants our own log in its stream.
-fn wants_log(mut args: impl Iterator<Item = OsString>) -> bool {
-    args.any(|arg| arg == "--log-annotations")
-}
-
-/// Our own log goes to stderr, and only when it is asked for: `-v`, or `AGENTGLOT_LOG` (`debug`, `agentglot=trace` …). `in_stream`: it is kept
-/// for the stream too, from `info` on if nobody says more.
-fn log(verbose: u8, in_stream: bool) -> Result<(), Failure> {
-    let level = match verbose {
-        0 => LevelFilter::OFF,
-        1 => LevelFilter::INFO,
-        2 => LevelFilter::DEBUG,
-        _ => LevelFilter::TRACE,
-    };
-    let wanted = match std::env::var("AGENTGLOT_LOG") {
-        Ok(filter) if !filter.is_empty() => Some(
-            filter
-                .parse::<Targets>()
-                .map_err(|error| Failure::Usage(format!("AGENTGLOT_LOG={filter:?}: {error}")))?,
-        ),
-        _ => (verbose > 0).then(|| Targets::new().with_default(level)),
-    };
-    if wanted.is_none() && !in_stream {
-        return Ok(());
-    }
-    let usual = Targets::new().with_target("agentglot", LevelFilter::INFO);
-    let stream = in_stream.then(|| Journal.with_filter(wanted.clone().unwrap_or(usual)));
-    let lines = wanted.map(|targets| {
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-        lines.without_time().with_filter(targets)
-    });
-    tracing_subscriber::registry().with(stream).with(lines).init();
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! `@path` in what the user writes: files, folders and globs, read into the prompt.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::GitignoreBuilder;
@@ -24,6 +26,17 @@ pub(in crate::agent) struct Reference {
     pub path: String,
 }
 
+/// A file that was read as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::agent) struct Attached {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The same as the user would call it.
+    pub shown: String,
+    /// What it says, as much of it as was read.
+    pub text: String,
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::agent) struct Found {
@@ -31,6 +44,8 @@ pub(in crate::agent) struct Found {
     pub text: String,
     /// What was read: as it was named, and where it lies.
     pub read: Vec<(String, String)>,
+    /// The files that were read as text.
+    pub files: Vec<Attached>,
     /// What was not: as it was named, and why.
     pub skipped: Vec<(String, String)>,
 }
@@ -103,12 +118,19 @@ pub(in crate::agent) fn references(text: &str) -> Vec<Reference> {
     found
 }
 
-/// Reads what is named. Words that name nothing are left to the text.
-pub(in crate::agent) fn read(wall: &Wall, references: &[Reference], cancel: &CancellationToken) -> Found {
+/// Reads what is named. Words that name nothing are left to the text. `anywhere`: whoever writes the text may name files outside of the
+/// workspace by their whole path.
+pub(in crate::agent) fn read(wall: &Wall, references: &[Reference], anywhere: bool, cancel: &CancellationToken) -> Found {
     let mut found = Found::default();
     let mut body = String::new();
     for reference in references {
         if cancel.is_cancelled() || found.read.iter().any(|(original, _)| *original == reference.original) {
+            continue;
+        }
+        let outside = Path::new(&reference.path);
+        if anywhere && outside.is_absolute() && !outside.starts_with(wall.root()) && outside.is_file() {
+            found.read.push((reference.original.clone(), reference.path.clone()));
+            add(&reference.path, outside, open_outside(outside), &mut body, &mut found.files);
             continue;
         }
         match files(wall, &reference.path, cancel) {
@@ -117,7 +139,9 @@ pub(in crate::agent) fn read(wall: &Wall, references: &[Reference], cancel: &Can
             Ok(Some((resolved, files))) => {
                 found.read.push((reference.original.clone(), resolved));
                 for file in files {
-                    add(wall, &file, &mut body);
+                    let shown = wall.shown(&file).display().to_string();
+                    let open = wall.locate(&file).and_then(|place| place.open()).map(|(open, stat)| (open, stat.size));
+                    add(&shown, &file, open.map_err(|fault| fault.to_string()), &mut body, &mut found.files);
                 }
             }
         }
@@ -189,8 +213,18 @@ fn is_ignored(root: &Path, file: &Path) -> bool {
     false
 }
 
-fn add(wall: &Wall, file: &Path, body: &mut String) {
-    let shown = wall.shown(file).display().to_string();
+/// A file outside of the workspace, and its size. The check is on what was opened.
+fn open_outside(path: &Path) -> Result<(File, u64), String> {
+    let open = File::open(path).map_err(|error| error.to_string())?;
+    let meta = open.metadata().map_err(|error| error.to_string())?;
+    if meta.is_file() {
+        Ok((open, meta.len()))
+    } else {
+        Err("it is no regular file".to_owned())
+    }
+}
+
+fn add(shown: &str, path: &Path, open: Result<(File, u64), String>, body: &mut String, files: &mut Vec<Attached>) {
     if body.len() >= ALL {
         if !body.ends_with(MORE) {
             body.push_str(MORE);
@@ -198,15 +232,12 @@ fn add(wall: &Wall, file: &Path, body: &mut String) {
         return;
     }
     let most = FILE.min(ALL - body.len());
-    let content = wall.locate(file).and_then(|place| {
-        use std::io::Read;
-        let (open, stat) = place.open()?;
-        let mut bytes = Vec::new();
-        let _ = open.take(most as u64).read_to_end(&mut bytes);
-        Ok((bytes, stat.size))
-    });
-    let (mut bytes, size) = match content {
-        Ok(content) => content,
+    let (mut bytes, size) = match open {
+        Ok((open, size)) => {
+            let mut bytes = Vec::new();
+            let _ = open.take(most as u64).read_to_end(&mut bytes);
+            (bytes, size)
+        }
         Err(fault) => return body.push_str(&format!("\nContent from @{shown}:\n[cannot be read: {fault}]")),
     };
     let cut = size > bytes.len() as u64;
@@ -222,6 +253,11 @@ fn add(wall: &Wall, file: &Path, body: &mut String) {
             if cut {
                 body.push_str(&format!("\n[cut: the first {} of {size} bytes]", text.len()));
             }
+            files.push(Attached {
+                path: path.to_owned(),
+                shown: shown.to_owned(),
+                text,
+            });
         }
         _ => body.push_str(&format!("\nContent from @{shown}:\n[a binary file of {size} bytes, which is not shown]")),
     }
@@ -261,7 +297,8 @@ mod tests {
         write("outside.txt", b"not yours");
         std::fs::create_dir(room.path().join("work/.git")).unwrap();
         let wall = Wall::new(&room.path().join("work")).unwrap();
-        let read = |text: &str| read(&wall, &references(text), &CancellationToken::new());
+        let from = |text: &str, anywhere| super::read(&wall, &references(text), anywhere, &CancellationToken::new());
+        let read = |text: &str| from(text, false);
         assert!(read("@a\\ b.txt").text.contains("Content from @a b.txt:\nblank"));
         let folder = read("@src");
         assert!(folder.text.contains("fn one") && folder.text.contains("fn two"), "{folder:?}");
@@ -273,6 +310,16 @@ mod tests {
             let found = read(named);
             assert!(found.text.is_empty() && found.skipped[0].1.contains(why), "{named}: {found:?}");
         }
+        // The whole path of a file outside is as good as the file, to whom it is allowed; a relative one is not.
+        let outside = room.path().join("outside.txt").display().to_string();
+        assert!(read(&format!("@{outside}")).skipped[0].1.contains("outside"));
+        let found = from(&format!("see @{outside}"), true);
+        assert_eq!(
+            (found.files[0].text.as_str(), found.files[0].path.display().to_string()),
+            ("not yours", outside)
+        );
+        assert!(found.text.contains("not yours") && from("@../outside.txt", true).files.is_empty());
+        assert!(from("@/dev/zero", true).files.is_empty());
         let big = read("@big.txt").text;
         assert!(big.len() < FILE + 200 && big.contains("[cut: the first"), "{}", big.len());
         assert_eq!(read("ask @someone"), Found::default());

@@ -158,8 +158,11 @@ async fn read(core: &Rc<Core>, asked: &mut Asked, references: Vec<at::Reference>
         return at::Found::default();
     }
     let (wall, cancel) = (core.world.wall.clone(), core.cancel.borrow().clone());
-    let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, &cancel)).await;
+    // Claude Code's user may name any file; its hosts say of other people's text that it is to be taken as it stands.
+    let anywhere = core.dialect == Dialect::Claude;
+    let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
     let found = found.unwrap_or_default();
+    asked.files.extend(found.files.iter().cloned());
     if !found.text.is_empty() {
         asked.parts.push(Part::Text(found.text.clone()));
     }
