@@ -297,7 +297,7 @@ mod tests {
         write("outside.txt", b"not yours");
         std::fs::create_dir(room.path().join("work/.git")).unwrap();
         let wall = Wall::new(&room.path().join("work")).unwrap();
-        let from = |text: &str, anywhere| super::read(&wall, &references(text), anywhere, &CancellationToken::new());
+        let from = |text: &str, anywhere| read(&wall, &references(text), anywhere, &CancellationToken::new());
         let read = |text: &str| from(text, false);
         assert!(read("@a\\ b.txt").text.contains("Content from @a b.txt:\nblank"));
         let folder = read("@src");
