@@ -77,6 +77,40 @@ fn every_dialect_answers_over_both_apis() {
 }
 
 #[test]
+fn arguments_over_several_lines_stay_on_one() {
+    for api in ["openai", "anthropic"] {
+        for (dialect, args) in ONE {
+            let more = if dialect.starts_with("qwen") {
+                ",\r\n  \"is_background\": false"
+            } else {
+                ""
+            };
+            let input = format!("{{\n  \"command\": \"echo a; echo b\"{more}\n}}");
+            let mut steps = vec![Step::Call("c1".to_owned(), shell(dialect).to_owned(), input)];
+            if *dialect == "tricode" {
+                steps.insert(
+                    0,
+                    Step::Call(
+                        "c0".to_owned(),
+                        "plan".to_owned(),
+                        "{\n\"action\": \"skip\", \"reason\": \"x\"\n}".to_owned(),
+                    ),
+                );
+            }
+            let play = Play::script(vec![Answer::steps(steps), done()]);
+            let end = run(play.command_of(api, dialect, &[*args, &["go"]].concat()));
+            assert_eq!(end.code(), 0, "{dialect} {api}: {end:#?}");
+            assert!(end.lines.iter().all(Value::is_object), "{dialect} {api}: {end:#?}");
+            assert!(
+                play.server.asked()[1].all().contains("a\\nb"),
+                "{dialect} {api}: {}",
+                play.server.asked()[1].all()
+            );
+        }
+    }
+}
+
+#[test]
 fn thoughts_are_told_and_go_back_to_no_other_api() {
     for (api, signature) in [("openai", ""), ("anthropic", "c2ln")] {
         let play = Play::script(vec![Answer::steps(vec![

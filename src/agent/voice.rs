@@ -1,5 +1,6 @@
 //! What the agent says: canonical events, written as `agentglot:events` for the session to read.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use crate::adapters::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
     PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
-use crate::adapters::json::{Raw, Str};
+use crate::adapters::json::{Raw, Str, one_line};
 use crate::adapters::live::{Manner, Speaker};
 use crate::agent::chat::{Call, Part};
 
@@ -213,9 +214,9 @@ impl Voice {
     pub(super) fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
         let input = sound(&done.call.input);
         let (shown, input) = if self.inner.cursor {
-            super::telling::of_cursor(&done.call.name, input)
+            super::telling::of_cursor(&done.call.name, &input)
         } else {
-            (done.call.name.clone(), input.to_owned())
+            (done.call.name.clone(), input.into_owned())
         };
         let (id, name) = (body(&done.call.id), body(&shown));
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
@@ -391,9 +392,12 @@ pub(super) fn now_iso() -> String {
 }
 
 /// The arguments of a call as JSON, also if the model wrote something else.
-fn sound(input: &str) -> &str {
+fn sound(input: &str) -> Cow<'_, str> {
     let raw = Raw::trusted(input);
-    if !input.trim().is_empty() && raw.check().is_ok() { input } else { "{}" }
+    match !input.trim().is_empty() && raw.check().is_ok() {
+        true => one_line(input),
+        false => Cow::Borrowed("{}"),
+    }
 }
 
 fn field<'a>(at: At<'a>, key: &'a str, value: &'a str) -> Field<'a> {

@@ -4,7 +4,7 @@ use super::Desk;
 use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
-use crate::json::{Raw, Str, escape_json};
+use crate::json::{Raw, Str, escape_json, one_line};
 
 impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
@@ -269,13 +269,16 @@ impl Thread {
         let mut index = block.index;
         if block.kind == BlockKind::Call {
             let text = Str::trusted(&block.body).unescape();
-            let mut quoted = String::new();
+            let (mut quoted, flat);
             let input = match text.trim() {
                 "" => "{}",
-                text if is_one_value(text) => text,
+                text if is_one_value(text) => {
+                    flat = one_line(text);
+                    &flat
+                }
                 text => {
                     // Arguments that are no JSON go on as a text.
-                    quoted.push('"');
+                    quoted = String::from('"');
                     Str::escape(text, &mut quoted);
                     quoted.push('"');
                     &quoted

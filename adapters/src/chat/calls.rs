@@ -1,10 +1,11 @@
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::envelope::Reader;
 use super::members::{FieldList, field, inner};
 use crate::codec::Cx;
 use crate::event::{At, Field, Fields};
-use crate::json::{Cursor, Error, Out, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Out, Raw, Shape, Str, one_line};
 
 /// One element of `tool_calls`: a whole call in a message, a piece of one in a delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -109,7 +110,10 @@ pub(crate) fn arguments_json<'a>(arguments: Option<Str<'a>>, cx: &Cx<'a>) -> Raw
         let text = arguments.unescape_in(cx.arena).trim_ascii();
         if is_json(text) {
             cx.took(arguments.as_escaped());
-            return Raw::trusted(text);
+            return Raw::trusted(match one_line(text) {
+                Cow::Borrowed(text) => text,
+                Cow::Owned(text) => cx.arena.alloc_str(&text),
+            });
         }
     }
     cx.took(arguments.as_escaped());

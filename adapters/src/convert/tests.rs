@@ -1,5 +1,6 @@
 use super::core::{MARK, WINDOW};
 use super::*;
+use crate::codec::Format;
 
 /// Output, damage and the number of lines, when the log comes in pieces of that size, which may be told to be text.
 fn converted(log: &[u8], piece: usize, told: bool) -> (Vec<u8>, Vec<Damage>, u64) {
@@ -39,6 +40,53 @@ fn lines_in_place_and_lines_that_were_kept_are_read_alike() {
     for piece in [1, 7, 1000, WINDOW, WINDOW + 1, 3 * WINDOW] {
         for told in [false, true] {
             assert!(converted(&log, piece, told) == whole, "pieces of {piece} bytes, told to be text: {told}");
+        }
+    }
+}
+
+/// Models write arguments over several lines where they like; a log has a value a line.
+#[test]
+fn arguments_over_several_lines_stay_on_one() {
+    const CLAUDE: &str = r#"{"type":"stream_event","session_id":"s","uuid":"u1","parent_tool_use_id":null,"event":{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}}
+{"type":"stream_event","session_id":"s","uuid":"u2","parent_tool_use_id":null,"event":{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"Bash","input":{}}}}
+{"type":"stream_event","session_id":"s","uuid":"u3","parent_tool_use_id":null,"event":{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\n  \"command\":\r\n \"echo \\n\"\n}"}}}
+{"type":"stream_event","session_id":"s","uuid":"u4","parent_tool_use_id":null,"event":{"type":"content_block_stop","index":0}}
+{"type":"stream_event","session_id":"s","uuid":"u5","parent_tool_use_id":null,"event":{"type":"message_stop"}}"#;
+    const OPENAI: &str = r#"data: {"id":"m","object":"chat.completion.chunk","model":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"Bash","arguments":"{\n  \"command\":\r\n \"echo \\n\"\n}"}}]},"finish_reason":"tool_calls"}]}
+
+data: [DONE]
+
+"#;
+    const WHOLE: &str = r#"data: {"id":"m","object":"chat.completion","model":"x","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"Bash","arguments":"{\n  \"command\":\r\n \"echo \\n\"\n}"}}]},"finish_reason":"tool_calls"}]}
+
+"#;
+    const QWEN: &str = r#"{"id":"m","object":"chat.completion","created":1,"model":"x","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"run_shell_command","arguments":"{\n  \"command\":\r\n \"echo \\n\"\n}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let log = |text: &str| format!("{text}\n");
+    let sources = [
+        ("claude", log(CLAUDE)),
+        ("openai:sse", log(OPENAI)),
+        ("openai:sse", log(WHOLE)),
+        ("qwen", log(QWEN)),
+    ];
+    for (from, log) in &sources {
+        for to in Format::all().filter(|to| !matches!(to.mode, Mode::Text | Mode::Json)) {
+            for partial in [false, true] {
+                let mut options = Options::new(from.parse().unwrap(), to);
+                options.partial = partial;
+                let mut converter = Converter::new(options);
+                let mut out = Vec::new();
+                converter.feed(log.as_bytes(), &mut out);
+                converter.finish(&mut out);
+                let out = String::from_utf8(out).unwrap();
+                assert!(out.contains("echo"), "{from} to {to}: {out}");
+                // How Tricode says that the log ends early.
+                for line in out.lines().filter(|line| !line.is_empty() && !line.starts_with("OpenAI API error")) {
+                    assert!(
+                        serde_json::from_str::<serde_json::Value>(line).is_ok(),
+                        "{from} to {to}, partial {partial}: {line}"
+                    );
+                }
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
 pub(crate) use out::escape_json;
-pub use raw::{Raw, Shape};
+pub use raw::{Raw, Shape, one_line};
 pub use string::Str;
 pub(crate) use string::next_escape;
 pub(crate) use template::Template;

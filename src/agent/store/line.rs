@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::adapters::json::one_line;
 use crate::agent::chat::{Call, CallResult, Part, Source};
 
 /// An object, member by member in the order of the calls.
@@ -166,11 +167,6 @@ fn bytes(media_type: &str, data: &str) -> String {
 /// Whether a text is a JSON object.
 fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
-}
-
-/// JSON without line ends: they only stand between tokens.
-fn one_line(json: &str) -> String {
-    json.replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

@@ -178,6 +178,7 @@ impl Visit for Finder<'_> {
 }
 
 /// When a file was written. It is looked up from the folder, which is shorter: with thousands of files this is most of the work.
+#[allow(clippy::useless_conversion, reason = "systems have these numbers in different types")]
 fn written(root: &File, path: &Path) -> Option<SystemTime> {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     let span = |seconds: u64| Duration::from_secs(seconds);
