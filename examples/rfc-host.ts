@@ -31,9 +31,9 @@ const show = (text: string) => process.stdout.write(text);
 function say(text: string | Json[], more: Json = {}) {
   busy = true;
   const parts = typeof text === "string" ? [{ type: "text", text }] : text;
-  send({ session_id: session, input: { origin: "user", parts }, ...more });
+  const capabilities = "confirm_shell_commands confirm_action"; // what commands ask, we answer as what tools ask
+  send({ session_id: session, input: { origin: "user", parts }, capabilities, ...more });
 }
-
 // What could follow? Nothing of it goes into the conversation, and the latest request wins.
 function hint(text: string) {
   const trigger = /^[/?]/.test(text) ? "slash" : "at";
@@ -62,10 +62,12 @@ function hear(line: Json) {
     if (line.type === "result/cancel") came.cancel++;
     show(`\n[${line.event ?? "cancel " + line.status}: ${line.message ?? ""}]\n`);
   } else if (line.type === "result/command") {
-    show(`\n[command ${line.result.type}: ${line.result.content ?? line.result.message ?? ""}]\n`);
+    show(`\n[command ${line.result.type}: ${line.result.content ?? line.result.prompt ?? ""}]\n`);
     // What `@` read goes to the model by itself; what is to be submitted is for us to submit; other commands end here.
     busy = line.command.kind === "at" && line.result.status !== "error";
-    if (line.result.type === "submit_prompt") say(line.result.parts, { continuation: true });
+    const { type, parts = [], tool_request } = line.result; // a tool is the user's own call, which the agent runs for us
+    if (["submit_prompt", "tool"].includes(type)) say(parts, { continuation: true, tool_request });
+    else if (type === "quit") agent.stdin.end();
   } else if (String(line.object).startsWith("chat.completion")) completion(line, line.metadata ?? {});
   else if (line.error) show(`\n[fatal ${line.error.code}: ${line.error.message}]\n`); // a bare error: the program ends
 }
@@ -89,12 +91,11 @@ function completion(line: Json, metadata: Json) {
   }
   if (metadata.summary !== "true") return;
   busy = false; // the last line of a turn
-  show(`\n[turn ends: ${metadata.outcome}]\n`);
+  show((metadata.is_error === "true" ? `\n[error: ${metadata.error}]` : "") + `\n[turn ends: ${metadata.outcome}]\n`);
 }
 function control(request_id: string, request: Json) {
   if (!["can_use_tool", "confirm_shell_commands", "confirm_action"].includes(request.subtype)) {
-    const error = { message: "this host has none", retryable: false };
-    return send({ type: "control_response", request_id, response: { subtype: "error", error } });
+    return send({ type: "control_response", request_id, response: { subtype: "error", error: { message: "this host has none", retryable: false } } });
   }
   question = request_id;
   show(`\n[may it? ${JSON.stringify(request.tool ?? request.commands ?? request.prompt)} ] ${keys ? "y / n" : ""}\n`);
@@ -144,6 +145,5 @@ function key(key: string) {
     show(`\r\x1b[K> ${typed}`);
   }
 }
-
 if (keys) process.stdin.setRawMode(true).setEncoding("utf8").on("data", (text) => { for (const one of String(text)) key(one); });
 else run(readFileSync(script ?? 0, "utf8"));

@@ -22,21 +22,20 @@ class Host:
         for line in self.agent.stdout:
             self.events.put((self.hear, json.loads(line)))
         self.events.put((self.end, None))
-    def end(self, _):
-        self.over = True
+    def end(self, _): self.over = True
     def send(self, **line):
         with contextlib.suppress(BrokenPipeError):  # it has ended, and its stdout says so too
             self.agent.stdin.write(json.dumps(line) + "\n")
     # What the host says. `_new` makes a session, the receipt tells its id; the agent makes a prompt_id if we give none.
     def say(self, text, **more):
         self.busy, parts = True, [{"type": "text", "text": text}] if isinstance(text, str) else text
-        self.send(session_id=self.session, input={"origin": "user", "parts": parts}, **more)
+        confirms = "confirm_shell_commands confirm_action"  # what commands ask, we answer as what tools ask
+        self.send(session_id=self.session, input={"origin": "user", "parts": parts}, capabilities=confirms, **more)
     def hint(self, text):  # what could follow? Nothing of it goes into the conversation, and the latest request wins.
         trigger = "slash" if text[:1] in ("/", "?") else "at"
         self.send(type="command_hint_request", session_id=self.session, prompt_id=self.session + "########preview", trigger=trigger,
                   text=text, cursor=len(text), context={"cwd": os.getcwd(), "selected_text": ""})
-    def beat(self, _=""):
-        self.send(type="heartbeat_request", session_id=self.session)
+    def beat(self, _=""): self.send(type="heartbeat_request", session_id=self.session)
     def cancel(self, _=""):  # without a prompt_id: whatever runs
         self.send(type="control/cancel", session_id=self.session, reason="escape")
     def answer(self, behavior):  # `approve` or `deny`, with the request's own id
@@ -59,11 +58,12 @@ class Host:
             print(f"\n[{line.get('event') or 'cancel ' + line['status']}: {line.get('message', '')}]")
         elif kind == "result/command":
             result = line["result"]
-            print(f"\n[command {result['type']}: {result.get('content') or result.get('message') or ''}]")
+            print(f"\n[command {result['type']}: {result.get('content') or result.get('prompt') or ''}]")
             # What `@` read goes to the model by itself; what is to be submitted is for us to submit; other commands end here.
             self.busy = line["command"].get("kind") == "at" and result.get("status") != "error"
-            if result["type"] == "submit_prompt":
-                self.say(result["parts"], continuation=True)
+            if result["type"] in ("submit_prompt", "tool"):  # a tool is the user's own call, which the agent runs for us
+                self.say(result.get("parts", []), continuation=True, tool_request=result.get("tool_request"))
+            self.over |= result["type"] == "quit"
         elif str(line.get("object")).startswith("chat.completion"):
             self.completion(line, line.get("metadata") or {})
         elif "error" in line:  # a bare error: the program ends
@@ -84,13 +84,15 @@ class Host:
                 print(f"\n[call {name} {''.join(arguments)}]")
         if metadata.get("summary") == "true":  # the last line of a turn
             self.busy = False
-            print(f"\n[turn ends: {metadata.get('outcome')}]")
+            why = f"\n[error: {metadata.get('error')}]" if metadata.get("is_error") == "true" else ""
+            print(f"{why}\n[turn ends: {metadata.get('outcome')}]")
     def control(self, request_id, request):
         if request["subtype"] not in ("can_use_tool", "confirm_shell_commands", "confirm_action"):
-            response = {"subtype": "error", "error": {"message": "this host has none", "retryable": False}}
-            return self.send(type="control_response", request_id=request_id, response=response)
+            error = {"message": "this host has none", "retryable": False}
+            return self.send(type="control_response", request_id=request_id, response={"subtype": "error", "error": error})
         self.question = request_id
-        print("\n[may it?", json.dumps(request.get("tool") or request.get("commands") or request.get("prompt"), separators=(",", ":")), "]", "y / n" if self.keys else "")
+        what = json.dumps(request.get("tool") or request.get("commands") or request.get("prompt"), separators=(",", ":"))
+        print(f"\n[may it? {what} ]", "y / n" if self.keys else "")
         if not self.keys:
             self.answer(self.policy)
     # The loop: one thing after the other, and an eye on the signs of life.
@@ -122,8 +124,7 @@ class Host:
             self.answer("approve" if key == "y" else "deny")
         elif key in "\x1b\x03":
             self.cancel()
-        elif key == "\x04":
-            self.end(key)
+        elif key == "\x04": self.end(key)
         elif key in "\r\n" and self.typed:
             self.typed = self.say(self.typed) or print() or ""
         elif key in "\x7f\b" or key.isprintable():
@@ -132,8 +133,7 @@ class Host:
                 self.hint(self.typed)
             print(f"\r\033[K> {self.typed}", end="")
     def terminal(self):
-        before = termios.tcgetattr(0)
-        tty.setcbreak(0)
+        before, _ = termios.tcgetattr(0), tty.setcbreak(0)
         signal.signal(signal.SIGINT, lambda *_: self.events.put((self.key, "\x03")))
         threading.Thread(target=lambda: [self.events.put((self.key, key)) for key in iter(lambda: sys.stdin.read(1), "")], daemon=True).start()
         self.until(lambda: False)
