@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Session;
 use super::control::Asked;
 use super::pending::Waiting;
+use crate::adapters::codec::Mode;
 use crate::adapters::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Response, Terminal};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::Speaker;
@@ -43,6 +44,10 @@ struct Output<'a> {
 impl Session {
     /// Something that the host said makes no sense, and belongs to no turn.
     pub(super) fn complain(&mut self, why: &str, backend: Option<&mut (dyn Backend + '_)>) {
+        if self.host.format.mode == Mode::Text {
+            // Plain text has no line for it.
+            tracing::warn!("{why}");
+        }
         self.aside(Aside::Fault("error", why.to_owned(), why.to_owned()), backend);
     }
 

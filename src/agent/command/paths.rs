@@ -2,7 +2,7 @@
 //!
 //! What fits is ranked: the path itself, then paths that begin so, then those whose last name begins so, then those that hold it anywhere; shorter
 //! ones first. The paths are kept in the order of the ranking within one rank, so a number is a rank; beginnings are found by bisection, and what
-//! stands in the middle is looked for only where those are too few, past paths that lack one of the letters.
+//! stands in the middle is looked for only where those are too few, past paths that lack one of the letters or of their pairs.
 
 use std::cmp::Ordering;
 
@@ -25,8 +25,34 @@ struct Entry {
     small: Option<Box<str>>,
     /// Where the last name begins in the small letters.
     name: u32,
-    /// A bit for each letter in it.
+    /// What it is made of.
+    made_of: MadeOf,
+}
+
+/// The letters of a text, and what stands beside what: a bit for each, which several share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct MadeOf {
     letters: u64,
+    pairs: u128,
+}
+
+impl MadeOf {
+    fn new(text: &str) -> Self {
+        let (mut made_of, mut before) = (Self::default(), None);
+        for byte in text.bytes() {
+            made_of.letters |= 1 << (byte & 63);
+            if let Some(before) = before {
+                made_of.pairs |= 1 << (u32::from(before) * 37 + u32::from(byte)) % 127;
+            }
+            before = Some(byte);
+        }
+        made_of
+    }
+
+    /// Whether a text that is made so may hold one that is made like `other`.
+    const fn may_hold(self, other: Self) -> bool {
+        self.letters & other.letters == other.letters && self.pairs & other.pairs == other.pairs
+    }
 }
 
 impl Entry {
@@ -35,7 +61,7 @@ impl Entry {
         let name = small.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
         Self {
             name: u32::try_from(name).unwrap_or(0),
-            letters: letters(&small),
+            made_of: MadeOf::new(&small),
             small: (small != path).then(|| small.into()),
             path: path.into(),
         }
@@ -82,13 +108,13 @@ impl Paths {
             found.extend(best(named, most - found.len()));
         }
         if found.len() < most {
-            let (letters, finder) = (letters(wanted), Finder::new(wanted));
+            let (made_of, finder) = (MadeOf::new(wanted), Finder::new(wanted));
             let holds = |entry: &Entry| {
                 let small = entry.small();
                 finder.find(small.as_bytes()).is_some() && !small.starts_with(wanted) && !entry.name().starts_with(wanted)
             };
             let numbered = self.all.iter().enumerate();
-            let inside = numbered.filter(|(_, entry)| entry.letters & letters == letters && holds(entry));
+            let inside = numbered.filter(|(_, entry)| entry.made_of.may_hold(made_of) && holds(entry));
             let inside = inside.filter_map(|(number, _)| u32::try_from(number).ok());
             found.extend(inside.take(most - found.len()));
         }
@@ -121,11 +147,6 @@ fn best(numbers: impl Iterator<Item = u32>, most: usize) -> Vec<u32> {
     }
     all.sort_unstable();
     all
-}
-
-/// A bit for each letter; all that are no ASCII share some.
-fn letters(text: &str) -> u64 {
-    text.bytes().fold(0, |all, byte| all | 1 << (byte & 63))
 }
 
 #[cfg(test)]
