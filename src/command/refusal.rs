@@ -54,7 +54,7 @@ pub(super) fn format_of(dialect: Dialect, args: &[String]) -> Format {
     };
     let wanted = (0..args.len()).rev().find_map(value).unwrap_or("text");
     let named = format!("{}:{wanted}", dialect.name());
-    named.parse().unwrap_or_else(|_| Format { dialect, mode: Mode::Text })
+    named.parse().unwrap_or(Format { dialect, mode: Mode::Text })
 }
 
 /// Tells a session that cannot begin in the stream too, where the dialect's program does that: Claude Code.

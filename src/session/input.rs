@@ -239,7 +239,7 @@ fn wrong_member(input: &Input<'_>) -> Option<String> {
     };
     let wrong = |field: &&Field<'_>| {
         let is = |name: &&str| field.key.is(name);
-        (members.iter().any(is) || ["session_id", "prompt_id"].iter().any(|name| is(name))) && !field.value.is_null()
+        (members.iter().any(is) || ["session_id", "prompt_id"].iter().any(is)) && !field.value.is_null()
     };
     if let Some(field) = input.fields.iter().find(wrong) {
         return Some(format!("{line}.{} is of the wrong type", field.key.as_escaped()));

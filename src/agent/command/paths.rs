@@ -42,7 +42,7 @@ impl MadeOf {
         for byte in text.bytes() {
             made_of.letters |= 1 << (byte & 63);
             if let Some(before) = before {
-                made_of.pairs |= 1 << (u32::from(before) * 37 + u32::from(byte)) % 127;
+                made_of.pairs |= 1 << ((u32::from(before) * 37 + u32::from(byte)) % 127);
             }
             before = Some(byte);
         }
