@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::adapters::event::ToolKind;
 use crate::adapters::launch::Launch;
+use crate::agent::tool::Access;
 
 pub(super) struct Room {
     _folder: TempDir,

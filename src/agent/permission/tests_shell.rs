@@ -2,6 +2,8 @@
 
 use super::tests::{launch, policy, room, run, spec, word};
 use super::*;
+use crate::adapters::event::ToolKind;
+use crate::agent::tool::Access;
 
 #[test]
 fn rules_hold_for_every_part_of_a_command() {

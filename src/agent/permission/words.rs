@@ -223,7 +223,7 @@ impl Policy {
                     .collect();
                 (!rules.is_empty()).then(|| json!([{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]))
             }
-            (_, Access::Fetch(url)) => Some(rule(super::host(url).map(|host| format!("domain:{host}")), "localSettings")),
+            (_, Access::Fetch(url)) => Some(rule(super::judge::host(url).map(|host| format!("domain:{host}")), "localSettings")),
             (_, Access::Mcp) => Some(rule(None, "localSettings")),
             (_, Access::Nothing) if spec.kind == ToolKind::WebSearch => Some(rule(None, "localSettings")),
             _ => None,
