@@ -298,3 +298,50 @@ fn a_subagent_in_the_background_is_waited_for_and_can_be_stopped() {
     assert_eq!(end.lines.len(), 1, "{end:#?}");
     assert!(play.server.asked().pop().unwrap().all().contains("Slow."));
 }
+
+#[test]
+fn kinds_of_subagents_have_limits_of_their_own() {
+    let play = Play::new(|asked, _| match asked.system().contains("You are the worker.") {
+        true if asked.tools().contains(&"Bash".to_owned()) => Answer::text("It has the shell."),
+        true => Answer::calls(&[("Read", json!({"file_path": "none.txt"}))]),
+        false if asked.all().contains("limit of 2 rounds") => Answer::text("Limited."),
+        false => Answer::calls(&[agent("Look.", false)]),
+    });
+    let mut host = play.host("claude", BASH);
+    let mut kinds = worker(&[]);
+    kinds["agents"]["worker"] = json!({"description": "Works.", "prompt": "You are the worker.", "disallowedTools": ["Bash"], "maxTurns": 2});
+    host.say(&hello(&[], &kinds)).say(&user("go"));
+    let result = serve(&mut host, 1, |_| json!({})).remove(0);
+    closed(host);
+    assert_eq!(result["result"], "Limited.");
+    // One that always works in the background, whatever the model says.
+    let play = Play::new(|asked, number| match number {
+        _ if asked.system().contains("You are the worker.") => Answer::text("Found it."),
+        0 => Answer::calls(&[agent("Look.", false)]),
+        _ => Answer::text("Well."),
+    });
+    let mut host = play.host("claude", BASH);
+    kinds["agents"]["worker"] = json!({"description": "Works.", "prompt": "You are the worker.", "background": true});
+    host.say(&hello(&[], &kinds)).say(&user("go"));
+    let end = closed(host);
+    assert_eq!(end.results().len(), 2, "{end:#?}");
+}
+
+#[test]
+fn hooks_hear_of_all_calls_of_a_reply_together() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo a"), bash("echo b")]), Answer::text("Done.")]);
+    let mut host = play.host("claude", BASH);
+    host.say(&hello(&["PostToolBatch"], &json!({}))).say(&user("go"));
+    let context = json!({"hookSpecificOutput": {"hookEventName": "PostToolBatch", "additionalContext": "Mind the gap."}});
+    let result = serve(&mut host, 1, |_| context.clone()).remove(0);
+    let end = closed(host);
+    assert_eq!(result["result"], "Done.");
+    let heard = called(&end.lines, "PostToolBatch");
+    let calls = heard[0]["tool_calls"].as_array().unwrap();
+    let told: Vec<_> = calls.iter().map(|call| (&call["tool_use_id"], &call["tool_response"])).collect();
+    assert_eq!(
+        (heard.len(), told),
+        (1, vec![(&json!("call_0"), &json!("a")), (&json!("call_1"), &json!("b"))])
+    );
+    assert!(play.server.asked()[1].all().contains("Mind the gap."));
+}

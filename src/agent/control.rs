@@ -107,14 +107,18 @@ fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
 pub(super) fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
     let kind = |about: &Value| {
         let text = |names: &[&str]| names.iter().find_map(|name| about.get(name)?.as_str()).map(str::to_owned);
+        let list = |name: &str| -> Option<Vec<String>> {
+            let list = about.get(name)?.as_array()?;
+            Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        };
         AgentKind {
             description: text(&["description"]).unwrap_or_default(),
             prompt: text(&["prompt", "systemPrompt"]).unwrap_or_default(),
-            tools: about
-                .get("tools")
-                .and_then(Value::as_array)
-                .map(|tools| tools.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+            tools: list("tools"),
+            without: list("disallowedTools").unwrap_or_default(),
             model: text(&["model"]),
+            max_rounds: about.get("maxTurns").and_then(Value::as_u64).filter(|most| *most > 0),
+            background: about.get("background").and_then(Value::as_bool) == Some(true),
         }
     };
     match agents {

@@ -215,8 +215,22 @@ pub(super) struct AgentKind {
     pub prompt: String,
     /// The tools that it has; all of ours if absent.
     pub tools: Option<Vec<String>>,
+    /// Tools that it does not have.
+    pub without: Vec<String>,
     /// Its model; ours if absent.
     pub model: Option<String>,
+    /// The most rounds of it.
+    pub max_rounds: Option<u64>,
+    /// Nobody waits for it.
+    pub background: bool,
+}
+
+impl AgentKind {
+    /// Whether it may have this tool.
+    pub(super) fn has(&self, tool: &str) -> bool {
+        let named = |names: &[String]| names.iter().any(|name| name == tool);
+        self.tools.as_deref().is_none_or(named) && !named(&self.without)
+    }
 }
 
 /// One conversation with the model: the main one, or a subagent's.

@@ -125,6 +125,34 @@ pub(super) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: 
     }
 }
 
+/// Behind all calls of a reply, with what each of them gave. Returns what the model is told besides, and why the turn ends if it does.
+pub(super) async fn after_batch(core: &Rc<Core>, thread: &Thread, calls: &[Call], results: &[Part]) -> (Option<String>, Option<String>) {
+    if !core.hooks.any(HookEvent::PostToolBatch) {
+        return (None, None);
+    }
+    let response = |call: &Call| {
+        results.iter().find_map(|part| match part {
+            Part::Result(result) if result.call == call.id => Some(result.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")),
+            _ => None,
+        })
+    };
+    let told = |call: &Call| {
+        let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
+        json!({"tool_name": call.name, "tool_input": input, "tool_use_id": call.id, "tool_response": response(call)})
+    };
+    let fields = vec![("tool_calls", calls.iter().map(told).collect())];
+    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PostToolBatch, fields, None).await;
+    let context: Vec<String> = outcome.block.clone().into_iter().chain(outcome.context()).collect();
+    ((!context.is_empty()).then(|| context.join("\n")), outcome.stop)
+}
+
+fn text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// What hooks say of a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Heard {

@@ -268,8 +268,8 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     if let Some(schema) = schema {
         tools.push(Rc::new(Structured::new(&schema, core.structured.clone())));
     }
-    if let Some(names) = chosen.and_then(|agent| agent.tools) {
-        tools.retain(|tool| tool.spec().name == super::structured::NAME || names.contains(&tool.spec().name));
+    if let Some(agent) = chosen {
+        tools.retain(|tool| tool.spec().name == super::structured::NAME || agent.has(&tool.spec().name));
     }
     super::command::request::tools(core, &mut tools);
     {

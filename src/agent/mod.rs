@@ -158,7 +158,10 @@ impl Agent {
                 description: agent.description.clone(),
                 prompt: agent.prompt.clone(),
                 tools: agent.tools.clone(),
+                without: agent.without.clone(),
                 model: agent.model.clone(),
+                max_rounds: agent.max_rounds,
+                background: agent.background,
             };
             wishes.agents.entry(agent.name.clone()).or_insert(kind);
         }

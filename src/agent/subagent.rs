@@ -119,7 +119,7 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         .tools
         .iter()
         .filter(|tool| tool.spec().kind != ToolKind::Subagent && tool.spec().name != super::structured::NAME)
-        .filter(|tool| kind.tools.as_ref().is_none_or(|names| names.contains(&tool.spec().name)))
+        .filter(|tool| kind.has(&tool.spec().name))
         .cloned()
         .collect();
     let speaks = Speaks {
@@ -128,7 +128,7 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         kind: wanted.kind.clone(),
         task: wanted.task.clone(),
     };
-    let background = wanted.background && super::background::begins_turns(core);
+    let background = (wanted.background || kind.background) && super::background::begins_turns(core);
     let task = Rc::new(Task::new(core, speaks.clone(), wanted.prompt.clone(), background));
     let mut thread = Thread {
         specs: Vec::new(),
@@ -141,7 +141,7 @@ pub(super) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
             .unwrap_or_else(|| parent.model.clone()),
         messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
         written: Rc::default(),
-        max_rounds: None,
+        max_rounds: kind.max_rounds,
         kept: super::keeping::subagent(parent, &speaks),
         filled: 0,
         stop: background.then(|| task.stop.clone()),

@@ -116,7 +116,12 @@ pub(super) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
             }
             return Came::of(End::Done(text, reply.stop), rounds);
         }
-        let done = calls::run(core, thread, calls, cut).await;
+        let mut done = calls::run(core, thread, calls.clone(), cut).await;
+        if done.end.is_none() {
+            let (context, stop) = super::hooking::after_batch(core, thread, &calls, &done.results).await;
+            done.results.extend(context.map(Part::Text));
+            done.end = stop.map(End::Held);
+        }
         if !done.results.is_empty() {
             thread.add_user(done.results);
         }

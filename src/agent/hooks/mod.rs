@@ -41,6 +41,8 @@ pub enum HookEvent {
     PostToolUse,
     /// A tool has failed.
     PostToolUseFailure,
+    /// All calls of a reply are done.
+    PostToolBatch,
     /// The user has said something.
     UserPromptSubmit,
     /// The model wants to stop.
@@ -63,10 +65,11 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// Every moment.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::PostToolUseFailure,
+        Self::PostToolBatch,
         Self::UserPromptSubmit,
         Self::Stop,
         Self::SubagentStart,
@@ -84,6 +87,7 @@ impl HookEvent {
             Self::PreToolUse => "PreToolUse",
             Self::PostToolUse => "PostToolUse",
             Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::PostToolBatch => "PostToolBatch",
             Self::UserPromptSubmit => "UserPromptSubmit",
             Self::Stop => "Stop",
             Self::SubagentStart => "SubagentStart",
@@ -105,7 +109,7 @@ impl HookEvent {
             Self::Notification => Some("notification_type"),
             Self::SessionStart => Some("source"),
             Self::SessionEnd => Some("reason"),
-            Self::UserPromptSubmit | Self::Stop => None,
+            Self::UserPromptSubmit | Self::Stop | Self::PostToolBatch => None,
         }
     }
 
@@ -396,7 +400,7 @@ impl Hooks {
         if let Some(effort) = facts.effort.as_ref().filter(|_| {
             matches!(
                 event,
-                E::PreToolUse | E::PostToolUse | E::PostToolUseFailure | E::Stop | E::SubagentStop | E::PermissionRequest
+                E::PreToolUse | E::PostToolUse | E::PostToolUseFailure | E::PostToolBatch | E::Stop | E::SubagentStop | E::PermissionRequest
             )
         }) {
             put("effort", json!({ "level": effort }));

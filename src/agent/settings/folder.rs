@@ -20,6 +20,12 @@ pub struct AgentFile {
     pub description: String,
     /// Its tools; all if absent.
     pub tools: Option<Vec<String>>,
+    /// Tools that it does not have.
+    pub without: Vec<String>,
+    /// The most rounds of it.
+    pub max_rounds: Option<u64>,
+    /// Nobody waits for it.
+    pub background: bool,
     /// Its model; `inherit` is ours.
     pub model: Option<String>,
     /// Its system prompt.
@@ -184,6 +190,9 @@ fn agent(text: &str, file: &str, path: PathBuf) -> Result<AgentFile, String> {
     }
     Ok(AgentFile {
         tools: get("tools").map(Entry::list).filter(|tools| !tools.is_empty()),
+        without: get("disallowedTools").map(Entry::list).unwrap_or_default(),
+        max_rounds: get("maxTurns").and_then(|most| most.text().parse().ok()).filter(|most| *most > 0),
+        background: get("background").is_some_and(|word| word.text() == "true"),
         model: get("model").map(Entry::text).filter(|model| !model.is_empty() && model != "inherit"),
         prompt: prompt.trim().to_owned(),
         name,
