@@ -336,6 +336,7 @@ fn a_run_that_cannot_begin_says_so_in_red_and_ends_with_the_error() {
             (&[], no_key, "QWEN_MODEL_ERROR"),
         ] {
             let end = Rfc::with(Play::of(echo()), &[formats, args].concat(), prepare).rest();
+            assert_eq!(end.lines[0]["metadata"]["input_format"], "stream-json");
             told_in_red(&end, code, 1);
         }
     }

@@ -3,58 +3,98 @@
 use std::io::Write;
 
 use agentglot_adapters::codec::{Dialect, Format, Mode};
-use agentglot_adapters::event::{Event, Kind, Origin, Outcome, OutcomeKind, Place};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::event::{At, Event, Field, Kind, Origin, Outcome, OutcomeKind, Place, Session};
+use agentglot_adapters::json::{Raw, Str};
 use agentglot_adapters::launch::{ArgError, Launch};
 use agentglot_adapters::live::{Manner, Speaker};
 
 use crate::io::Console;
 use crate::session::tell_end;
 
+/// Whom it is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    format: Format,
+    /// It writes lines of JSON.
+    writes_lines: bool,
+}
+
+impl Reader {
+    /// The host of a launch.
+    pub(super) fn of(launch: &Launch) -> Self {
+        Self {
+            format: launch.format,
+            writes_lines: launch.has_stdin_protocol(),
+        }
+    }
+
+    /// The host of a command line that cannot be read.
+    pub(super) fn of_args(dialect: Dialect, args: &[String]) -> Self {
+        let wanted = given(args, &["--output-format", "-o"]).unwrap_or("text");
+        let named = format!("{}:{wanted}", dialect.name());
+        Self {
+            format: named.parse().unwrap_or(Format { dialect, mode: Mode::Text }),
+            writes_lines: given(args, &["--input-format"]).is_some_and(|format| format.starts_with("stream")),
+        }
+    }
+}
+
+/// The last value that a flag is given.
+fn given<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
+    let value = |at: usize| match args[at].split_once('=') {
+        Some((name, value)) if names.contains(&name) => Some(value),
+        None if names.contains(&args[at].as_str()) => args.get(at + 1).map(String::as_str),
+        _ => None,
+    };
+    (0..args.len()).rev().find_map(value)
+}
+
 /// Says why a run cannot begin: Tricode does so on standard output, the RFC in the stream too.
-pub(super) fn refuse(format: Format, refusal: &ArgError, code: &str) -> u8 {
-    match format.dialect {
+pub(super) fn refuse(to: Reader, refusal: &ArgError, code: &str) -> u8 {
+    match to.format.dialect {
         Dialect::Tricode => _ = std::io::stdout().lock().write_all(refusal.text.as_bytes()),
         _ => Console::plain().lines(&refusal.text),
     }
-    in_stream(format, &refusal.text, code, refusal.exit_code);
+    in_stream(to, &refusal.text, code, refusal.exit_code);
     refusal.exit_code
 }
 
 /// The same on standard error in every dialect, for a command line or an environment that makes no sense.
-pub(super) fn on_stderr(format: Format, text: &str, exit_code: u8) -> u8 {
+pub(super) fn on_stderr(to: Reader, text: &str, exit_code: u8) -> u8 {
     Console::plain().lines(text);
-    in_stream(format, text, "QWEN_INVALID_REQUEST", exit_code);
+    in_stream(to, text, "QWEN_INVALID_REQUEST", exit_code);
     exit_code
 }
 
 /// The RFC's way: the last line of the reason in red, then the error object. Other dialects, and plain text, have none.
-pub(super) fn in_stream(format: Format, why: &str, code: &str, exit_code: u8) {
-    if format.dialect != Dialect::Qwen || format.mode == Mode::Text {
+pub(super) fn in_stream(to: Reader, why: &str, code: &str, exit_code: u8) {
+    if to.format.dialect != Dialect::Qwen || to.format.mode == Mode::Text {
         return;
     }
-    let mut voice = voice(format, false);
+    let mut voice = voice(to.format, false);
     let why = why.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("the run cannot begin");
     let mut lines = Vec::new();
     let session = uuid::Uuid::new_v4().to_string();
+    let input = if to.writes_lines { "\"stream-json\"" } else { "\"text\"" };
+    let field = Field {
+        at: At::Part("/metadata"),
+        key: Str::trusted("input_format"),
+        value: Raw::trusted(input),
+        known: true,
+    };
+    let facts = Session::default();
+    let receipt = Event {
+        origin: Origin {
+            session: Some(Str::trusted(&session)),
+            ..Origin::default()
+        },
+        kind: Kind::Session(&facts),
+        fields: &[field],
+    };
+    voice.directly(&receipt, &mut lines);
     tell_end(&mut voice, &session, why.trim(), code, exit_code, &mut lines);
     // A host that is gone does not want to know.
     let _ = std::io::stdout().lock().write_all(&lines);
-}
-
-/// The format that the host of a command line wants that cannot be read.
-pub(super) fn format_of(dialect: Dialect, args: &[String]) -> Format {
-    let value = |at: usize| {
-        let arg = args[at].as_str();
-        match arg.split_once('=') {
-            Some(("--output-format" | "-o", value)) => Some(value),
-            None if matches!(arg, "--output-format" | "-o") => args.get(at + 1).map(String::as_str),
-            _ => None,
-        }
-    };
-    let wanted = (0..args.len()).rev().find_map(value).unwrap_or("text");
-    let named = format!("{}:{wanted}", dialect.name());
-    named.parse().unwrap_or(Format { dialect, mode: Mode::Text })
 }
 
 /// Tells a session that cannot begin in the stream too, where the dialect's program does that: Claude Code.

@@ -12,7 +12,7 @@ use agentglot_adapters::conduct::Facts;
 use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::live::Listener;
 
-use super::refusal::{self, refuse};
+use super::refusal::{self, Reader, refuse};
 use crate::agent::models::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
@@ -101,11 +101,11 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         Ok(Command::Launch(launch)) => *launch,
         Ok(Command::Errand(errand)) => return Ok(answer(&errand, program)),
         Err(error) => {
-            let format = refusal::format_of(run.dialect, &run.args);
-            return Ok(refusal::on_stderr(format, &error.text, error.exit_code));
+            let host = Reader::of_args(run.dialect, &run.args);
+            return Ok(refusal::on_stderr(host, &error.text, error.exit_code));
         }
     };
-    let format = launch.format;
+    let reader = Reader::of(&launch);
     let done = launched(run, &launch);
     if let Err(failure) = &done {
         let no_model = match run.backend.clone().or_else(|| Choice::of_environment(run.dialect)) {
@@ -117,7 +117,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             Failure::Usage(_) => "QWEN_INVALID_REQUEST",
             _ => "QWEN_INTERNAL",
         };
-        refusal::in_stream(format, &failure.to_string(), code, 1);
+        refusal::in_stream(reader, &failure.to_string(), code, 1);
     }
     done
 }
@@ -126,7 +126,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
 fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     let wishes = rfc_flags(run, launch)?;
     let run = &wishes.run;
-    let refused = |text: &str, exit_code: u8| refusal::on_stderr(launch.format, &format!("agentglot: {text}\n"), exit_code);
+    let refused = |text: &str, exit_code: u8| refusal::on_stderr(Reader::of(launch), &format!("agentglot: {text}\n"), exit_code);
     let chosen = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
     let Some(choice) = &chosen else {
         return Ok(refused(&no_backend(), Status::Usage.code()));
@@ -142,7 +142,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         let none = ArgError::no_prompt(run.dialect);
         match prompt(launch, run.prompt_timeout) {
             Ok(Some(prompt)) => Some(prompt),
-            Ok(None) => return Ok(refusal::on_stderr(launch.format, &none.text, none.exit_code)),
+            Ok(None) => return Ok(refusal::on_stderr(Reader::of(launch), &none.text, none.exit_code)),
             Err(why) => return Ok(refused(&why, none.exit_code)),
         }
     };
@@ -160,12 +160,12 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         && error.kind == ModelErrorKind::Authentication
     {
         let text = format!("Error: API key not configured for provider '{}'\n", api.name());
-        return Ok(refuse(launch.format, &ArgError { text, exit_code: 0 }, "QWEN_MODEL_ERROR"));
+        return Ok(refuse(Reader::of(launch), &ArgError { text, exit_code: 0 }, "QWEN_MODEL_ERROR"));
     }
     let variable = |name: &str| std::env::var(name).ok();
     let servers = match mcp::config::of_flag(&launch.mcp_config, &cwd, &variable) {
         Err(error) if matches!(choice, Choice::Model(_)) => {
-            return Ok(refusal::on_stderr(launch.format, &format!("Error: {error}\n"), 1));
+            return Ok(refusal::on_stderr(Reader::of(launch), &format!("Error: {error}\n"), 1));
         }
         servers => servers.unwrap_or_default(),
     };
@@ -176,7 +176,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
                 if error.has_result() {
                     refusal::tell_failure(launch, &error.refusal(run.dialect).text);
                 }
-                return Ok(refuse(launch.format, &error.refusal(run.dialect), "QWEN_UNKNOWN_SESSION"));
+                return Ok(refuse(Reader::of(launch), &error.refusal(run.dialect), "QWEN_UNKNOWN_SESSION"));
             }
         },
         _ => None,
