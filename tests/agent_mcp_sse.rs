@@ -267,6 +267,7 @@ fn servers_that_do_not_come_up_say_why() {
         let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("it has one");
         let servers = json!({
             "shut": at("/sse", "wrong"),
+            "barred": {"type": "http", "url": format!("{}/mcp", server.address)},
             "missing": at("/nothing", "right"),
             "page": at("/open/page", "right"),
             "elsewhere": at("/open/elsewhere", "right"),
@@ -278,6 +279,8 @@ fn servers_that_do_not_come_up_say_why() {
         let mcp = place.start(servers, Duration::from_secs(2)).await;
         for (known, (name, status, why)) in mcp.status().iter().zip([
             ("shut", Status::NeedsAuth, ""),
+            // Streamable HTTP, and nothing said of how to log in.
+            ("barred", Status::NeedsAuth, ""),
             ("missing", Status::Failed, "it answered 404 Not Found"),
             ("page", Status::Failed, "text/html"),
             ("elsewhere", Status::Failed, "another host (http://other.example)"),

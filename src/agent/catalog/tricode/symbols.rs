@@ -31,7 +31,8 @@ pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> 
     let filter = Filter::of(input)?;
     let qualified = text_or(input, "qualified_name", "")?;
     let enclosing = text_or(input, "enclosing", "")?;
-    let found = find(wall, &place, cancel, &|one| {
+    let last = symbol.rsplit(['.', ':']).next().unwrap_or_default();
+    let found = find(wall, &place, cancel, last, &|one| {
         one.is_called(symbol)
             && filter.fits(one)
             && (qualified.is_empty() || one.qualified_name == qualified)
@@ -51,7 +52,7 @@ pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> 
 pub(super) fn list(input: &Value, wall: &Wall, cancel: &CancellationToken) -> Result<Given, Given> {
     let place = folder(input, wall)?;
     let filter = Filter::of(input)?;
-    let found = find(wall, &place, cancel, &|one| filter.fits(one))?;
+    let found = find(wall, &place, cancel, "", &|one| filter.fits(one))?;
     let page = Page::of(input, LISTED)?;
     let mut to = format!("status=ok\npath={}\ntotal_symbols={}", place.path().display(), found.len());
     page.head(found.len(), &mut to);
@@ -153,7 +154,7 @@ fn identity(input: &Value, wall: &Wall, place: &Place, cancel: &CancellationToke
             let line = given(definition, "start_line").and_then(|line| int(line).ok()).unwrap_or(0);
             let line = usize::try_from(line).unwrap_or(0);
             let place = wall.locate(file).map_err(|fault| refused(&fault, wall.absolute(file.as_ref())))?;
-            let around = find(wall, &place, cancel, &|one| one.start_line <= line && line <= one.end_line)?;
+            let around = find(wall, &place, cancel, "", &|one| one.start_line <= line && line <= one.end_line)?;
             let innermost = around.into_iter().min_by_key(|one| one.end_line - one.start_line);
             let none = || wrong("definition_not_found", "No symbol definition found at the given location.");
             innermost.map(|one| (Identity::of(one), "definition")).ok_or_else(none)
@@ -162,7 +163,7 @@ fn identity(input: &Value, wall: &Wall, place: &Place, cancel: &CancellationToke
             let name = symbol.as_str().map_or_else(|| text_or(symbol, "name", ""), Ok)?;
             let id = text_or(symbol, "symbol_id", "")?;
             if name.is_empty() && !id.is_empty() {
-                let found = find(wall, place, cancel, &|one| one.id() == id)?;
+                let found = find(wall, place, cancel, "", &|one| one.id() == id)?;
                 let none = || wrong("symbol_id_not_found", "No symbol matched the given symbol_id.");
                 return found.into_iter().next().map(|one| (Identity::of(one), "identifier")).ok_or_else(none);
             }
@@ -190,9 +191,15 @@ fn folder(input: &Value, wall: &Wall) -> Result<Place, Given> {
     wall.locate(asked).map_err(|fault| refused(&fault, wall.absolute(asked.as_ref())))
 }
 
-fn find(wall: &Wall, place: &Place, cancel: &CancellationToken, wanted: &(dyn Fn(&Definition) -> bool + Sync)) -> Result<Vec<Definition>, Given> {
+fn find(
+    wall: &Wall,
+    place: &Place,
+    cancel: &CancellationToken,
+    word: &str,
+    wanted: &(dyn Fn(&Definition) -> bool + Sync),
+) -> Result<Vec<Definition>, Given> {
     let watch = Watch::start(cancel);
-    let found = definitions(wall, place, &watch.cancel, wanted);
+    let found = definitions(wall, place, &watch.cancel, word, wanted);
     found
         .map(|(found, _)| found)
         .map_err(|fault| failed("Symbol search", &fault, place, cancel))

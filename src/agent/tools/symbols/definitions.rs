@@ -65,7 +65,8 @@ pub(super) fn short_hash(text: &str) -> String {
     Sha256::digest(text.as_bytes())[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The definitions in a file, or in all files below a folder, that are wanted: by path, then by line. `true`: there were more than are kept.
+/// The definitions in a file, or in all files below a folder, that are wanted: by path, then by line. Only files that hold `word` are looked
+/// into. `true`: there were more than are kept.
 ///
 /// # Errors
 /// When there is no such file or folder, and when it was cancelled.
@@ -73,10 +74,14 @@ pub fn definitions(
     wall: &Wall,
     place: &Place,
     cancel: &CancellationToken,
+    word: &str,
     wanted: &(dyn Fn(&Definition) -> bool + Sync),
 ) -> Result<(Vec<Definition>, bool), Fault> {
     let look = |source: &Source<'_>, eyes: &mut Eyes<'_>| {
         let Some(language) = source.language else { return Vec::new() };
+        if memchr::memmem::find(source.text, word.as_bytes()).is_none() {
+            return Vec::new();
+        }
         let Some(tree) = eyes.parse(language, source.text) else {
             return Vec::new();
         };

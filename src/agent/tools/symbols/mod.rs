@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
@@ -24,8 +25,11 @@ pub use references::{Confidence, Named, Reference, Usage, reference_id, referenc
 use super::walk::{self, Visit, still_inside, walk};
 use crate::agent::wall::{Fault, Kind, Place, Wall};
 
-/// Files with more bytes are passed over: nobody has written them by hand.
-const BIGGEST: u64 = 4 << 20;
+/// Files with more bytes are passed over, and so are those whose brackets nest deeper, and those that take longer: nobody has written them
+/// by hand, and a tree takes hundreds of times the memory of its text.
+const BIGGEST: u64 = 1 << 20;
+const DEEPEST: usize = 500;
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// The most things that are kept; the search ends there.
 const KEPT: usize = 100_000;
@@ -115,19 +119,19 @@ struct Eyes<'c> {
 }
 
 impl Eyes<'_> {
-    /// The tree of a text; `None` when it was cancelled.
+    /// The tree of a text; `None` when it was cancelled, and for texts that no tree is made of.
     fn parse(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
+        if depth(text) > DEEPEST {
+            return None;
+        }
         if self.set != Some(language) {
             self.parser.set_language(&language.grammar()).ok()?;
             self.set = Some(language);
         }
-        let cancel = self.cancel;
-        let mut go_on = |_: &ParseState| {
-            if cancel.is_cancelled() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+        let (cancel, until) = (self.cancel, Instant::now() + LONGEST);
+        let mut go_on = |_: &ParseState| match cancel.is_cancelled() || Instant::now() > until {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         };
         let options = ParseOptions::new().progress_callback(&mut go_on);
         let tree = self
@@ -189,6 +193,22 @@ impl<T> Drop for Finder<'_, T> {
             all.append(&mut self.found);
         }
     }
+}
+
+/// How deep brackets nest, wherever they stand.
+fn depth(text: &[u8]) -> usize {
+    let (mut deep, mut deepest) = (0_usize, 0);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                deep += 1;
+                deepest = deepest.max(deep);
+            }
+            b')' | b']' | b'}' => deep = deep.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// The language of a script, by its first line.

@@ -20,7 +20,7 @@ fn room(files: &[(&str, &str)]) -> (tempfile::TempDir, Wall) {
 fn defined(files: &[(&str, &str)]) -> Vec<String> {
     let (_folder, wall) = room(files);
     let place = wall.locate(".").unwrap();
-    let (found, cut) = definitions(&wall, &place, &CancellationToken::new(), &|_| true).unwrap();
+    let (found, cut) = definitions(&wall, &place, &CancellationToken::new(), "", &|_| true).unwrap();
     assert!(!cut);
     let tell = |one: &Definition| {
         assert_eq!(one.lines.len(), one.end_line + 1 - one.start_line);
@@ -197,15 +197,15 @@ fn other_files_are_looked_through_as_text() {
 fn what_is_asked_for_may_be_a_file_and_may_be_stopped() {
     let (_folder, wall) = room(&[("tests/a.py", "def one(): pass\n"), ("tests/b.py", "def two(): pass\n")]);
     let place = wall.locate("tests/a.py").unwrap();
-    let (found, _) = definitions(&wall, &place, &CancellationToken::new(), &|_| true).unwrap();
+    let (found, _) = definitions(&wall, &place, &CancellationToken::new(), "", &|_| true).unwrap();
     assert_eq!(found.len(), 1);
     let folder = wall.locate("").unwrap();
-    let (found, _) = definitions(&wall, &folder, &CancellationToken::new(), &|one| one.is_called("two")).unwrap();
+    let (found, _) = definitions(&wall, &folder, &CancellationToken::new(), "", &|one| one.is_called("two")).unwrap();
     assert!(found.len() == 1 && found[0].is_test, "{found:?}");
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert!(matches!(definitions(&wall, &folder, &cancel, &|_| true), Err(Fault::Cancelled)));
-    assert!(matches!(definitions(&wall, &place, &cancel, &|_| true), Err(Fault::Cancelled)));
+    assert!(matches!(definitions(&wall, &folder, &cancel, "", &|_| true), Err(Fault::Cancelled)));
+    assert!(matches!(definitions(&wall, &place, &cancel, "", &|_| true), Err(Fault::Cancelled)));
 }
 
 #[test]
@@ -213,13 +213,13 @@ fn names_may_be_qualified() {
     let (_folder, wall) = room(&[("a.py", "class Box:\n  def get(self): pass\n")]);
     let place = wall.locate(".").unwrap();
     let found = |name: &str| {
-        definitions(&wall, &place, &CancellationToken::new(), &|one| one.is_called(name))
+        definitions(&wall, &place, &CancellationToken::new(), "", &|one| one.is_called(name))
             .unwrap()
             .0
             .len()
     };
     assert_eq!(["get", "Box.get", "Box", "et", "ox.get", "a.Box.get"].map(found), [1, 1, 1, 0, 0, 0]);
-    let (all, _) = definitions(&wall, &place, &CancellationToken::new(), &|one| one.enclosing() == "Box").unwrap();
+    let (all, _) = definitions(&wall, &place, &CancellationToken::new(), "", &|one| one.enclosing() == "Box").unwrap();
     assert_eq!((all.len(), all[0].name.as_str()), (1, "get"));
 }
 
@@ -227,7 +227,7 @@ fn names_may_be_qualified() {
 fn ids_are_those_of_the_recordings() {
     let (_folder, wall) = room(&[("a.py", "def main(): pass\n")]);
     let place = wall.locate(".").unwrap();
-    let (found, _) = definitions(&wall, &place, &CancellationToken::new(), &|_| true).unwrap();
+    let (found, _) = definitions(&wall, &place, &CancellationToken::new(), "", &|_| true).unwrap();
     assert_eq!(found[0].id(), "bb242281c27cb13c");
 }
 
@@ -247,14 +247,33 @@ fn tests_and_the_code_of_others_are_known_by_their_paths() {
     }
 }
 
-/// Texts that are no program of the language end no search and take no time that cannot be stopped.
+/// Texts that are no program of the language end no search.
 #[test]
 fn nonsense_is_looked_through() {
-    let deep = "(".repeat(50_000);
     let half = "def a(:\n  class 世界 {{{ <<\n fn \u{0} struct";
     for extension in ["c", "cpp", "go", "java", "py", "rs"] {
-        let (_folder, wall) = room(&[(&format!("a.{extension}"), &deep), (&format!("b.{extension}"), half)]);
+        let (_folder, wall) = room(&[(&format!("a.{extension}"), half)]);
         let place = wall.locate(".").unwrap();
-        definitions(&wall, &place, &CancellationToken::new(), &|_| true).unwrap();
+        definitions(&wall, &place, &CancellationToken::new(), "", &|_| true).unwrap();
     }
+}
+
+#[test]
+fn texts_that_nobody_has_written_are_passed_over() {
+    let code = "def one(): pass\n";
+    let deep = format!("{code}x = {}{}\n", "(".repeat(DEEPEST + 1), ")".repeat(DEEPEST + 1));
+    let large = code.repeat(1 + usize::try_from(BIGGEST).unwrap() / code.len());
+    assert_eq!(
+        defined(&[("deep.py", &deep), ("large.py", &large), ("small.py", code)]),
+        ["small.py:1-1 function one+"]
+    );
+    assert_eq!(depth(b"(()[{}])(("), 3);
+}
+
+#[test]
+fn files_without_the_word_are_not_looked_into() {
+    let (_folder, wall) = room(&[("a.py", "def one(): pass\n"), ("b.py", "def two(): pass\n")]);
+    let place = wall.locate(".").unwrap();
+    let (found, _) = definitions(&wall, &place, &CancellationToken::new(), "two", &|_| true).unwrap();
+    assert_eq!((found.len(), found[0].name.as_str()), (1, "two"));
 }
