@@ -15,6 +15,7 @@
 //!
 //! Devices, pipes and sockets are refused before they are opened.
 
+mod draft;
 mod fault;
 mod place;
 mod stamp;

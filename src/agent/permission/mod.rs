@@ -6,12 +6,14 @@
 
 mod command;
 mod confirm;
+mod family;
 mod judge;
 pub mod place;
 pub mod rule;
 pub mod shell;
 mod update;
 mod verdict;
+mod wildcard;
 mod words;
 
 use std::cell::RefCell;

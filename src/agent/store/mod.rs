@@ -33,6 +33,8 @@ mod scan;
 mod shelf;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_going_on;
 mod transcript;
 
 use std::ffi::OsString;

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 use tokio_util::sync::CancellationToken;
 
+use super::draft::{Draft, take_after};
 use super::stamp::sha256;
 use super::{Fault, Folder, HASHED_UP_TO, Stamp, Witness};
 
@@ -463,70 +464,6 @@ fn unblocked(how: &mut OpenOptions) -> &OpenOptions {
         how.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     }
     how
-}
-
-/// A new file that has no name of its own yet, and is deleted if it gets none.
-struct Draft<'d> {
-    folder: &'d Dir,
-    name: String,
-}
-
-impl<'d> Draft<'d> {
-    fn create(folder: &'d Dir) -> std::io::Result<(Self, File)> {
-        loop {
-            let name = format!(".agentglot-{:016x}", rand::random::<u64>());
-            let made = folder.open_with(&name, OpenOptions::new().write(true).create_new(true));
-            match made {
-                Ok(file) => return Ok((Self { folder, name }, file.into_std())),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Takes a name, whoever has it.
-    fn name(mut self, name: &OsStr) -> std::io::Result<()> {
-        self.folder.rename(&self.name, self.folder, name)?;
-        self.name.clear();
-        Ok(())
-    }
-
-    /// Takes a name that nobody has.
-    fn name_new(self, name: &OsStr) -> std::io::Result<()> {
-        match self.folder.hard_link(&self.name, self.folder, name) {
-            // The draft's own name goes with the draft.
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-            // A file system without links.
-            Err(_) if self.folder.symlink_metadata(name).is_err() => self.name(name),
-            Err(_) => Err(ErrorKind::AlreadyExists.into()),
-        }
-    }
-}
-
-impl Drop for Draft<'_> {
-    fn drop(&mut self) {
-        if !self.name.is_empty() {
-            let _ = self.folder.remove_file(&self.name);
-        }
-    }
-}
-
-/// Gives a new file the mode and, if we may, the owner of the old one.
-#[cfg(unix)]
-fn take_after(old: &File, new: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let (was, is) = (old.metadata()?, new.metadata()?);
-    if was.uid() != is.uid() || was.gid() != is.gid() {
-        // Only a privileged process may give files away; the group may be ours to choose.
-        let _ = fchown(new, Some(was.uid()), Some(was.gid())).or_else(|_| fchown(new, None, Some(was.gid())));
-    }
-    new.set_permissions(was.permissions())
-}
-
-#[cfg(not(unix))]
-fn take_after(old: &File, new: &File) -> std::io::Result<()> {
-    new.set_permissions(old.metadata()?.permissions())
 }
 
 fn stat(about: &Metadata) -> Stat {
