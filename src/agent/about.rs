@@ -20,11 +20,17 @@ use crate::adapters::launch::{Flag, Launch, Means, PermissionMode};
 /// Flags without a place in [`Launch`] that the agent heeds, with the dialects that have them.
 const HEEDED: &[(&str, &[Dialect])] = &[
     ("--allow-dangerously-skip-permissions", &[Dialect::Claude]),
+    ("--debug-file", &[Dialect::Claude]),
+    ("--debug-to-stderr", &[Dialect::Claude]),
     ("--no-session-persistence", &[Dialect::Claude]),
+    ("--plugin-dir", &[Dialect::Claude]),
     ("--resume-drops-turn", &[Dialect::Claude]),
     ("--session-mirror", &[Dialect::Claude]),
     ("--chat-recording", &[Dialect::Qwen, Dialect::QwenCode]),
     ("--no-chat-recording", &[Dialect::Qwen, Dialect::QwenCode]),
+    ("--control-timeout", &[Dialect::Qwen]),
+    ("--heartbeat", &[Dialect::Qwen]),
+    ("--log-annotations", &[Dialect::Qwen]),
     ("--trust", &[Dialect::Cursor]),
     ("--bypass-work-directory-limit", &[Dialect::Tricode]),
     ("--debug", &[Dialect::Tricode]),
@@ -32,9 +38,14 @@ const HEEDED: &[(&str, &[Dialect])] = &[
 ];
 
 /// A flag without a place in [`Launch`], as it was given last: its name and its value.
-pub(super) fn given<'l>(launch: &'l Launch, flag: &str) -> Option<&'l (String, Option<String>)> {
+pub(crate) fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, Option<String>)> {
+    every(launch, flag).next_back()
+}
+
+/// The same, each time that it was given.
+pub(crate) fn every<'l>(launch: &'l Launch, flag: &'static str) -> impl DoubleEndedIterator<Item = &'l (String, Option<String>)> {
     debug_assert!(HEEDED.iter().any(|(known, _)| *known == flag), "{flag} is heeded and not said to be");
-    launch.rest.iter().rev().find(|(known, _)| known == flag)
+    launch.rest.iter().filter(move |(known, _)| known == flag)
 }
 
 /// Whether the agent does what a flag of a dialect's program says. The others are taken and change nothing.
@@ -42,10 +53,10 @@ pub fn heeds(dialect: Dialect, flag: &Flag) -> bool {
     use Means as M;
     match flag.means {
         M::Rest => HEEDED.iter().any(|(name, of)| flag.names.contains(name) && of.contains(&dialect)),
-        M::Private | M::Fallback | M::Agent | M::Thinking => false,
+        M::Private | M::Fallback | M::Thinking => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
         M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
-        M::System | M::SystemFile | M::Append | M::AppendFile | M::Agents | M::Settings | M::SettingSources => true,
+        M::System | M::SystemFile | M::Append | M::AppendFile | M::Agents | M::Agent | M::Settings | M::SettingSources => true,
         M::Permission | M::PermissionIs(_) | M::Answerer | M::Answers | M::Tools | M::Allowed | M::Disallowed => true,
         M::Resume | M::Latest | M::SessionId | M::Fork | M::ResumeAt | M::Cwd | M::AddDir | M::Mcp | M::StrictMcp => true,
         M::Version | M::Help | M::Models | M::Sessions | M::Update => true,

@@ -13,6 +13,7 @@ use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, Permis
 use agentglot_adapters::live::Listener;
 
 use super::refusal::{self, Reader, refuse};
+use crate::agent::about::given;
 use crate::agent::models::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
@@ -262,8 +263,8 @@ fn rfc_flags(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
     if run.dialect != Dialect::Qwen {
         return Ok(wishes);
     }
-    let given = |flag: &str| launch.rest.iter().rev().find(|(known, _)| known == flag).map(|(_, value)| value);
-    let time = |flag: &str| {
+    let given = |flag| given(launch, flag).map(|(_, value)| value);
+    let time = |flag| {
         let value = given(flag).and_then(Option::as_ref);
         let read = value.map(|value| seconds(value).map_err(|why| Failure::Usage(format!("{flag} {value}: {why}"))));
         read.transpose()

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::about::given;
+use super::about::{every, given};
 use super::permission::{Behavior, Policy, Source};
 use crate::adapters::codec::Dialect;
 use crate::adapters::launch::{Launch, PermissionMode};
@@ -86,10 +86,7 @@ impl Places {
             config,
             sources,
             flag: launch.settings.clone(),
-            plugins: launch
-                .rest
-                .iter()
-                .filter(|(name, _)| name == "--plugin-dir")
+            plugins: every(launch, "--plugin-dir")
                 .filter_map(|(_, path)| Some(root.join(path.as_ref()?)))
                 .collect(),
         }

@@ -107,7 +107,7 @@ impl Default for Ask {
 impl Ask {
     /// What a command line asks for.
     pub fn of(launch: &Launch) -> Self {
-        let given = |flag: &str| super::about::given(launch, flag);
+        let given = |flag| super::about::given(launch, flag);
         let off = given("--no-session-persistence").is_some()
             || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
             || given("--no-chat-recording").is_some();

@@ -76,7 +76,7 @@ impl Wish {
         {
             tools.insert(0, What::Plan.name().to_owned());
         }
-        let has = |flag: &str| given(launch, flag).is_some();
+        let has = |flag| given(launch, flag).is_some();
         if has("--bypass-work-directory-limit") {
             world
                 .wall
