@@ -46,15 +46,20 @@ pub(crate) fn own_session(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// A session of its own with the terminal that the process gets as its standard input.
+/// A session of its own with the terminal that the process gets as its standard input. What is typed there reaches it, even if our
+/// own terminal's signals are ignored, as they are in the background of a script.
 pub(crate) fn own_terminal(command: &mut Command) {
     let prepare = || {
         rustix::process::setsid()?;
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
+            // SAFETY: `signal` is async-signal-safe, and no handler is set.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
         // SAFETY: standard input has been put in its place before this runs, and nothing closes it meanwhile.
         let stdin = unsafe { BorrowedFd::borrow_raw(0) };
         rustix::process::ioctl_tiocsctty(stdin).map_err(Into::into)
     };
-    // SAFETY: as above; two system calls without libc's help.
+    // SAFETY: as above; system calls that are async-signal-safe.
     unsafe { command.pre_exec(prepare) };
 }
 

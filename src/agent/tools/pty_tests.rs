@@ -92,6 +92,18 @@ fn it_is_a_real_terminal() {
     });
 }
 
+/// A script's background ignores the signals of a terminal, and children inherit that.
+#[test]
+fn it_is_a_real_terminal_in_the_background_too() {
+    let again = std::process::Command::new("/bin/sh")
+        .args(["-c", "trap '' INT QUIT TSTP; exec \"$0\" --exact agent::tools::pty::tests::it_is_a_real_terminal"])
+        .arg(std::env::current_exe().unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&again.stdout);
+    assert!(again.status.success() && said.contains("1 passed"), "{said}");
+}
+
 #[test]
 fn python_is_talked_to() {
     within(60, async {
