@@ -401,3 +401,34 @@ fn debug_messages_go_where_the_host_wants_them() {
     assert_eq!(end.stderr, "");
     assert!(play.read("log").contains("[DEBUG] the model is asked"), "{}", play.read("log"));
 }
+
+#[test]
+fn folders_of_settings_are_read_again_when_the_host_says_so() {
+    let play = Play::script(vec![ok()]);
+    put(&play, ".claude/commands/fix.md", "Fix it.");
+    let mut host = play.host("claude", &[BASH, &["--setting-sources", "project"]].concat());
+    host.say(&hello(&[], &json!({})));
+    host.until("control_response");
+    put(&play, ".claude/commands/late.md", "---\ndescription: Late\n---\nDo it late.");
+    put(
+        &play,
+        ".claude/skills/paint/SKILL.md",
+        "---\nname: paint\ndescription: Paints\n---\nPaint.",
+    );
+    put(&play, ".claude/output-styles/new.md", "---\nname: New\n---\nBe new.");
+    put(&play, ".claude/agents/look.md", "---\nname: look\ndescription: Looks.\n---\nLook.");
+    for what in ["reload_output_styles", "reload_skills", "reload_plugins"] {
+        host.say(&request(what, &json!({"subtype": what}).to_string()));
+    }
+    host.say(&user("/late"));
+    serve(&mut host, 1, |_| json!({}));
+    let end = closed(host);
+    let told = |id: &str| &answer(&end.lines, id)["response"];
+    assert!(names(&told("reload_output_styles")["available_output_styles"], "").contains(&"New".to_owned()));
+    assert_eq!(names(&told("reload_skills")["skills"], "name"), ["paint"]);
+    let plugins = told("reload_plugins");
+    assert!(names(&plugins["commands"], "name").contains(&"late".to_owned()), "{plugins}");
+    assert!(names(&plugins["agents"], "name").contains(&"look".to_owned()), "{plugins}");
+    assert_eq!((&plugins["plugins"], &plugins["error_count"]), (&json!([]), &json!(0)));
+    assert!(play.server.asked()[0].last().contains("Do it late."));
+}

@@ -59,8 +59,8 @@ pub(super) fn greeting(core: &Core) -> Greeting {
         agents: text(agents.collect()),
         models: text(models.collect()),
         key_source: key_source(core).to_owned(),
-        output_style: core.settings.style().to_owned(),
-        output_styles: core.settings.style_names(),
+        output_style: core.settings().style().to_owned(),
+        output_styles: core.settings().style_names(),
     }
 }
 

@@ -17,7 +17,7 @@ use super::inbox::Inbox;
 use super::mcp::{self, Mcp};
 use super::permission::Policy;
 use super::persona::Persona;
-use super::settings::Settings;
+use super::settings::{AgentFile, Settings};
 use super::store::Checkpoints;
 use super::tool::{Spec, Tool, World};
 use super::voice::{Speaks, Voice};
@@ -59,7 +59,7 @@ pub(super) struct Core {
     /// What is to be done beside the turns.
     pub chores: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
     /// What settings files say.
-    pub settings: Settings,
+    pub settings: RefCell<Rc<Settings>>,
     /// The MCP servers of the command line.
     pub flagged: Vec<mcp::Server>,
     /// The MCP servers that they name.
@@ -124,6 +124,26 @@ impl Core {
     /// Stops what this conversation does: the turn that runs, or the subagent in the background.
     pub(super) fn cancel_of(&self, thread: &Thread) -> CancellationToken {
         thread.stop.clone().unwrap_or_else(|| self.cancel.borrow().clone())
+    }
+
+    /// What settings files say.
+    pub(super) fn settings(&self) -> Rc<Settings> {
+        self.settings.borrow().clone()
+    }
+
+    /// Reads the folders of settings again: commands, skills, kinds of subagents, output styles, plugins. What files say of leave, hooks and
+    /// servers holds from the beginning of a run to its end.
+    pub(super) fn reload(&self) {
+        let settings = Settings::load(self.settings().places().clone());
+        for problem in &settings.problems {
+            tracing::warn!("{problem}");
+        }
+        let mut wishes = self.wishes.borrow_mut();
+        for agent in &settings.agents {
+            wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
+        }
+        drop(wishes);
+        self.settings.replace(Rc::new(settings));
     }
 
     /// Does something beside the turns.
@@ -226,6 +246,19 @@ pub(super) struct AgentKind {
 }
 
 impl AgentKind {
+    /// That of a file.
+    pub(super) fn of(agent: &AgentFile) -> Self {
+        Self {
+            description: agent.description.clone(),
+            prompt: agent.prompt.clone(),
+            tools: agent.tools.clone(),
+            without: agent.without.clone(),
+            model: agent.model.clone(),
+            max_rounds: agent.max_rounds,
+            background: agent.background,
+        }
+    }
+
     /// Whether it may have this tool.
     pub(super) fn has(&self, tool: &str) -> bool {
         let named = |names: &[String]| names.iter().any(|name| name == tool);

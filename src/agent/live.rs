@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::chat::Part;
 use super::core::{Core, Thread, Tokens};
 use super::inbox::Asked;
+use super::settings::Plugin;
 use super::structured::Structured;
 use super::subagent::Subagents;
 use super::tool::Tool;
@@ -192,7 +193,7 @@ fn expanded(core: &Core, parts: &[Part]) -> Vec<Part> {
         && let Some(line) = text.trim_start().strip_prefix('/')
     {
         let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line.trim_end(), ""));
-        if let Some(command) = core.settings.commands.iter().find(|command| command.name == name) {
+        if let Some(command) = core.settings().commands.iter().find(|command| command.name == name) {
             *text = command.prompt_for(arguments);
         }
     }
@@ -226,7 +227,7 @@ pub(super) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         thread.system.push_str(append);
     }
     if let Some(style) = core
-        .settings
+        .settings()
         .style_prompt()
         .filter(|_| wishes.system.as_deref().is_none_or(str::is_empty))
     {
@@ -296,6 +297,13 @@ pub(super) fn introduce_now(core: &Rc<Core>) {
     *core.thread.borrow_mut() = thread;
 }
 
+/// The plugins that there are, as hosts of Claude's are told of them.
+pub(super) fn plugins(core: &Core) -> Value {
+    let about =
+        |plugin: &Plugin| json!({"name": plugin.name, "path": plugin.path, "source": format!("{}@inline", plugin.name), "version": plugin.version});
+    core.settings().installed.iter().map(about).collect()
+}
+
 /// A host of the RFC is told the session's facts before anything else.
 pub(super) fn introduce_first(core: &Rc<Core>) {
     if core.dialect == Dialect::Qwen && !core.desk.introduced.get() {
@@ -337,20 +345,20 @@ pub(super) fn introduce(core: &Core, thread: &Thread) {
         ..Session::default()
     };
     core.desk.introduced.set(true);
-    let added: Vec<(&str, Value)> =
-        if core.dialect == Dialect::Claude {
-            let plugins: Value = core.settings.installed.iter().map(|plugin| {
-            json!({"name": plugin.name, "path": plugin.path, "source": format!("{}@inline", plugin.name), "version": plugin.version})
-        }).collect();
-            let skills: Value = core.settings.skills().map(|skill| skill.name.clone()).collect();
-            vec![("output_style", json!(core.settings.style())), ("skills", skills), ("plugins", plugins)]
-        } else if rfc {
-            vec![
-                ("input_format", json!("stream-json")),
-                ("output_format", json!(core.launch.format.mode.name())),
-            ]
-        } else {
-            Vec::new()
-        };
+    let added: Vec<(&str, Value)> = if core.dialect == Dialect::Claude {
+        let skills: Value = core.settings().skills().map(|skill| skill.name.clone()).collect();
+        vec![
+            ("output_style", json!(core.settings().style())),
+            ("skills", skills),
+            ("plugins", plugins(core)),
+        ]
+    } else if rfc {
+        vec![
+            ("input_format", json!("stream-json")),
+            ("output_format", json!(core.launch.format.mode.name())),
+        ]
+    } else {
+        Vec::new()
+    };
     core.voice.session(&session, &added, &line_id());
 }

@@ -154,16 +154,7 @@ impl Agent {
         };
         let mut wishes = wishes(&parts, &settings)?;
         for agent in &settings.agents {
-            let kind = AgentKind {
-                description: agent.description.clone(),
-                prompt: agent.prompt.clone(),
-                tools: agent.tools.clone(),
-                without: agent.without.clone(),
-                model: agent.model.clone(),
-                max_rounds: agent.max_rounds,
-                background: agent.background,
-            };
-            wishes.agents.entry(agent.name.clone()).or_insert(kind);
+            wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
         }
         let voice = Voice::new(parts.dialect);
         let (transcript, history) = parts.kept;
@@ -214,7 +205,7 @@ impl Agent {
             memory: memory::prompt(&memories),
             servers,
             flagged: parts.servers,
-            settings,
+            settings: RefCell::new(Rc::new(settings)),
             dialect: parts.dialect,
             tools: own,
             asking: asking::tools(parts.dialect),

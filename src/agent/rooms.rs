@@ -59,7 +59,7 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
             }
         };
         core.voice
-            .respond(id, &core.settings.places().merge(source, settings).map(|()| json!({})));
+            .respond(id, &core.settings().places().merge(source, settings).map(|()| json!({})));
         return true;
     }
     if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
@@ -70,6 +70,11 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
         let most = members.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST).min(MOST);
         core.voice
             .respond(id, &read_file(core, path, most, members.get("encoding").and_then(Value::as_str)));
+        return true;
+    }
+    if let "reload_output_styles" | "reload_skills" | "reload_plugins" = subtype {
+        core.reload();
+        core.voice.respond(id, &Ok(reloaded(core, subtype)));
         return true;
     }
     if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
@@ -93,6 +98,33 @@ pub(super) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
         Err((why, code)) => {
             core.voice.refuse(id, &why, code);
             true
+        }
+    }
+}
+
+/// What there is now.
+fn reloaded(core: &Core, subtype: &str) -> Value {
+    let settings = core.settings();
+    match subtype {
+        "reload_output_styles" => json!({"available_output_styles": settings.style_names()}),
+        "reload_skills" => {
+            let skills = settings.skills();
+            let told = skills.map(|skill| json!({"name": skill.name, "description": skill.description, "argumentHint": skill.hint}));
+            json!({"skills": told.collect::<Value>()})
+        }
+        _ => {
+            let greeting = super::control::greeting(core);
+            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+            let servers: Value = core
+                .mcp()
+                .status()
+                .into_iter()
+                .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
+                .collect();
+            json!({
+                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": super::live::plugins(core),
+                "mcpServers": servers, "error_count": settings.problems.len(),
+            })
         }
     }
 }
@@ -172,7 +204,7 @@ pub(super) fn permission_updates(core: &Core, updates: &Value) -> Result<(), Str
     match updated {
         Ok(updated) => {
             for (source, update) in &updated.keep {
-                if let Err(problem) = core.settings.places().write(*source, update) {
+                if let Err(problem) = core.settings().places().write(*source, update) {
                     tracing::warn!("{problem}");
                 }
             }

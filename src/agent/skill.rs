@@ -13,7 +13,7 @@ use crate::adapters::event::{DetailShape, ToolKind};
 
 /// The tool that takes one up, for hosts of Claude's, where there is one.
 pub(super) fn tool(core: &Core) -> Option<Rc<dyn Tool>> {
-    let skills: Vec<CommandFile> = core.settings.skills().cloned().collect();
+    let skills: Vec<CommandFile> = core.settings().skills().cloned().collect();
     (core.dialect == Dialect::Claude && !skills.is_empty()).then(|| Rc::new(Skill::new(skills)) as Rc<dyn Tool>)
 }
 

@@ -161,7 +161,8 @@ pub(in crate::agent) fn list(core: &Core) -> Vec<Listed> {
         description: find(name).map_or("", |command| command.description).to_owned(),
         hint: String::new(),
     });
-    let custom = core.settings.commands.iter().map(|command| Listed {
+    let settings = core.settings();
+    let custom = settings.commands.iter().map(|command| Listed {
         name: command.name.clone(),
         description: command.description.clone(),
         hint: command.hint.clone(),
@@ -237,8 +238,8 @@ fn help(core: &Core) -> String {
         };
         format!("/{}{subs} - {}", command.name, command.description)
     });
-    let custom = core
-        .settings
+    let settings = core.settings();
+    let custom = settings
         .commands
         .iter()
         .map(|command| format!("/{} - {}", command.name, command.description));
@@ -413,7 +414,7 @@ fn remember(core: &Rc<Core>, sub: Option<&str>, args: &str) -> Value {
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.settings.places());
+            let (memories, problems) = memory::load(core.settings().places());
             for problem in problems {
                 tracing::warn!("{problem}");
             }

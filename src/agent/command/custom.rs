@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST: usize = 64 << 10;
 
 /// The command of this name.
-pub(super) fn find<'c>(core: &'c Core, given: &Given) -> Option<&'c CommandFile> {
+pub(super) fn find(core: &Core, given: &Given) -> Option<CommandFile> {
     let name = given.path.join(":");
-    core.settings.commands.iter().find(|command| command.name == name)
+    core.settings().commands.iter().find(|command| command.name == name).cloned()
 }
 
 /// The commands between `!{` and the brace that closes it, and where each stands.

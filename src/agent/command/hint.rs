@@ -231,7 +231,7 @@ fn slash(core: &Core, text: &str) -> Found {
         }
         found.push(one);
     }
-    for command in &core.settings.commands {
+    for command in &core.settings().commands {
         if command.name.to_lowercase().starts_with(&small) {
             perfect |= command.name == text;
             found.push(json!({"label": command.name, "value": command.name, "description": command.description}));

@@ -131,7 +131,7 @@ pub(super) async fn first(core: &Rc<Core>, mut asked: Asked, begun: Instant) -> 
             return turn(core, &given, asked, begun).await;
         }
         if let Some(custom) = custom::find(core, &given) {
-            let text = custom::prompt(core, custom, &given.args, true).await;
+            let text = custom::prompt(core, &custom, &given.args, true).await;
             asked.parts[asked.notices] = Part::Text(text.unwrap_or_else(|why| why));
             return Some(asked);
         }
@@ -286,7 +286,7 @@ async fn result(core: &Rc<Core>, given: &Given) -> Value {
     if find(&given.path[0]).is_some() || builtin::is_dialog(given) {
         builtin::run(core, given).await
     } else if let Some(custom) = custom::find(core, given) {
-        custom::result(core, custom, given).await
+        custom::result(core, &custom, given).await
     } else {
         failed(format!("Unknown command: /{}", given.path.join(" ")))
     }
