@@ -23,7 +23,7 @@ pub enum Verdict {
         /// What the model reads.
         message: String,
     },
-    /// Somebody has to be asked; where nobody can be, it is denied with [`Policy::unheard`].
+    /// Somebody has to be asked; where nobody can be, it is denied with [`Policy::unheard`](super::Policy::unheard).
     Ask {
         /// Why.
         reason: Reason,
