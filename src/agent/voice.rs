@@ -14,7 +14,7 @@ use crate::adapters::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
     PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
-use crate::adapters::json::{Raw, Str, one_line};
+use crate::adapters::json::{Raw, Str, on_one_line};
 use crate::adapters::live::{Manner, Speaker};
 use crate::agent::chat::{Call, Part};
 
@@ -395,7 +395,7 @@ pub(super) fn now_iso() -> String {
 fn sound(input: &str) -> Cow<'_, str> {
     let raw = Raw::trusted(input);
     match !input.trim().is_empty() && raw.check().is_ok() {
-        true => one_line(input),
+        true => on_one_line(input),
         false => Cow::Borrowed("{}"),
     }
 }

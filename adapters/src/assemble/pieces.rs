@@ -4,7 +4,7 @@ use super::Desk;
 use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
-use crate::json::{Raw, Str, escape_json, one_line};
+use crate::json::{Raw, Str, escape_json, on_one_line};
 
 impl Thread {
     /// Remembers a block of a snapshot that goes on as part of its whole line.
@@ -273,7 +273,7 @@ impl Thread {
             let input = match text.trim() {
                 "" => "{}",
                 text if is_one_value(text) => {
-                    flat = one_line(text);
+                    flat = on_one_line(text);
                     &flat
                 }
                 text => {

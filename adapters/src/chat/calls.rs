@@ -5,7 +5,7 @@ use super::envelope::Reader;
 use super::members::{FieldList, field, inner};
 use crate::codec::Cx;
 use crate::event::{At, Field, Fields};
-use crate::json::{Cursor, Error, Out, Raw, Shape, Str, one_line};
+use crate::json::{Cursor, Error, Out, Raw, Shape, Str, on_one_line};
 
 /// One element of `tool_calls`: a whole call in a message, a piece of one in a delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -110,7 +110,7 @@ pub(crate) fn arguments_json<'a>(arguments: Option<Str<'a>>, cx: &Cx<'a>) -> Raw
         let text = arguments.unescape_in(cx.arena).trim_ascii();
         if is_json(text) {
             cx.took(arguments.as_escaped());
-            return Raw::trusted(match one_line(text) {
+            return Raw::trusted(match on_one_line(text) {
                 Cow::Borrowed(text) => text,
                 Cow::Owned(text) => cx.arena.alloc_str(&text),
             });

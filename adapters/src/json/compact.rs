@@ -6,7 +6,7 @@ use super::scan::string_stop;
 
 /// The same JSON without the white space between its tokens, if a line feed or a carriage return is in it; else as it is. Strings
 /// stay as they are written, and what is no JSON stays as wrong as it was.
-pub(crate) fn on_one_line(json: &str) -> Cow<'_, str> {
+pub fn on_one_line(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
     if memchr::memchr2(b'\n', b'\r', bytes).is_none() {
         return Cow::Borrowed(json);

@@ -22,13 +22,13 @@ mod string;
 mod template;
 
 pub(crate) use alike::{alike, stands_at};
-pub(crate) use compact::on_one_line;
+pub use compact::on_one_line;
 pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
 pub(crate) use out::escape_json;
-pub use raw::{Raw, Shape, one_line};
+pub use raw::{Raw, Shape};
 pub use string::Str;
 pub(crate) use string::next_escape;
 pub(crate) use template::Template;

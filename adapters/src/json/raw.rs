@@ -1,7 +1,5 @@
 //! Any value, as it was written.
 
-use std::borrow::Cow;
-
 use super::string::Str;
 use super::{Cursor, Error};
 
@@ -198,15 +196,6 @@ fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
             count == right.len()
         }
         _ => false,
-    }
-}
-
-/// A sound value on one line: line ends stand between its tokens alone. What a model writes of its own accord has some, and a log has a
-/// value a line.
-pub fn one_line(json: &str) -> Cow<'_, str> {
-    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
-        None => Cow::Borrowed(json),
-        Some(_) => Cow::Owned(json.replace(['\n', '\r'], " ")),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::adapters::json::one_line;
+use crate::adapters::json::on_one_line;
 use crate::agent::chat::{Call, CallResult, Part, Source};
 
 /// An object, member by member in the order of the calls.
@@ -122,7 +122,7 @@ pub(super) fn block(part: &Part, more: &mut Object) -> String {
                 .text("type", "tool_use")
                 .text("id", &call.id)
                 .text("name", &call.name)
-                .raw("input", &one_line(input));
+                .raw("input", &on_one_line(input));
             note_call(call, object, more);
         }
         Part::Result(result) => return tool_result(result),
@@ -136,7 +136,7 @@ fn note_call(call: &Call, object: bool, more: &mut Object) {
         more.text("input", &call.input);
     }
     if let Some(extra) = call.extra.as_deref().filter(|extra| is_object(extra)) {
-        more.raw("extra", &one_line(extra));
+        more.raw("extra", &on_one_line(extra));
     }
 }
 
