@@ -186,7 +186,7 @@ mod tests {
         let mut more = Object::new();
         assert_eq!(
             block(&call("{\"a\":\n1e2}"), &mut more),
-            r#"{"type":"tool_use","id":"c","name":"N","input":{"a": 1e2}}"#
+            r#"{"type":"tool_use","id":"c","name":"N","input":{"a":1e2}}"#
         );
         assert!(more.is_empty());
         assert_eq!(
