@@ -179,7 +179,13 @@ impl Source {
 
     /// Everything from the beginning: what was read ahead first.
     pub fn into_reader(self) -> impl Read + Send {
-        Cursor::new(self.head).chain(self.rest)
+        let (head, rest) = self.into_parts();
+        Cursor::new(head).chain(rest)
+    }
+
+    /// What was read ahead, and what comes behind it.
+    pub fn into_parts(self) -> (Vec<u8>, impl Read + Send) {
+        (self.head, self.rest)
     }
 
     /// Reads all of it.
