@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::READ;
 
 /// How many pieces there are.
-const PIECES: usize = 12;
+const PIECES: usize = 6;
 /// How long the thread sleeps at first when all pieces are full, and at most. It oversleeps by no more than twice the time in
 /// which one piece is used up, while there are others. To wake it would cost the one who works as much as reading a piece, and
 /// more where the two then share a processor.
@@ -33,7 +33,6 @@ pub enum Piece<'b> {
 pub struct Ahead {
     filled: Receiver<io::Result<Filled>>,
     empty: Sender<Vec<u8>>,
-    head: Option<Vec<u8>>,
     current: Filled,
 }
 
@@ -50,9 +49,8 @@ impl Pieces {
         Self::OnDemand(Box::new(reader))
     }
 
-    /// Begins to read in a thread of its own, which pays for big files. `head` is the first piece: work can begin while the thread
-    /// does.
-    pub fn ahead(head: Vec<u8>, reader: impl Read + Send + 'static) -> Self {
+    /// Begins to read in a thread of its own, which pays for big files.
+    pub fn ahead(reader: impl Read + Send + 'static) -> Self {
         let (fill, filled) = sync_channel(PIECES);
         let (empty, emptied) = channel();
         for _ in 0..PIECES {
@@ -63,7 +61,6 @@ impl Pieces {
         Self::Ahead(Ahead {
             filled,
             empty,
-            head: (!head.is_empty()).then_some(head),
             current: Filled::Bytes(Vec::new()),
         })
     }
@@ -87,11 +84,8 @@ impl Pieces {
 
 impl Ahead {
     fn next(&mut self) -> io::Result<Piece<'_>> {
-        let next = match self.head.take() {
-            Some(head) => Filled::Bytes(head),
-            // The thread hangs up after the end and after an error.
-            None => self.filled.recv().unwrap_or(Ok(Filled::Bytes(Vec::new())))?,
-        };
+        // The thread hangs up after the end and after an error.
+        let next = self.filled.recv().unwrap_or(Ok(Filled::Bytes(Vec::new())))?;
         // After the end nobody fills it again.
         let _ = self.empty.send(match std::mem::replace(&mut self.current, next) {
             Filled::Bytes(bytes) => bytes,
@@ -202,10 +196,7 @@ mod tests {
                     fails,
                     interrupted: false,
                 };
-                let mut pieces = match ahead {
-                    true => Pieces::ahead(b"{}\n{".to_vec(), reads),
-                    false => Pieces::on_demand(b"{}\n{".chain(reads)),
-                };
+                let mut pieces = if ahead { Pieces::ahead(reads) } else { Pieces::on_demand(reads) };
                 let (mut buffer, mut all, mut texts) = (vec![0; READ], Vec::new(), 0);
                 let end = loop {
                     match pieces.next(&mut buffer) {
@@ -220,7 +211,7 @@ mod tests {
                     }
                 };
                 assert_eq!(end, fails.then_some(ErrorKind::BrokenPipe));
-                assert_eq!(all, [b"{}\n{".to_vec(), log()].concat());
+                assert_eq!(all, log());
                 assert_eq!(texts > 100, ahead, "{texts}");
             }
         }

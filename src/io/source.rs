@@ -179,13 +179,7 @@ impl Source {
 
     /// Everything from the beginning: what was read ahead first.
     pub fn into_reader(self) -> impl Read + Send {
-        let (head, rest) = self.into_parts();
-        Cursor::new(head).chain(rest)
-    }
-
-    /// What was read ahead, and what comes behind it.
-    pub fn into_parts(self) -> (Vec<u8>, impl Read + Send) {
-        (self.head, self.rest)
+        Cursor::new(self.head).chain(self.rest)
     }
 
     /// Reads all of it.
