@@ -144,3 +144,35 @@ fn a_program_of_the_hosts_own_dialect_hears_its_handshake_as_it_is() {
         host.end();
     });
 }
+
+/// A host writes its first line when it has started us, and would read of a broken pipe if we were gone before.
+#[test]
+fn a_run_that_cannot_begin_hears_the_host_s_first_line() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+    let mut run = Command::new(env!("CARGO_BIN_EXE_agentglot"))
+        .args([
+            "run",
+            "--as",
+            "claude",
+            "--",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+        ])
+        .env_remove("AGENTGLOT_BACKEND")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut why = String::new();
+    BufReader::new(run.stderr.take().unwrap()).read_line(&mut why).unwrap();
+    assert!(why.starts_with("agentglot: "), "{why}");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut stdin = run.stdin.take().unwrap();
+    stdin.write_all(b"{\"type\":\"control_request\"}\n").unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+}

@@ -1,6 +1,9 @@
 //! A run that cannot begin, told in the way of the program that we are: on standard error, in the stream, or both.
 
-use std::io::Write;
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::event::{At, Event, Field, Kind, Origin, Outcome, OutcomeKind, Place, Session};
@@ -56,6 +59,7 @@ pub(super) fn refuse(to: Reader, refusal: &ArgError, code: &str) -> u8 {
         _ => Console::plain().lines(&refusal.text),
     }
     in_stream(to, &refusal.text, code, refusal.exit_code);
+    hear_first_line(to);
     refusal.exit_code
 }
 
@@ -63,7 +67,28 @@ pub(super) fn refuse(to: Reader, refusal: &ArgError, code: &str) -> u8 {
 pub(super) fn on_stderr(to: Reader, text: &str, exit_code: u8) -> u8 {
     Console::plain().lines(text);
     in_stream(to, text, "QWEN_INVALID_REQUEST", exit_code);
+    hear_first_line(to);
     exit_code
+}
+
+/// How long a host may take to write its first line.
+const FIRST_LINE: Duration = Duration::from_secs(1);
+/// So much is read of it.
+const LONGEST: u64 = 1 << 20;
+
+/// Hosts that write lines write the first one as soon as they have started us. If we were gone by then, they would tell of a broken
+/// pipe, and not of the reason.
+pub(super) fn hear_first_line(to: Reader) {
+    if !to.writes_lines || std::io::stdin().is_terminal() {
+        return;
+    }
+    let (heard, hears) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = std::io::stdin().lock().take(LONGEST).read_until(b'\n', &mut Vec::new());
+        // Nobody may wait any more.
+        let _ = heard.send(());
+    });
+    let _ = hears.recv_timeout(FIRST_LINE);
 }
 
 /// The RFC's way: the last line of the reason in red, then the error object. Other dialects, and plain text, have none.

@@ -119,6 +119,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             _ => "QWEN_INTERNAL",
         };
         refusal::in_stream(reader, &failure.to_string(), code, 1);
+        refusal::hear_first_line(reader);
     }
     done
 }
