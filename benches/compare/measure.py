@@ -68,6 +68,7 @@ def interleaved(commands, rounds):
     A program that is soon over is run several times in a turn, of which the median counts: one run says more about what the
     program before it left of the caches.
     """
+    os.sync()  # no run shares the disk, or the memory, with what was written before
     costs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
