@@ -1,4 +1,4 @@
-//! What every dialect's folder provides, and the closed set of dialects.
+//! What every dialect's folder provides.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,32 +6,11 @@ use std::str::FromStr;
 use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
-use crate::conduct::Conduct;
 use crate::event::{Event, Input, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str};
 use crate::trace::Trace;
-use crate::{agentglot, anthropic, claude, cursor, openai, qwen, qwen_code, tricode};
 
-/// A vendor's vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
-    /// Claude Code.
-    Claude,
-    /// The OpenAI-style RFC of Qwen Code.
-    Qwen,
-    /// What the `qwen` program ships.
-    QwenCode,
-    /// Tricode.
-    Tricode,
-    /// Cursor.
-    Cursor,
-    /// The canonical model itself.
-    Agentglot,
-    /// An OpenAI-compatible model API. Read only: agents speak to it, hosts do not.
-    Openai,
-    /// Anthropic's model API. Read only, too.
-    Anthropic,
-}
+pub use crate::registry::{Decoder, Dialect, Encoder};
 
 /// One of a dialect's output modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,100 +38,6 @@ pub struct Format {
     pub dialect: Dialect,
     /// Which of its modes.
     pub mode: Mode,
-}
-
-impl Dialect {
-    /// Every dialect of agents.
-    pub const ALL: [Self; 6] = [Self::Claude, Self::Qwen, Self::QwenCode, Self::Tricode, Self::Cursor, Self::Agentglot];
-
-    /// The model APIs: their streams can be read, and are never written.
-    pub const APIS: [Self; 2] = [Self::Openai, Self::Anthropic];
-
-    /// Every dialect of agents, and the model APIs.
-    pub fn readable() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().chain(Self::APIS)
-    }
-
-    /// Whether it is a model API.
-    pub const fn is_api(self) -> bool {
-        matches!(self, Self::Openai | Self::Anthropic)
-    }
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Qwen => "qwen",
-            Self::QwenCode => "qwen-code",
-            Self::Tricode => "tricode",
-            Self::Cursor => "cursor",
-            Self::Agentglot => "agentglot",
-            Self::Openai => "openai",
-            Self::Anthropic => "anthropic",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Qwen => "the OpenAI-style RFC of Qwen Code (chat.completion, chat.completion.chunk)",
-            Self::QwenCode => "what the qwen program ships today: Claude-shaped",
-            Self::Tricode => "Tricode's STDIO lines",
-            Self::Cursor => "Cursor's --print",
-            Self::Agentglot => "the canonical model itself, as JSON lines",
-            Self::Openai => "the stream of an OpenAI-compatible model API",
-            Self::Anthropic => "the stream of Anthropic's model API",
-        }
-    }
-
-    /// Its modes; the first is the default.
-    pub const fn modes(self) -> &'static [Mode] {
-        match self {
-            Self::Claude | Self::QwenCode | Self::Cursor => &[Mode::StreamJson, Mode::Json, Mode::Text],
-            Self::Qwen => &[Mode::StreamJson, Mode::StreamChunkJson, Mode::Text],
-            Self::Tricode => &[Mode::Stdio],
-            Self::Agentglot => &[Mode::Events],
-            Self::Openai | Self::Anthropic => &[Mode::Sse],
-        }
-    }
-
-    /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
-    /// name. They stand on the dialect's page.
-    pub const fn fields(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Claude => claude::fields::KNOWN,
-            Self::Qwen => qwen::fields::KNOWN,
-            Self::QwenCode => qwen_code::fields::KNOWN,
-            Self::Tricode => tricode::fields::KNOWN,
-            Self::Cursor => cursor::fields::KNOWN,
-            Self::Agentglot => &[],
-            Self::Openai => openai::fields::KNOWN,
-            Self::Anthropic => anthropic::fields::KNOWN,
-        }
-    }
-
-    /// How its own program behaves towards its host. The canonical events and the model APIs have no program: they behave like the RFC's.
-    pub fn conduct(self) -> &'static dyn Conduct {
-        match self {
-            Self::Claude => &claude::conduct::Claude,
-            Self::Qwen | Self::Agentglot | Self::Openai | Self::Anthropic => &qwen::conduct::Rfc,
-            Self::QwenCode => &qwen_code::conduct::Qwen,
-            Self::Tricode => &tricode::conduct::Tricode,
-            Self::Cursor => &cursor::conduct::CursorAgent,
-        }
-    }
-
-    /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
-    pub(crate) const fn one_turn_a_run(self) -> bool {
-        matches!(self, Self::Tricode | Self::Cursor)
-    }
-
-    /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
-    /// signs.
-    pub(crate) const fn ids_name_rounds(self) -> bool {
-        matches!(self, Self::Claude | Self::Cursor | Self::Agentglot | Self::Anthropic)
-    }
 }
 
 impl Mode {
@@ -451,72 +336,18 @@ pub struct Style {
     pub verbose: bool,
 }
 
-/// The decoder of any dialect.
-#[enum_dispatch(Decode)]
-#[allow(missing_docs, clippy::large_enum_variant)]
-#[derive(Debug)]
-pub enum Decoder {
-    Claude(claude::Decoder),
-    Qwen(qwen::Decoder),
-    QwenCode(qwen_code::Decoder),
-    Tricode(tricode::Decoder),
-    Cursor(cursor::Decoder),
-    Agentglot(agentglot::Decoder),
-    Openai(openai::Decoder),
-    Anthropic(anthropic::Decoder),
-}
+/// Writes nothing: what there is in place of an encoder for a dialect that is only read. All that it is given counts as dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOnly;
 
-/// The encoder of any dialect.
-#[enum_dispatch(Encode)]
-#[allow(missing_docs, clippy::large_enum_variant)]
-#[derive(Debug)]
-pub enum Encoder {
-    Claude(claude::Encoder),
-    Qwen(qwen::Encoder),
-    QwenCode(qwen_code::Encoder),
-    Tricode(tricode::Encoder),
-    Cursor(cursor::Encoder),
-    Agentglot(agentglot::Encoder),
-}
-
-impl Decoder {
-    /// A decoder at the beginning of a log.
-    pub fn new(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Claude => claude::Decoder::default().into(),
-            Dialect::Qwen => qwen::Decoder::default().into(),
-            Dialect::QwenCode => qwen_code::Decoder::default().into(),
-            Dialect::Tricode => tricode::Decoder::default().into(),
-            Dialect::Cursor => cursor::Decoder::default().into(),
-            Dialect::Agentglot => agentglot::Decoder::default().into(),
-            Dialect::Openai => openai::Decoder::default().into(),
-            Dialect::Anthropic => anthropic::Decoder::default().into(),
-        }
+impl Encode for ReadOnly {
+    fn want(&self) -> Want {
+        Want::AS_IS
     }
 
-    /// A decoder of what a host says. Cursor, Tricode and the model APIs have no lines of their hosts'.
-    pub fn of_host(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Claude => claude::Decoder::of_host().into(),
-            Dialect::Qwen => qwen::Decoder::of_host().into(),
-            Dialect::QwenCode => qwen_code::Decoder::of_host().into(),
-            Dialect::Tricode | Dialect::Cursor | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => Self::new(dialect),
-        }
-    }
-}
+    fn event(&mut self, _event: &Event<'_>, _out: &mut Out) {}
 
-impl Encoder {
-    /// An encoder at the beginning of a session. For a model API, which nobody writes, it writes the canonical events.
-    pub fn new(dialect: Dialect, style: Style) -> Self {
-        match dialect {
-            Dialect::Claude => claude::Encoder::new(style).into(),
-            Dialect::Qwen => qwen::Encoder::new(style).into(),
-            Dialect::QwenCode => qwen_code::Encoder::new(style).into(),
-            Dialect::Tricode => tricode::Encoder::new(style).into(),
-            Dialect::Cursor => cursor::Encoder::new(style).into(),
-            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => agentglot::Encoder::new(style).into(),
-        }
-    }
+    fn input(&mut self, _input: &Input<'_>, _out: &mut Out) {}
 }
 
 #[cfg(test)]

@@ -192,6 +192,28 @@ pub trait Conduct: std::fmt::Debug + Sync {
     }
 }
 
+/// A dialect without a program of its own: nothing is answered, and what makes no sense is told.
+#[derive(Clone, Copy, Debug)]
+pub struct NoProgram;
+
+impl Conduct for NoProgram {
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
+        Answer::Refused(format!("Unknown control request subtype: {}", request.subtype.unescape()), None)
+    }
+
+    fn damaged(&self, line: &Misread<'_>) -> Damage {
+        Damage::Told(line.why.to_owned())
+    }
+
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(!ended.interactive && ended.is_error)
+    }
+}
+
 /// What a person answered to a question in plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {

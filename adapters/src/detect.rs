@@ -13,7 +13,6 @@ pub(crate) use opened::{Opened, word};
 
 use crate::codec::{Dialect, Format, Mode};
 use crate::json::Cursor;
-use crate::{agentglot, anthropic, claude, cursor, openai, qwen, qwen_code, tricode};
 
 /// Only this dialect writes such a line.
 pub(crate) const PROOF: u32 = 1000;
@@ -337,16 +336,7 @@ impl Detector {
 
 /// What each dialect says about a line.
 fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'a> {
-    Dialect::readable().filter_map(move |dialect| match dialect {
-        Dialect::Claude => claude::recognise::recognise(line),
-        Dialect::Qwen => qwen::recognise::recognise(line),
-        Dialect::QwenCode => qwen_code::recognise::recognise(line),
-        Dialect::Tricode => tricode::recognise::recognise(line),
-        Dialect::Cursor => cursor::recognise::recognise(line),
-        Dialect::Agentglot => agentglot::recognise::recognise(line),
-        Dialect::Openai => openai::recognise::recognise(line),
-        Dialect::Anthropic => anthropic::recognise::recognise(line),
-    })
+    Dialect::readable().filter_map(move |dialect| (dialect.vendor().recognise)(line))
 }
 
 #[cfg(test)]

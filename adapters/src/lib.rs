@@ -17,6 +17,10 @@
 
 #![deny(unsafe_code)]
 
+// First, so that the arms of the enums are known where the traits that they dispatch stand.
+#[macro_use]
+pub mod registry;
+
 pub mod assemble;
 pub mod check;
 pub mod codec;
@@ -34,6 +38,7 @@ pub mod live;
 pub mod prompts;
 pub mod tools;
 pub mod trace;
+pub mod vendor;
 
 mod blocks;
 mod chat;
@@ -41,11 +46,4 @@ mod learn;
 mod threads;
 mod weave;
 
-pub mod agentglot;
-pub mod anthropic;
-pub mod claude;
-pub mod cursor;
-pub mod openai;
-pub mod qwen;
-pub mod qwen_code;
-pub mod tricode;
+vendors!(folders);

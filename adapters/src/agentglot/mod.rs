@@ -13,6 +13,26 @@ pub(crate) mod recognise;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
+use crate::codec::Mode;
+use crate::conduct::NoProgram;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "agentglot",
+    about: "the canonical model itself, as JSON lines",
+    modes: &[Mode::Events],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: false,
+    ids_name_rounds: true,
+    fields: &[],
+    recognise: recognise::recognise,
+    program: None,
+    conduct: &NoProgram,
+};
+
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.
 pub const VERSION: u32 = 1;
 

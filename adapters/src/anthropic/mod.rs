@@ -12,7 +12,25 @@ pub use crate::weave::End;
 pub use decode::Decoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Mode};
+use crate::conduct::NoProgram;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "anthropic",
+    about: "the stream of Anthropic's model API",
+    modes: &[Mode::Sse],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: None,
+    one_turn_a_run: false,
+    ids_name_rounds: true,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: None,
+    conduct: &NoProgram,
+};
 
 static WORDS: Vocabulary = Vocabulary {
     dialect: Dialect::Anthropic,

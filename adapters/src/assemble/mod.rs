@@ -98,8 +98,8 @@ impl Assembler {
         Self {
             want,
             duties,
-            ids_name_rounds: source.ids_name_rounds(),
-            one_turn_a_run: source.one_turn_a_run(),
+            ids_name_rounds: source.vendor().ids_name_rounds,
+            one_turn_a_run: source.vendor().one_turn_a_run,
             threads: Threads::default(),
             calls: Calls::default(),
             turn: Turn::default(),

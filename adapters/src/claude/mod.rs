@@ -25,7 +25,24 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
-use crate::codec::Dialect;
+use crate::codec::{Dialect, Mode};
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "claude",
+    about: "Claude Code",
+    modes: &[Mode::StreamJson, Mode::Json, Mode::Text],
+    decoder: || Decoder::default().into(),
+    host_decoder: Some(|| Decoder::of_host().into()),
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: false,
+    ids_name_rounds: true,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: Some(&args::PROGRAM),
+    conduct: &conduct::Claude,
+};
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.
 static WORDS: Vocabulary = Vocabulary {

@@ -29,3 +29,22 @@ mod tests;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+
+use crate::codec::Mode;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "cursor",
+    about: "Cursor's --print",
+    modes: &[Mode::StreamJson, Mode::Json, Mode::Text],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: true,
+    ids_name_rounds: true,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: Some(&args::PROGRAM),
+    conduct: &conduct::CursorAgent,
+};

@@ -307,20 +307,6 @@ impl ArgError {
     }
 }
 
-impl Dialect {
-    /// The command line of its program; the canonical events and the model APIs have none.
-    pub const fn args(self) -> Option<&'static Program> {
-        match self {
-            Self::Claude => Some(&crate::claude::args::PROGRAM),
-            Self::Qwen => Some(&crate::qwen::args::PROGRAM),
-            Self::QwenCode => Some(&crate::qwen_code::args::PROGRAM),
-            Self::Tricode => Some(&crate::tricode::args::PROGRAM),
-            Self::Cursor => Some(&crate::cursor::args::PROGRAM),
-            Self::Agentglot | Self::Openai | Self::Anthropic => None,
-        }
-    }
-}
-
 /// The mode of a name, among those that a program's flag takes.
 fn mode_of(name: &str) -> Option<Mode> {
     [Mode::StreamJson, Mode::StreamChunkJson, Mode::Json, Mode::Text]

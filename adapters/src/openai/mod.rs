@@ -13,5 +13,25 @@ mod usage;
 pub use crate::weave::End;
 pub use decode::Decoder;
 
+use crate::codec::Mode;
+use crate::conduct::NoProgram;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "openai",
+    about: "the stream of an OpenAI-compatible model API",
+    modes: &[Mode::Sse],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: None,
+    one_turn_a_run: false,
+    ids_name_rounds: false,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: None,
+    conduct: &NoProgram,
+};
+
 #[cfg(test)]
 mod tests;

@@ -39,3 +39,22 @@ mod tests;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+
+use crate::codec::Mode;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "qwen",
+    about: "the OpenAI-style RFC of Qwen Code (chat.completion, chat.completion.chunk)",
+    modes: &[Mode::StreamJson, Mode::StreamChunkJson, Mode::Text],
+    decoder: || Decoder::default().into(),
+    host_decoder: Some(|| Decoder::of_host().into()),
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: false,
+    ids_name_rounds: false,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: Some(&args::PROGRAM),
+    conduct: &conduct::Rfc,
+};

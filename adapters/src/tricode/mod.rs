@@ -26,6 +26,25 @@ mod repr;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
+use crate::codec::Mode;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "tricode",
+    about: "Tricode's STDIO lines",
+    modes: &[Mode::Stdio],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: true,
+    ids_name_rounds: false,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    program: Some(&args::PROGRAM),
+    conduct: &conduct::Tricode,
+};
+
 /// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.
 pub fn python_repr(json: &str) -> String {
     let value = crate::json::Raw::trusted(json);

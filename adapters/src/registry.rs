@@ -1,0 +1,120 @@
+//! The closed set of vendors: one line each, and nothing else in this crate that has to know of a new one.
+//!
+//! A line names a vendor's folder and its name among [`Dialect`]s. Out of it come the folder's module, the name, the arms of
+//! [`Decoder`] and [`Encoder`], and its place in the lists; what is known of it stands in the folder, as its [`Vendor`].
+
+use enum_dispatch::enum_dispatch;
+
+use crate::codec::{ReadOnly, Style};
+use crate::vendor::Vendor;
+
+/// Calls a macro with all vendors.
+macro_rules! vendors {
+    ($make:ident) => {
+        $make! {
+            agents {
+                claude Claude,
+                qwen Qwen,
+                qwen_code QwenCode,
+                tricode Tricode,
+                cursor Cursor,
+                agentglot Agentglot,
+            }
+            apis {
+                openai Openai,
+                anthropic Anthropic,
+            }
+        }
+    };
+}
+
+/// Makes the vendors' modules. They are those of the crate's root, so that the folders lie where they are looked for.
+macro_rules! folders {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ }) => {
+        $(pub mod $agent;)+
+        $(pub mod $api;)+
+    };
+}
+
+macro_rules! dialects {
+    (agents { $($agent:ident $Agent:ident,)+ } apis { $($api:ident $Api:ident,)+ }) => {
+        /// The name of a vendor's vocabulary. What is known of it stands in its [`Vendor`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Dialect {
+            $(
+                #[doc = concat!("Of [`crate::", stringify!($agent), "`].")]
+                $Agent,
+            )+
+            $(
+                #[doc = concat!("Of [`crate::", stringify!($api), "`]. Read only: agents speak to it, hosts do not.")]
+                $Api,
+            )+
+        }
+
+        /// The decoder of any dialect.
+        #[enum_dispatch(Decode)]
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        #[derive(Debug)]
+        pub enum Decoder {
+            $($Agent(crate::$agent::Decoder),)+
+            $($Api(crate::$api::Decoder),)+
+        }
+
+        /// The encoder of any dialect.
+        #[enum_dispatch(Encode)]
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        #[derive(Debug)]
+        pub enum Encoder {
+            $($Agent(crate::$agent::Encoder),)+
+            ReadOnly(ReadOnly),
+        }
+
+        impl Dialect {
+            /// Every dialect of agents: they are read and written.
+            pub const ALL: [Self; [$(stringify!($Agent)),+].len()] = [$(Self::$Agent),+];
+
+            /// The model APIs: their streams can be read, and are never written.
+            pub const APIS: [Self; [$(stringify!($Api)),+].len()] = [$(Self::$Api),+];
+
+            /// What is known of it.
+            pub const fn vendor(self) -> &'static Vendor {
+                match self {
+                    $(Self::$Agent => &crate::$agent::VENDOR,)+
+                    $(Self::$Api => &crate::$api::VENDOR,)+
+                }
+            }
+        }
+    };
+}
+
+vendors!(dialects);
+
+impl Dialect {
+    /// Every dialect of agents, and the model APIs.
+    pub fn readable() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::APIS)
+    }
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a log.
+    pub fn new(dialect: Dialect) -> Self {
+        (dialect.vendor().decoder)()
+    }
+
+    /// A decoder of what a host says; for a dialect whose hosts say nothing in lines, the one of its logs.
+    pub fn of_host(dialect: Dialect) -> Self {
+        let vendor = dialect.vendor();
+        vendor.host_decoder.unwrap_or(vendor.decoder)()
+    }
+}
+
+impl Encoder {
+    /// An encoder at the beginning of a session. For a dialect that nobody writes it writes nothing.
+    pub fn new(dialect: Dialect, style: Style) -> Self {
+        match dialect.vendor().encoder {
+            Some(encoder) => encoder(style),
+            None => ReadOnly.into(),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a vendor's folder says of itself: one static descriptor, which everything shared asks.
+
+use crate::codec::{Dialect, Mode, Style};
+use crate::conduct::Conduct;
+use crate::detect::{Evidence, Opened};
+use crate::launch::Program;
+use crate::registry::{Decoder, Encoder};
+
+/// A vendor: an agent's maker as we know it, or a protocol that belongs to nobody.
+#[derive(Debug)]
+pub struct Vendor {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Its modes; the first is the default.
+    pub modes: &'static [Mode],
+    /// A decoder at the beginning of a log.
+    pub decoder: fn() -> Decoder,
+    /// A decoder of what a host says, where hosts say it in lines of another kind than the agent's.
+    pub host_decoder: Option<fn() -> Decoder>,
+    /// An encoder at the beginning of a session; `None` if nobody writes it.
+    pub encoder: Option<fn(Style) -> Encoder>,
+    /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
+    pub one_turn_a_run: bool,
+    /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
+    /// signs.
+    pub ids_name_rounds: bool,
+    /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
+    /// name. They stand on the dialect's page.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// What a line says about the dialect of its log.
+    pub(crate) recognise: fn(&Opened<'_>) -> Option<Evidence>,
+    /// The command line of its program, if it has one.
+    pub program: Option<&'static Program>,
+    /// How its program behaves towards its host.
+    pub conduct: &'static dyn Conduct,
+}
+
+impl Dialect {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        self.vendor().name
+    }
+
+    /// What it is, in a few words.
+    pub const fn about(self) -> &'static str {
+        self.vendor().about
+    }
+
+    /// Its modes; the first is the default.
+    pub const fn modes(self) -> &'static [Mode] {
+        self.vendor().modes
+    }
+
+    /// Whether it is a model API: read, and never written.
+    pub const fn is_api(self) -> bool {
+        self.vendor().encoder.is_none()
+    }
+
+    /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
+    /// name. They stand on the dialect's page.
+    pub const fn fields(self) -> &'static [(&'static str, &'static str)] {
+        self.vendor().fields
+    }
+
+    /// The command line of its program; the canonical events and the model APIs have none.
+    pub const fn args(self) -> Option<&'static Program> {
+        self.vendor().program
+    }
+
+    /// How its own program behaves towards its host. The canonical events and the model APIs have no program: they behave like the RFC's.
+    pub fn conduct(self) -> &'static dyn Conduct {
+        self.vendor().conduct
+    }
+}
