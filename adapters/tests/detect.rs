@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentglot_adapters::codec::Format;
 use agentglot_adapters::detect::{Answer, Detector};
 
 fn detect(path: &Path) -> Result<String, String> {
@@ -91,6 +92,10 @@ fn recordings() {
         }
         let mode = if name.ends_with(".json") { ":json" } else { "" };
         let dialect = format!("{}{mode}", name.split('/').next().unwrap());
+        // There are recordings of agents that have no dialect here.
+        if dialect.parse::<Format>().is_err() {
+            continue;
+        }
         let found = detect(path);
         let as_it_should = match &found {
             Ok(found) => *found == dialect || found == "empty" || MISPLACED.contains(&name.as_str()) && found == "qwen",
