@@ -30,9 +30,8 @@ use agentglot::agent::tools::walk::Tree;
 use agentglot::agent::tools::web_search::Engine;
 use agentglot::agent::tools::{glob, grep};
 use agentglot::agent::wall::Wall;
-use agentglot::agent::{Agent, Parts};
+use agentglot::agent::{Agent, Parts, Said};
 use agentglot::backend::model::{Api, Client, Endpoint, Key, catalog};
-use agentglot::backend::{Backend, Said};
 use agentglot::child::Watcher;
 use model::{Answer, Server, Step};
 use serde_json::{Value, json};
@@ -304,6 +303,8 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         },
         engine: Engine::new(None, |_| None).expect("the usual one"),
         servers: Vec::new(),
+        trusts: |_| false,
+        warn: |text| eprintln!("{text}"),
     })
     .expect("an agent");
     let text = format!("mark-{number}x go");
@@ -326,7 +327,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
             break;
         }
     }
-    agent.stop(false).await;
+    agent.stop().await;
     String::from_utf8_lossy(&said).into_owned()
 }
 

@@ -22,22 +22,19 @@ use std::io::{ErrorKind, Read, Write};
 
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
+pub use agentglot_agent as agent;
+pub use agentglot_process as child;
+pub use agentglot_process::live;
 
-pub mod agent;
 pub mod backend;
-pub mod child;
 pub mod cli;
 pub mod command;
 pub mod config;
-mod http;
 pub mod io;
-pub mod live;
 pub mod record;
 pub mod schema;
 pub mod session;
 pub mod status;
-mod sys;
-pub mod telemetry;
 pub mod work;
 
 /// What there is to say about a conversion when it is over.

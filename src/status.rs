@@ -75,6 +75,17 @@ impl Failure {
     }
 }
 
+impl From<agentglot_agent::Error> for Failure {
+    fn from(error: agentglot_agent::Error) -> Self {
+        use agentglot_agent::Error;
+        match error {
+            Error::Usage(text) => Self::Usage(text),
+            Error::Read { name, error } => Self::Read { name, error },
+            Error::Write { name, error } => Self::Write { name, error },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,10 +4,10 @@
 //! canonical [`Input`]s. Everything between the two (dialects, ids, deadlines, the one outcome a turn) is the session's
 //! ([`crate::session`]).
 
+pub mod agent;
 pub mod cli;
 pub mod demo;
 pub mod hooks;
-pub mod model;
 pub mod reach;
 pub mod replay;
 
@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Facts;
 use crate::adapters::event::{Event, Input};
+pub use agentglot_agent::model;
 
 /// What a back end has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]

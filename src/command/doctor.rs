@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::print;
 use super::run::Choice;
+use crate::agent::redact::is_secret_name;
 use crate::backend::cli::{is_script, program, version};
 use crate::backend::model::Endpoint;
 use crate::child::{Environment, Ourselves, find};
@@ -16,7 +17,6 @@ use crate::cli::SHIMS;
 use crate::cli::settings::{Origin, alone};
 use crate::config::{Config, FILE};
 use crate::io::visible;
-use crate::record::redact::is_secret_name;
 use crate::status::{Failure, Status};
 
 /// How long a program may take to say its version. Some start a whole Node first.

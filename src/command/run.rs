@@ -20,11 +20,13 @@ use crate::agent::tools::confine::Confine;
 use crate::agent::tools::environment;
 use crate::agent::tools::shell::Settings;
 use crate::agent::tools::web_search::Engine;
-use crate::agent::{Agent, Parts, mcp};
+use crate::agent::{Parts, mcp};
+use crate::backend::agent::Builtin;
 use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
+use crate::config::Config;
 use crate::io::{Console, Input, Source};
 use crate::live;
 use crate::record::{About, Recorder};
@@ -433,6 +435,8 @@ fn backend(
             let parts = Parts {
                 dialect: run.dialect,
                 engine,
+                trusts: |root| Config::load(root).is_ok_and(|config| config.trusts(root)),
+                warn: |text| Console::plain().say(text),
                 launch: launch.clone(),
                 kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,
                 servers,
@@ -447,7 +451,7 @@ fn backend(
                     ..Settings::default()
                 },
             };
-            Ok(Box::new(Agent::new(parts)?))
+            Ok(Box::new(Builtin::new(parts)?))
         }
         Choice::Cli(dialect, path) => {
             let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;

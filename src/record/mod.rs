@@ -3,8 +3,6 @@
 //! A thread of its own redacts and writes, so that no disk holds a session up: what waits for it is bounded, and a disk that is
 //! full or too slow ends the record with one warning, never the session.
 
-pub mod redact;
-
 use std::collections::VecDeque;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redact::{Redactor, Secrets};
+use crate::agent::redact::{Redactor, Secrets};
 use serde_json::{Value, json};
 
 use crate::io::Console;

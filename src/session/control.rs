@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use super::rules::Verdict;
-use super::{NOBODY, OnAsk, Session};
+use super::{OnAsk, Session};
 use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::Answer;
 use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::tools::Translate;
+use crate::agent::hotline::NOBODY;
 use crate::backend::Backend;
 
 /// What the host was asked.

@@ -26,6 +26,7 @@ use crate::adapters::event::{Content, ControlKind, Event, Kind, Origin, Outcome,
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::live::{Heard, Manner, Speaker};
+use crate::agent::hotline::CLOSED;
 use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;
@@ -35,11 +36,6 @@ pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 pub use rules::Rules;
 
-/// What a question is refused with where the host cannot be asked.
-pub const NOBODY: &str = "nobody can be asked for leave here";
-
-/// What a question is refused with that was open when the host closed its input.
-pub const CLOSED: &str = "the host has closed its input";
 use turn::Turn;
 
 /// One conversation.

@@ -1,0 +1,426 @@
+//! Hooks: what the host or the user's settings want to hear of, and may decide, at certain moments of a session.
+//!
+//! There are two kinds. Callbacks are asked of the host by `hook_callback`; their ids come with `initialize.hooks`. Commands come from
+//! settings files; each runs in a process group of its own, reads the payload as JSON on stdin and answers by its exit code and by JSON on
+//! stdout. All hooks of one moment run at the same time, and what they say is put together: a denial goes before a question, a question
+//! before leave.
+
+mod command;
+mod matcher;
+mod output;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use self::matcher::Matcher;
+pub use self::output::{HookOutcome, Permission};
+use super::hotline::{Hotline, Question};
+use super::permission::Source;
+use crate::hotline::{CLOSED, NOBODY};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::ControlKind;
+use agentglot_process::Watcher;
+
+/// How long a command may take where its settings do not say.
+const COMMAND: Duration = Duration::from_secs(60);
+/// How long a callback may take where the host does not say.
+const CALLBACK: Duration = Duration::from_secs(600);
+
+/// A moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HookEvent {
+    /// A tool is about to run.
+    PreToolUse,
+    /// A tool has run.
+    PostToolUse,
+    /// A tool has failed.
+    PostToolUseFailure,
+    /// All calls of a reply are done.
+    PostToolBatch,
+    /// The user has said something.
+    UserPromptSubmit,
+    /// The model wants to stop.
+    Stop,
+    /// A subagent begins.
+    SubagentStart,
+    /// A subagent wants to stop.
+    SubagentStop,
+    /// The conversation is about to be made shorter.
+    PreCompact,
+    /// Somebody waits for the user.
+    Notification,
+    /// A session begins or goes on.
+    SessionStart,
+    /// A session ends.
+    SessionEnd,
+    /// The host is about to be asked for leave.
+    PermissionRequest,
+}
+
+impl HookEvent {
+    /// Every moment.
+    pub const ALL: [Self; 13] = [
+        Self::PreToolUse,
+        Self::PostToolUse,
+        Self::PostToolUseFailure,
+        Self::PostToolBatch,
+        Self::UserPromptSubmit,
+        Self::Stop,
+        Self::SubagentStart,
+        Self::SubagentStop,
+        Self::PreCompact,
+        Self::Notification,
+        Self::SessionStart,
+        Self::SessionEnd,
+        Self::PermissionRequest,
+    ];
+
+    /// On the wire and in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::PostToolBatch => "PostToolBatch",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::Stop => "Stop",
+            Self::SubagentStart => "SubagentStart",
+            Self::SubagentStop => "SubagentStop",
+            Self::PreCompact => "PreCompact",
+            Self::Notification => "Notification",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::PermissionRequest => "PermissionRequest",
+        }
+    }
+
+    /// What a matcher is held against: the member of the payload; `None` where matchers do not count.
+    pub const fn subject(self) -> Option<&'static str> {
+        match self {
+            Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure | Self::PermissionRequest => Some("tool_name"),
+            Self::SubagentStart | Self::SubagentStop => Some("agent_type"),
+            Self::PreCompact => Some("trigger"),
+            Self::Notification => Some("notification_type"),
+            Self::SessionStart => Some("source"),
+            Self::SessionEnd => Some("reason"),
+            Self::UserPromptSubmit | Self::Stop | Self::PostToolBatch => None,
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+}
+
+/// What every payload says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The session's id.
+    pub session: String,
+    /// Its transcript.
+    pub transcript: String,
+    /// The working folder.
+    pub cwd: String,
+    /// The id of the turn.
+    pub prompt: Option<String>,
+    /// The permission mode in the dialect's word.
+    pub mode: String,
+    /// The subagent that it is about: its id and its kind.
+    pub agent: Option<(String, String)>,
+    /// How much effort the model takes.
+    pub effort: Option<String>,
+}
+
+/// What is shown of command hooks with `--include-hook-events`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// `hook_started`, `hook_progress` or `hook_response`.
+    pub name: &'static str,
+    /// What it wrote so far; at the end all of it.
+    pub output: Option<String>,
+    /// The other members.
+    pub data: Value,
+}
+
+/// Who hears of command hooks.
+pub type Tell = Rc<dyn Fn(Told)>;
+
+/// The hooks of a session.
+pub struct Hooks {
+    hooks: RefCell<Vec<Hook>>,
+    hotline: Hotline,
+    dialect: Dialect,
+    cwd: PathBuf,
+    environment: Vec<(String, String)>,
+    tell: Option<Tell>,
+    watcher: Watcher,
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("hooks", &self.hooks).finish_non_exhaustive()
+    }
+}
+
+/// One hook.
+#[derive(Clone, Debug)]
+struct Hook {
+    event: HookEvent,
+    matcher: Matcher,
+    action: Action,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Action {
+    Callback { id: String, patience: Duration },
+    Command { line: String, patience: Duration, waits: bool },
+}
+
+impl Hooks {
+    /// No hooks yet. `environment` is what commands find in theirs, besides the project's folder; `tell` hears of them if the host wants to
+    /// see them.
+    pub fn new(dialect: Dialect, cwd: PathBuf, environment: Vec<(String, String)>, hotline: Hotline, tell: Option<Tell>) -> Self {
+        Self {
+            hooks: RefCell::default(),
+            hotline,
+            dialect,
+            cwd,
+            environment,
+            tell,
+            watcher: Watcher::default(),
+        }
+    }
+
+    /// Who looks after commands if we die.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Watcher) -> Self {
+        self.watcher = watcher;
+        self
+    }
+
+    /// Adds the hooks of a settings file: `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}`. Returns
+    /// what is no hook, a sentence each.
+    pub fn add_settings(&self, source: Source, hooks: &Value) -> Vec<String> {
+        let mut problems = Vec::new();
+        let Some(events) = hooks.as_object() else {
+            return vec![format!("the hooks of {} are no object", source.name())];
+        };
+        for (name, groups) in events {
+            let Some(event) = HookEvent::from_name(name) else {
+                problems.push(format!("there are no hooks for {name} here"));
+                continue;
+            };
+            for group in groups.as_array().into_iter().flatten() {
+                let matcher = match Matcher::read(group.get("matcher")) {
+                    Ok(matcher) => matcher,
+                    Err(problem) => {
+                        problems.push(format!("a hook for {name} never runs: {problem}"));
+                        continue;
+                    }
+                };
+                for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+                    let kind = hook.get("type").and_then(Value::as_str).unwrap_or("command");
+                    let Some(line) = hook
+                        .get("command")
+                        .and_then(Value::as_str)
+                        .filter(|line| kind == "command" && !line.trim().is_empty())
+                    else {
+                        problems.push(format!("a hook for {name} is no command and never runs"));
+                        continue;
+                    };
+                    let number = hook
+                        .get("timeout")
+                        .and_then(Value::as_f64)
+                        .filter(|number| number.is_finite() && *number > 0.0);
+                    // Qwen Code counts milliseconds, Claude Code seconds.
+                    let scale = if matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode) {
+                        1000.0
+                    } else {
+                        1.0
+                    };
+                    let patience = number.map_or(COMMAND, |number| Duration::from_secs_f64((number / scale).min(86_400.0)));
+                    let action = Action::Command {
+                        line: line.to_owned(),
+                        patience,
+                        waits: hook.get("async").and_then(Value::as_bool) != Some(true),
+                    };
+                    self.add(event, matcher.clone(), action);
+                }
+            }
+        }
+        problems
+    }
+
+    /// The callbacks of `initialize.hooks`: `{"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h0"], "timeout": 60}]}`. Those of an
+    /// earlier handshake are gone.
+    pub fn set_callbacks(&self, hooks: &Value) {
+        self.hooks.borrow_mut().retain(|hook| !matches!(hook.action, Action::Callback { .. }));
+        for (name, groups) in hooks.as_object().into_iter().flatten() {
+            let Some(event) = HookEvent::from_name(name) else { continue };
+            for group in groups.as_array().into_iter().flatten() {
+                let Ok(matcher) = Matcher::read(group.get("matcher")) else {
+                    tracing::warn!(event = name, "a hook of the host's never runs: its matcher cannot be read");
+                    continue;
+                };
+                let number = group
+                    .get("timeout")
+                    .and_then(Value::as_f64)
+                    .filter(|number| number.is_finite() && *number > 0.0);
+                let patience = number.map_or(CALLBACK, |number| Duration::from_secs_f64(number.min(86_400.0)));
+                for id in group
+                    .get("hookCallbackIds")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                {
+                    let action = Action::Callback { id: id.to_owned(), patience };
+                    self.add(event, matcher.clone(), action);
+                }
+            }
+        }
+    }
+
+    fn add(&self, event: HookEvent, matcher: Matcher, action: Action) {
+        self.hooks.borrow_mut().push(Hook { event, matcher, action });
+    }
+
+    /// Whether anybody wants to hear of a moment at all.
+    pub fn any(&self, event: HookEvent) -> bool {
+        self.hooks.borrow().iter().any(|hook| hook.event == event)
+    }
+
+    /// Runs the hooks of a moment and puts together what they say. `fields` are the event's own members of the payload, in order; `call` is
+    /// the id of the tool call that it is about.
+    pub async fn run(&self, event: HookEvent, facts: &Facts, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
+        if !self.any(event) {
+            return HookOutcome::default();
+        }
+        let payload = self.payload(event, facts, fields);
+        let subject = event.subject().and_then(|name| payload.get(name)).and_then(Value::as_str);
+        let mut actions: Vec<Action> = Vec::new();
+        for hook in self.hooks.borrow().iter().filter(|hook| hook.event == event) {
+            if subject.is_none_or(|subject| hook.matcher.fits(subject)) && !actions.contains(&hook.action) {
+                actions.push(hook.action.clone());
+            }
+        }
+        let name = subject.map_or_else(|| event.name().to_owned(), |subject| format!("{}:{subject}", event.name()));
+        let running = actions.into_iter().map(|action| self.one(action, event, &name, &payload, call));
+        let mut outcome = HookOutcome::default();
+        for said in join_all(running).await {
+            outcome.add(event, said);
+        }
+        outcome
+    }
+
+    async fn one(&self, action: Action, event: HookEvent, name: &str, payload: &Value, call: Option<&str>) -> output::Said {
+        match action {
+            // Callbacks for the ends of a session do not fire in Claude Code: nobody is there yet, or any more.
+            Action::Callback { .. } if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) => output::Said::Nothing,
+            Action::Callback { id, patience } => {
+                let question = Question {
+                    kind: ControlKind::Hook,
+                    subtype: "hook_callback".to_owned(),
+                    permission: None,
+                    fields: vec![
+                        ("callback_id".to_owned(), json!(id)),
+                        ("input".to_owned(), payload.clone()),
+                        (
+                            "tool_use_id".to_owned(),
+                            json!(call.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)),
+                        ),
+                    ],
+                };
+                match tokio::time::timeout(patience, self.hotline.ask(question)).await {
+                    Ok(Ok(answer)) if nobody(&answer) => output::Said::Unheard,
+                    Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
+                    Ok(Ok(Value::Null)) => output::Said::Nothing,
+                    Ok(Err(super::hotline::Unanswered::Gone)) => output::Said::Unheard,
+                    answer => {
+                        tracing::warn!(hook = id, event = event.name(), answered = answer.is_ok(), "a hook callback failed");
+                        output::Said::Failed(format!(
+                            "{}: Hook callback {id} failed: the SDK host replied with an error or an invalid answer. Its answer was treated as \
+                             empty.",
+                            event.name()
+                        ))
+                    }
+                }
+            }
+            Action::Command { line, patience, waits } => {
+                let run = command::Run {
+                    line,
+                    patience,
+                    cwd: self.cwd.clone(),
+                    environment: self.environment.clone(),
+                    input: format!("{payload}\n"),
+                    event: event.name(),
+                    name: name.to_owned(),
+                    tell: self.tell.clone(),
+                    watcher: self.watcher.clone(),
+                };
+                if waits {
+                    return run.run().await;
+                }
+                // It has no say.
+                tokio::task::spawn_local(async move {
+                    run.run().await;
+                });
+                output::Said::Nothing
+            }
+        }
+    }
+
+    /// The payload, its members in the order of Claude Code.
+    fn payload(&self, event: HookEvent, facts: &Facts, fields: Vec<(&str, Value)>) -> Value {
+        use HookEvent as E;
+        let mut payload = serde_json::Map::new();
+        let mut put = |name: &str, value: Value| payload.insert(name.to_owned(), value);
+        put("session_id", json!(facts.session));
+        put("transcript_path", json!(facts.transcript));
+        put("cwd", json!(facts.cwd));
+        if let Some(prompt) = &facts.prompt {
+            put("prompt_id", json!(prompt));
+        }
+        if !matches!(
+            event,
+            E::SubagentStart | E::SessionStart | E::SessionEnd | E::PreCompact | E::Notification
+        ) {
+            put("permission_mode", json!(facts.mode));
+        }
+        if let Some((id, kind)) = &facts.agent {
+            put("agent_id", json!(id));
+            put("agent_type", json!(kind));
+        }
+        if let Some(effort) = facts.effort.as_ref().filter(|_| {
+            matches!(
+                event,
+                E::PreToolUse | E::PostToolUse | E::PostToolUseFailure | E::PostToolBatch | E::Stop | E::SubagentStop | E::PermissionRequest
+            )
+        }) {
+            put("effort", json!({ "level": effort }));
+        }
+        put("hook_event_name", json!(event.name()));
+        if matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode) {
+            put("timestamp", json!(super::voice::now_iso()));
+        }
+        for (name, value) in fields {
+            put(name, value);
+        }
+        Value::Object(payload)
+    }
+}
+
+/// Whether it is the session that answers, in the place of a host that is gone.
+fn nobody(answer: &Value) -> bool {
+    let why = answer.get("message").and_then(Value::as_str);
+    why.is_some_and(|why| [NOBODY, CLOSED].contains(&why)) && answer.get("behavior").and_then(Value::as_str) == Some("deny")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,511 @@
+//! The built-in agent: a model behind an API, tools in the working folder, a session that can be gone on with.
+//!
+//! It says what it does in the words of the canonical model; the dialect of its host is a codec's business, as with any other back end.
+//! What differs between the dialects beyond their lines (names of tools, Tricode's plan) is a [`persona`].
+
+#![deny(unsafe_code)]
+
+pub mod about;
+mod allowing;
+mod asking;
+mod background;
+mod calls;
+pub mod catalog;
+pub mod chat;
+mod command;
+mod compact;
+mod control;
+mod core;
+mod deferring;
+mod hooking;
+pub mod hooks;
+pub mod hotline;
+mod http;
+mod inbox;
+mod keeping;
+mod live;
+pub mod mcp;
+pub mod memory;
+pub mod model;
+pub mod models;
+mod outcome;
+pub mod permission;
+pub mod persona;
+pub mod redact;
+mod rooms;
+pub mod settings;
+mod showing;
+mod skill;
+mod standing;
+pub mod store;
+mod structured;
+mod subagent;
+mod tasks;
+pub mod telemetry;
+mod telling;
+pub mod terminal;
+pub mod tool;
+pub mod tools;
+mod turn;
+mod usual;
+mod voice;
+pub mod wall;
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::{JoinHandle, LocalSet};
+use tokio_util::sync::CancellationToken;
+
+use self::catalog::tricode::{Tricode, Wish};
+use self::core::{AgentKind, Core, Thread, Wishes};
+use self::hooks::Hooks;
+use self::hotline::{Hotline, Unanswered};
+use self::inbox::{Asked, Inbox};
+use self::permission::Policy;
+use self::persona::Persona;
+use self::settings::{Places, Settings};
+use self::store::{Checkpoints, History, Transcript};
+use self::tool::World;
+use self::voice::Voice;
+use self::wall::Wall;
+use crate::model::Model;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::conduct::Facts;
+use agentglot_adapters::event::{Input, InputKind, InputOrigin};
+use agentglot_adapters::launch::{Launch, SystemPrompt, Text};
+
+/// The most bytes of prompts that wait before the host is not read any more are counted from here.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What an agent is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// The dialect of its host.
+    pub dialect: Dialect,
+    /// What the host asked for.
+    pub launch: Launch,
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// Who thinks.
+    pub model: Rc<dyn Model>,
+    /// The model that was asked for, by the command line or the environment.
+    pub model_name: Option<String>,
+    /// What models are called.
+    pub models: models::Models,
+    /// The session's transcript, and what was said in it by now.
+    pub kept: (Transcript, Option<History>),
+    /// The MCP servers of the command line.
+    pub servers: Vec<mcp::Server>,
+    /// Variables that commands get besides the usual ones.
+    pub pass_env: Vec<String>,
+    /// How commands run.
+    pub commands: tools::shell::Settings,
+    /// Who searches the web.
+    pub engine: tools::web_search::Engine,
+    /// Whether the user trusts the project in this folder: then its files of settings count.
+    pub trusts: fn(&Path) -> bool,
+    /// Tells the user what no dialect has a word for.
+    pub warn: fn(&str),
+}
+
+/// Why an agent cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What it was asked to be makes no sense here.
+    #[error("{0}")]
+    Usage(String),
+    /// A file or folder could not be opened or read.
+    #[error("{name}: cannot be read: {error}")]
+    Read {
+        /// The file.
+        name: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A file or folder could not be made or written.
+    #[error("{name}: cannot be written: {error}")]
+    Write {
+        /// The file.
+        name: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+/// What [`Agent::read`] came back with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Bytes were appended: lines of `agentglot:events`, or a part of one.
+    Bytes,
+    /// The prompt that waited longest is answered, without an outcome: it was a command.
+    Answered,
+    /// Nothing more will come; with the reason, if it broke down.
+    Over(Option<String>),
+}
+
+/// The agent. It says what it does as lines of `agentglot:events`.
+#[derive(Debug)]
+pub struct Agent {
+    core: Rc<Core>,
+    local: LocalSet,
+    life: Option<JoinHandle<()>>,
+    /// It has come to its end; with the reason, if it should not have.
+    over: Option<Option<String>>,
+    _scratch: tempfile::TempDir,
+}
+
+impl Agent {
+    /// Puts one together. It begins to live when it is read.
+    ///
+    /// # Errors
+    /// When the working folder cannot be opened, a file that the launch names cannot be read, or commands cannot be confined as they should.
+    pub fn new(mut parts: Parts) -> Result<Self, Error> {
+        let wall = Wall::new(&parts.cwd).map_err(|error| Error::Read {
+            name: parts.cwd.display().to_string(),
+            error,
+        })?;
+        if let Some(confine) = &parts.commands.confine {
+            confine.check().map_err(|error| Error::Usage(error.to_string()))?;
+        }
+        let scratch = tempfile::Builder::new().prefix("agentglot-").tempdir().map_err(|error| Error::Write {
+            name: "a folder for the session's own files".to_owned(),
+            error,
+        })?;
+        let places = Places::of(&parts.launch, wall.root(), parts.trusts, &|name| std::env::var_os(name));
+        let (memories, forgotten) = memory::load(&places);
+        let mut settings = Settings::load(places);
+        let servers = settings.mcp_servers();
+        let world = Rc::new(World {
+            environment: Arc::new(tools::environment::environment(settings.env(), &parts.pass_env)),
+            wall: Arc::new(wall),
+            scratch: scratch.path().to_owned(),
+        });
+        let commands = std::mem::take(&mut parts.commands);
+        let persona: Rc<dyn Persona> = match parts.dialect {
+            Dialect::Tricode => {
+                let mut wish = Wish::of(&mut parts.launch, &world)?;
+                wish.commands = commands;
+                wish.engine = Some(parts.engine.clone());
+                Rc::new(Tricode::new(wish))
+            }
+            dialect => Rc::new(usual::Usual::new(dialect, commands)),
+        };
+        let mut wishes = wishes(&parts, &settings)?;
+        for agent in &settings.agents {
+            wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
+        }
+        let voice = Voice::new(parts.dialect);
+        let (transcript, history) = parts.kept;
+        let session = transcript.id().to_owned();
+        let resumed = history.is_some();
+        let deferred = history.as_ref().and_then(|history| history.deferred.clone());
+        if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
+            persona.restore(state);
+        }
+        voice.set_session(&session);
+        let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
+        let kept = Some(Rc::new(RefCell::new(transcript)));
+        let thread = Thread {
+            messages: history.map(History::shared).unwrap_or_default(),
+            kept: kept.clone(),
+            ..Thread::default()
+        };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let (mut policy, mut problems) = Policy::new(&parts.launch, world.wall.root(), home, settings.places().config.clone());
+        problems.extend(settings.tell(&mut policy, &parts.launch));
+        for folder in policy.folders().skip(1) {
+            if let Err(error) = world.wall.add(folder) {
+                problems.push(format!("{}: {error}", folder.display()));
+            }
+        }
+        let hotline = Hotline::default();
+        let tell = parts.launch.hook_events.then(|| {
+            let (voice, dialect) = (voice.clone(), parts.dialect);
+            Rc::new(move |told| hooking::show(dialect, &voice, &told)) as hooks::Tell
+        });
+        let root = world.wall.root().to_owned();
+        let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), hotline.clone(), tell);
+        for (source, value) in settings.hooks() {
+            problems.extend(hooks.add_settings(source, value));
+        }
+        for problem in problems.into_iter().chain(forgotten).chain(settings.problems.iter().cloned()) {
+            tracing::warn!("{problem}");
+        }
+        let mut own = persona.tools(&world);
+        if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
+            own.extend(catalog::fetch(parts.dialect, tools::fetch::Policy::new(Vec::new())));
+        }
+        if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
+            own.extend(catalog::search(parts.dialect, parts.engine));
+        }
+        let core = Rc::new(Core {
+            policy: RefCell::new(policy),
+            memory: memory::prompt(&memories),
+            servers,
+            flagged: parts.servers,
+            settings: RefCell::new(Rc::new(settings)),
+            dialect: parts.dialect,
+            tools: own,
+            asking: asking::tools(parts.dialect),
+            persona,
+            model: parts.model,
+            world,
+            voice,
+            hotline,
+            hooks,
+            hook_context: RefCell::default(),
+            held_up: RefCell::default(),
+            inbox: Inbox::default(),
+            screens: RefCell::default(),
+            mcp: RefCell::default(),
+            greeting: RefCell::default(),
+            kept,
+            checkpoints,
+            chores: RefCell::default(),
+            wishes: RefCell::new(wishes),
+            thread: RefCell::new(thread),
+            spent: RefCell::default(),
+            stopped_ahead: Cell::new(false),
+            deferred: RefCell::new(deferred),
+            cancel: RefCell::new(CancellationToken::new()),
+            session: RefCell::new(session),
+            structured: Rc::default(),
+            models: parts.models,
+            tasks: tasks::Tasks::default(),
+            standing: standing::Standing::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
+            desk: Rc::default(),
+            turns: Cell::new(0),
+            resumed,
+            launch: parts.launch,
+            warn: parts.warn,
+        });
+        Ok(Self {
+            core,
+            local: LocalSet::new(),
+            life: None,
+            over: None,
+            _scratch: scratch,
+        })
+    }
+}
+
+impl Agent {
+    /// The host said something. Never waits. Returns whether the agent deals with it: that it will answer a request, act on a response.
+    pub fn input(&mut self, input: &Input<'_>) -> bool {
+        match input.kind {
+            InputKind::Prompt(prompt) => {
+                self.core.inbox.put(Asked::of_prompt(input, prompt));
+                true
+            }
+            InputKind::Chat(chat) => {
+                let asked = Asked::of_chat(input, chat);
+                if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
+                    let call = chat["tool_call"].as_str().unwrap_or_default();
+                    return command::request::tool_response(&self.core, call, &chat["parts"]);
+                }
+                self.core.inbox.put(asked);
+                true
+            }
+            InputKind::Request(request) => control::request(&self.core, input, request),
+            InputKind::Response(response) => {
+                let read = |raw: agentglot_adapters::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
+                let answer = if response.ok {
+                    Ok(response.body.map(read).unwrap_or_default())
+                } else {
+                    let why: serde_json::Value = response.error.map(read).unwrap_or_default();
+                    let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
+                    Err(Unanswered::Failed(text.to_owned()))
+                };
+                self.core.hotline.answer(&inbox::plain(response.id), answer)
+            }
+            InputKind::Cancel { .. } => {
+                live::introduce_first(&self.core);
+                command::request::cancel(&self.core, input);
+                true
+            }
+            InputKind::Heartbeat { .. } => {
+                live::introduce_first(&self.core);
+                command::request::heartbeat(&self.core, input);
+                true
+            }
+            InputKind::Hint(hint) => {
+                live::introduce_first(&self.core);
+                command::hint::ask(&self.core, input, hint);
+                true
+            }
+            InputKind::HintCancel => {
+                command::hint::cancel(&self.core);
+                true
+            }
+            InputKind::KeepAlive => {
+                live::introduce_first(&self.core);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
+    pub fn queued(&self) -> usize {
+        self.core.inbox.bytes()
+    }
+
+    /// Adds what it knows of itself to what the host's handshake is answered by.
+    pub fn tell(&self, facts: &mut Facts) {
+        facts.greeting = Some(control::greeting(&self.core));
+    }
+
+    /// Whether it has something to say that nobody has asked for, such as a turn of its own.
+    pub fn at_work(&self) -> bool {
+        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.inbox.any_waits() || self.core.tasks.any()
+    }
+
+    /// The host will say nothing more.
+    pub fn close(&mut self) {
+        self.core.inbox.close();
+    }
+
+    /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
+    pub async fn read(&mut self, into: &mut Vec<u8>) -> Said {
+        let core = self.core.clone();
+        if let Some(why) = &self.over {
+            let said = core.voice.take(into);
+            return match core.voice.take_answered() {
+                true => Said::Answered,
+                false if said => Said::Bytes,
+                false => Said::Over(why.clone()),
+            };
+        }
+        let life = self.life.get_or_insert_with(|| self.local.spawn_local(live::live(core.clone())));
+        let line = core.hotline.wake();
+        let ended = self
+            .local
+            .run_until(async {
+                loop {
+                    for chore in core.chores.take() {
+                        tokio::task::spawn_local(chore);
+                    }
+                    let (asked, withdrawn) = core.hotline.take();
+                    asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
+                    withdrawn.iter().for_each(|id| core.voice.withdraw(id));
+                    if core.voice.take(into) || core.voice.has_answered() {
+                        return None;
+                    }
+                    tokio::select! {
+                        biased;
+                        () = core.voice.said() => {}
+                        () = line.notified() => {}
+                        ended = &mut *life => return Some(ended),
+                    }
+                }
+            })
+            .await;
+        if let Some(ended) = ended {
+            // Its last words come before its end.
+            self.life = None;
+            let why = ended.err().map(|error| format!("the agent broke down: {error}"));
+            self.over = Some(why.clone());
+            if !core.voice.take(into) {
+                return Said::Over(why);
+            }
+        }
+        if core.voice.take_answered() {
+            return Said::Answered;
+        }
+        Said::Bytes
+    }
+
+    /// Ends it and leaves nothing behind. Bounded in time.
+    pub async fn stop(&mut self) {
+        self.core.cancel.borrow().cancel();
+        self.core.tasks.stop_all();
+        self.core.inbox.close();
+        let core = self.core.clone();
+        let mcp = core.mcp.take();
+        let life = self.life.take();
+        let last = async move {
+            if let Some(life) = life {
+                let _ = life.await;
+            }
+            let processes = core.persona.processes();
+            let processes = async {
+                if let Some(processes) = processes {
+                    processes.end().await;
+                }
+            };
+            let mcp = async {
+                if let Some(mcp) = mcp {
+                    mcp.stop().await;
+                }
+            };
+            tokio::join!(processes, mcp);
+        };
+        let _ = self.local.run_until(tokio::time::timeout(LAST, last)).await;
+        telemetry::flush().await;
+    }
+}
+
+/// Whether somebody has named a tool, on the command line or in a file of settings: tools for the web are there only then.
+fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
+    let listed = settings
+        .layers
+        .iter()
+        .filter_map(|(_, value)| value.get("permissions")?.get("allow")?.as_array());
+    let listed = listed.flatten().filter_map(serde_json::Value::as_str);
+    let named = launch.allowed_tools.iter().chain(launch.tools.iter().flatten()).map(String::as_str);
+    named.chain(listed).any(|rule| names.iter().any(|name| rule.trim().starts_with(name)))
+}
+
+/// What a user of Claude Code says by the variable that it reads, in the environment or a file of settings.
+fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
+    const NAME: &str = "MAX_THINKING_TOKENS";
+    let set = || settings.env().into_iter().find(|(name, _)| name == NAME).map(|(_, value)| value);
+    let value = std::env::var(NAME).ok().or_else(set)?;
+    value.trim().parse().ok().filter(|_| dialect == Dialect::Claude)
+}
+
+/// What the host wants at the beginning.
+fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Error> {
+    let models = &parts.models;
+    let asked = parts.model_name.as_deref().and_then(|name| models.named(name));
+    let model = asked
+        .or_else(|| models.named(settings.model()?))
+        .unwrap_or_else(|| models.usual().to_owned());
+    let launch = &parts.launch;
+    let SystemPrompt { replace, append } = &launch.system;
+    let text = |text: &Option<Text>| match text {
+        None => Ok(None),
+        Some(Text::Here(text)) => Ok(Some(text.clone())),
+        Some(Text::File(path)) => std::fs::read_to_string(parts.cwd.join(path))
+            .map(Some)
+            .map_err(|error| Error::Read { name: path.clone(), error }),
+    };
+    let json = |text: &String| {
+        let text = if text.trim_start().starts_with(['{', '[']) {
+            Some(text.clone())
+        } else {
+            std::fs::read_to_string(parts.cwd.join(text)).ok()
+        };
+        text.and_then(|text| serde_json::from_str(&text).ok())
+    };
+    Ok(Wishes {
+        first_model: model.clone(),
+        model,
+        system: text(replace)?,
+        append_system: text(append)?,
+        agents: launch
+            .agents
+            .as_ref()
+            .and_then(json)
+            .map(|agents| control::agent_kinds(&agents))
+            .unwrap_or_default(),
+        schema: launch.json_schema.as_ref().and_then(json),
+        thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),
+        effort: launch.effort.clone(),
+        ..Wishes::default()
+    })
+}

@@ -1,0 +1,382 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client as Http, Response, redirect};
+use serde_json::{Map, Value};
+
+use super::catalog::{Catalog, catalog, choose};
+use super::endpoint::{Api, Endpoint, Patience};
+use super::stream::{Ended, Stream};
+use super::written::{Parts, Told, Written};
+use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
+use agentglot_adapters::event::{At, Event, Field, Kind, Notice, Origin, Topic};
+use agentglot_adapters::json::{Raw, Str};
+
+/// A model behind an API over HTTP.
+pub struct Client {
+    endpoint: Endpoint,
+    catalog: Arc<Catalog>,
+    http: Http,
+    host: String,
+    /// Parameters that this server refused for a model, as they are sent since: what was taken away, and what came in its place.
+    learnt: RefCell<HashMap<String, Vec<String>>>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+/// The most that is read of the body of a failed answer, and of a reply that is no stream.
+const MOST_OF_ERROR: usize = 64 << 10;
+const MOST_OF_REPLY: usize = 64 << 20;
+/// How long nothing may come of the body of a failed answer: its status says enough.
+const PATIENCE_FOR_ERROR: Duration = Duration::from_secs(10);
+/// The most redirects that are followed.
+const MOST_REDIRECTS: usize = 5;
+
+impl Client {
+    /// Ready to ask; connects to nobody yet. Proxies come from the environment (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` …).
+    ///
+    /// # Errors
+    /// When the endpoint's URL is none, or TLS cannot be set up.
+    pub fn new(endpoint: Endpoint, catalog: Arc<Catalog>) -> Result<Self, ModelError> {
+        let wrong = |message: String| ModelError::new(ModelErrorKind::BadRequest, message);
+        let host = endpoint.host();
+        let url = reqwest::Url::parse(&endpoint.url()).map_err(|error| wrong(format!("the base URL of the model is no URL: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong(format!("the base URL of the model begins with {}:, not with https:", url.scheme())));
+        }
+        let http = crate::http::client()
+            .connect_timeout(endpoint.patience.connect)
+            .redirect(redirect::Policy::custom(same_host))
+            .tcp_nodelay(true)
+            .build()
+            .map_err(|error| failure::of_transport(error, &host))?;
+        Ok(Self {
+            endpoint,
+            catalog,
+            http,
+            host,
+            learnt: RefCell::default(),
+        })
+    }
+
+    /// What the environment says, with the prices and limits that the process goes by: a table of the
+    /// user's, if `AGENTGLOT_MODELS` names a file, before the program's own. See [`Endpoint::of_environment`].
+    ///
+    /// # Errors
+    /// As [`Endpoint::of_environment`] and [`Self::new`], and when the user's table cannot be read.
+    pub fn of_environment(api: Api) -> Result<Self, ModelError> {
+        let endpoint = Endpoint::of_environment(api, &|name| std::env::var(name).ok())?;
+        if let Some(path) = std::env::var_os("AGENTGLOT_MODELS").filter(|path| !path.is_empty()) {
+            let wrong = |why: String| ModelError::new(ModelErrorKind::BadRequest, format!("AGENTGLOT_MODELS, {}: {why}", path.display()));
+            let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+            let table = Catalog::over(&text).map_err(|error| wrong(error.message().to_owned()))?;
+            // Another client of this process may have done it already.
+            choose(table);
+        }
+        Self::new(endpoint, catalog())
+    }
+
+    /// Where it asks.
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Prices and limits.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The members of a request, of which some are written apart.
+    fn members(&self, ask: &Ask<'_>, told: Told) -> Map<String, Value> {
+        let manner = self.catalog.manner(self.endpoint.api, &self.host, ask.model);
+        let mut members = match self.endpoint.api {
+            Api::Openai => openai::members(ask, manner),
+            Api::Anthropic => anthropic::members(ask, manner, self.catalog.model(ask.model), told),
+        };
+        if let Some(refusals) = self.learnt.borrow().get(ask.model) {
+            for refusal in refusals {
+                openai::adapt(&mut members, refusal);
+            }
+        }
+        members
+    }
+
+    fn body(&self, members: &Map<String, Value>, parts: &Parts<'_>) -> Bytes {
+        match self.endpoint.api {
+            Api::Openai => openai::body(members, parts),
+            Api::Anthropic => anthropic::body(members, parts),
+        }
+        .into()
+    }
+
+    /// One attempt, until the answer's head is there.
+    async fn send(&self, body: Bytes) -> Result<Response, ModelError> {
+        let mut request = self.http.post(self.endpoint.url()).body(body);
+        let mut headers = HeaderMap::new();
+        let mut put = |name: &str, value: &str, secret: bool| -> Result<(), ModelError> {
+            let wrong = |_| ModelError::new(ModelErrorKind::BadRequest, format!("the header {name} holds what no header may hold"));
+            let value = value.parse::<reqwest::header::HeaderValue>().map_err(|_| ()).map_err(wrong)?;
+            let key = name.parse::<reqwest::header::HeaderName>().map_err(|_| ()).map_err(wrong)?;
+            let mut value = value;
+            value.set_sensitive(secret);
+            headers.insert(key, value);
+            Ok(())
+        };
+        put("accept", "text/event-stream", false)?;
+        put("content-type", "application/json", false)?;
+        if let Some(traceparent) = crate::telemetry::traceparent() {
+            put("traceparent", &traceparent, false)?;
+        }
+        if self.endpoint.api == Api::Anthropic {
+            put("anthropic-version", "2023-06-01", false)?;
+        }
+        if let Some(key) = &self.endpoint.key {
+            match key.bearer {
+                true => put("authorization", &format!("Bearer {}", key.text), true)?,
+                false => put("x-api-key", &key.text, true)?,
+            }
+        }
+        for (name, value) in &self.endpoint.headers {
+            put(name, value, true)?;
+        }
+        request = request.headers(headers);
+        let Patience { connect, first_byte, .. } = self.endpoint.patience;
+        match tokio::time::timeout(connect.saturating_add(first_byte), request.send()).await {
+            Ok(answer) => answer.map_err(|error| failure::of_transport(error, &self.host)),
+            Err(_) => Err(ModelError::new(
+                ModelErrorKind::Timeout,
+                format!("{} did not answer within {} seconds", self.host, first_byte.as_secs_f64()),
+            )),
+        }
+    }
+
+    /// One attempt. Tells `heard` whether anything of a reply has been told.
+    async fn attempt(&self, body: Bytes, heard: &mut bool, hear: &mut Hear<'_>) -> Result<(), Attempt> {
+        let answer = self.send(body).await?;
+        let status = answer.status();
+        let headers = answer.headers().clone();
+        if !status.is_success() {
+            let patience = self.endpoint.patience.stall.min(PATIENCE_FOR_ERROR);
+            let text = self.text(answer, MOST_OF_ERROR, patience).await.unwrap_or_default();
+            let error = failure::of_answer(status.as_u16(), &headers, &text, &self.host);
+            return Err(Attempt {
+                again: failure::should_retry(&headers),
+                error,
+            });
+        }
+        let request_id = ["request-id", "x-request-id"].iter().find_map(|name| headers.get(*name)?.to_str().ok());
+        let id = |error: ModelError| ModelError {
+            request_id: error.request_id.clone().or_else(|| request_id.map(str::to_owned)),
+            ..error
+        };
+        let mut hear = |event: &Event<'_>| {
+            *heard = true;
+            hear(event);
+        };
+        let mut stream = Stream::new(self.endpoint.api);
+        let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if is_json(kind) {
+            // Asked for a stream, and answered in one piece: a reply, or an error with a good status.
+            let text = self.text(answer, MOST_OF_REPLY, self.endpoint.patience.first_byte).await.map_err(id)?;
+            return stream.whole(&text, &self.host, &mut hear).map_err(|error| id(error).into());
+        }
+        self.stream(answer, &mut stream, &mut hear).await.map_err(|error| id(error).into())
+    }
+
+    async fn stream(&self, mut answer: Response, stream: &mut Stream, hear: &mut Hear<'_>) -> Result<(), ModelError> {
+        let Patience { first_byte, stall, .. } = self.endpoint.patience;
+        let mut patience = first_byte;
+        loop {
+            let cut = match tokio::time::timeout(patience, answer.chunk()).await {
+                Ok(Ok(Some(bytes))) => {
+                    patience = stall;
+                    if stream.feed(&bytes, hear)? == Ended::Yes {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Ok(Ok(None)) => None,
+                Ok(Err(error)) => Some(failure::of_transport(error, &self.host)),
+                Err(_) => Some(ModelError::new(
+                    ModelErrorKind::Timeout,
+                    format!("nothing came from {} for {} seconds", self.host, patience.as_secs_f64()),
+                )),
+            };
+            return stream.finish(cut, &self.host, hear);
+        }
+    }
+
+    /// A body, as far as it is wanted.
+    async fn text(&self, mut answer: Response, most: usize, patience: Duration) -> Result<Vec<u8>, ModelError> {
+        let mut text = Vec::new();
+        loop {
+            match tokio::time::timeout(patience, answer.chunk()).await {
+                Ok(Ok(Some(bytes))) => text.extend_from_slice(&bytes),
+                Ok(Ok(None)) => return Ok(text),
+                Ok(Err(error)) => return Err(failure::of_transport(error, &self.host)),
+                Err(_) => {
+                    let seconds = patience.as_secs_f64();
+                    return Err(ModelError::new(
+                        ModelErrorKind::Timeout,
+                        format!("nothing came from {} for {seconds} seconds", self.host),
+                    ));
+                }
+            }
+            if text.len() >= most {
+                text.truncate(most);
+                return Ok(text);
+            }
+        }
+    }
+
+    /// The error without the key, whoever repeated it.
+    fn hide(&self, error: ModelError) -> ModelError {
+        let mut message = error.message;
+        let key = self.endpoint.key.iter().map(|key| key.text.as_str());
+        let headers = self.endpoint.headers.iter().map(|(_, value)| value.as_str());
+        for secret in key.chain(headers).filter(|secret| secret.len() >= 6) {
+            message = message.replace(secret, "…");
+        }
+        ModelError { message, ..error }
+    }
+}
+
+/// A failed attempt.
+struct Attempt {
+    error: ModelError,
+    /// What the server says of trying again.
+    again: Option<bool>,
+}
+
+impl From<ModelError> for Attempt {
+    fn from(error: ModelError) -> Self {
+        Self { error, again: None }
+    }
+}
+
+#[async_trait(?Send)]
+impl Model for Client {
+    async fn reply(&self, ask: &Ask<'_>, hear: &mut Hear<'_>) -> Result<(), ModelError> {
+        let patience = self.endpoint.patience;
+        let fresh = Written::default();
+        let (api, written) = (self.endpoint.api, ask.written.unwrap_or(&fresh));
+        let (mut members, mut body) = written.with(api, ask, |parts| {
+            let members = self.members(ask, parts.told);
+            let body = self.body(&members, parts);
+            (members, body)
+        });
+        let mut failed = 0;
+        let mut adapted = 0;
+        loop {
+            let mut heard = false;
+            let Err(Attempt { error, again }) = self.attempt(body.clone(), &mut heard, hear).await else {
+                return Ok(());
+            };
+            let error = self.hide(error);
+            if heard {
+                return Err(error);
+            }
+            let refused = error.kind == ModelErrorKind::BadRequest && self.endpoint.api == Api::Openai && adapted < 4;
+            if refused && openai::adapt(&mut members, &error.message) {
+                body = written.with(api, ask, |parts| self.body(&members, parts));
+                adapted += 1;
+                self.learnt.borrow_mut().entry(ask.model.to_owned()).or_default().push(error.message);
+                continue;
+            }
+            if failed >= patience.retries || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS)) {
+                return Err(error);
+            }
+            let wait = match error.retry_after {
+                Some(asked) if asked > patience.longest_wait => return Err(error),
+                Some(asked) => asked,
+                None => backoff(failed, rand::random::<f64>()),
+            };
+            failed += 1;
+            tell_retry(failed, patience.retries, wait, &error, hear);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    fn api(&self) -> Api {
+        self.endpoint.api
+    }
+}
+
+/// How long to wait behind the n-th failure, counted from 0, if nobody says: any time up to a bound that doubles.
+fn backoff(failed: u32, random: f64) -> Duration {
+    const FIRST: f64 = 1.0;
+    const LONGEST: f64 = 32.0;
+    Duration::from_secs_f64((FIRST * f64::from(2u32.saturating_pow(failed.min(10)))).min(LONGEST) * random.clamp(0.0, 1.0))
+}
+
+fn tell_retry(attempt: u32, most: u32, wait: Duration, error: &ModelError, hear: &mut Hear<'_>) {
+    let mut message = String::new();
+    Str::escape(&error.message, &mut message);
+    let values = [
+        ("attempt", attempt.to_string()),
+        ("max_retries", most.to_string()),
+        ("retry_delay_ms", wait.as_millis().to_string()),
+        ("error_status", error.status.map_or("null".to_owned(), |status| status.to_string())),
+        ("error", format!("\"{}\"", error.word())),
+    ];
+    let fields = values.each_ref().map(|(key, value)| Field {
+        at: At::Line,
+        key: Str::trusted(key),
+        value: Raw::trusted(value),
+        known: true,
+    });
+    let notice = Notice {
+        name: Str::trusted("api_retry"),
+        topic: Topic::Retry,
+        message: Some(Str::trusted(&message)),
+        data: None,
+    };
+    hear(&Event {
+        origin: Origin::default(),
+        kind: Kind::Notice(&notice),
+        fields: &fields,
+    });
+}
+
+/// A request is sent again only to the server that it was for, and only if the server wants it as it is: the key goes nowhere else.
+fn same_host(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let same = attempt.previous().last().is_some_and(|from| {
+        let to = attempt.url();
+        from.host_str() == to.host_str() && from.port_or_known_default() == to.port_or_known_default() && from.scheme() == to.scheme()
+    });
+    let as_it_is = matches!(attempt.status().as_u16(), 307 | 308);
+    if same && as_it_is && attempt.previous().len() <= MOST_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_and_are_spread_over_all_of_the_time() {
+        assert_eq!(backoff(0, 1.0), Duration::from_secs(1));
+        assert_eq!(backoff(3, 1.0), Duration::from_secs(8));
+        assert_eq!(backoff(40, 1.0), Duration::from_secs(32));
+        assert_eq!(backoff(5, 0.0), Duration::ZERO);
+        assert_eq!(backoff(5, 0.5), Duration::from_secs(16));
+    }
+}

@@ -1,0 +1,248 @@
+use bumpalo::Bump;
+
+use super::endpoint::Api;
+use super::{ModelError, ModelErrorKind, failure};
+use agentglot_adapters::codec::{Cx, Decode};
+use agentglot_adapters::event::{Event, Input, Kind, Sink};
+use agentglot_adapters::frame::{Frame, Sse};
+use agentglot_adapters::openai::End;
+use agentglot_adapters::{anthropic, openai};
+
+/// The bytes of an answer, and what they say.
+#[derive(Debug)]
+pub(super) struct Stream {
+    frames: Sse,
+    reader: Reader,
+    arena: Bump,
+    /// The beginning of what came, as long as no event has.
+    stray: Vec<u8>,
+    events: u64,
+    /// The first payload that could not be read.
+    damage: Option<String>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    decoder: Decoder,
+}
+
+#[derive(Debug)]
+enum Decoder {
+    Openai(openai::Decoder),
+    Anthropic(anthropic::Decoder),
+}
+
+/// Whether a reply is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Nothing more has to be waited for.
+    Yes,
+    /// More may come.
+    No,
+}
+
+/// The largest event that is read.
+const LARGEST_EVENT: usize = 64 << 20;
+/// So much is kept of a body in which no event comes, to say what came instead.
+const MOST_STRAY: usize = 1 << 20;
+
+/// Passes on what is part of a reply, and keeps the error that a stream says.
+struct Ear<'s> {
+    hear: &'s mut dyn FnMut(&Event<'_>),
+    failure: &'s mut Option<ModelError>,
+}
+
+impl<'a> Sink<'a> for Ear<'_> {
+    fn event(&mut self, event: &Event<'a>) {
+        match event.kind {
+            Kind::Fatal(fatal) => {
+                let code = fatal
+                    .code
+                    .map(|code| code.string().map_or_else(|| code.as_str().into(), |code| code.unescape()));
+                let kind = fatal.kind.map(|kind| kind.unescape()).unwrap_or_default();
+                let message = fatal.message.unescape();
+                *self.failure = Some(failure::of_stream(&message, &kind, &code.unwrap_or_default()));
+            }
+            Kind::Noise(_) | Kind::Unknown(_) => {}
+            _ => (self.hear)(event),
+        }
+    }
+
+    fn input(&mut self, _input: &Input<'a>) {}
+}
+
+impl Stream {
+    pub(super) fn new(api: Api) -> Self {
+        let decoder = match api {
+            Api::Openai => Decoder::Openai(openai::Decoder::live(rand::random())),
+            Api::Anthropic => Decoder::Anthropic(anthropic::Decoder::live()),
+        };
+        Self {
+            frames: Sse::new(LARGEST_EVENT),
+            reader: Reader { decoder },
+            arena: Bump::new(),
+            stray: Vec::new(),
+            events: 0,
+            damage: None,
+        }
+    }
+
+    /// Takes what came.
+    pub(super) fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&Event<'_>)) -> Result<Ended, ModelError> {
+        self.frames(Some(bytes), hear)
+    }
+
+    /// Nothing more comes, because of `cut` or because it is over.
+    pub(super) fn finish(&mut self, cut: Option<ModelError>, host: &str, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError> {
+        self.frames(None, hear)?;
+        let mut failure = None;
+        let cx = Cx {
+            arena: &self.arena,
+            trace: None,
+        };
+        self.reader.decoder().finish(&cx, &mut Ear { hear, failure: &mut failure });
+        match self.reader.end() {
+            End::Terminal => Ok(()),
+            // The API has said it already.
+            End::Failed => Err(ModelError::new(ModelErrorKind::Malformed, format!("{host} said that it failed"))),
+            End::Incomplete => Err(match cut {
+                Some(cut) => ModelError {
+                    message: format!("the reply is cut off: {}", cut.message),
+                    kind: match cut.kind {
+                        ModelErrorKind::Timeout => ModelErrorKind::Timeout,
+                        _ => ModelErrorKind::Incomplete,
+                    },
+                    ..cut
+                },
+                None => ModelError::new(ModelErrorKind::Incomplete, format!("{host} ended the stream before the reply was over")),
+            }),
+            End::Nothing => Err(match (cut, self.damage.take()) {
+                (Some(cut), _) => cut,
+                (None, Some(damage)) => ModelError::new(ModelErrorKind::Malformed, format!("{host} answered what is no reply: {damage}")),
+                (None, None) => return self.no_events(host, hear),
+            }),
+        }
+    }
+
+    /// What came in one piece: a reply, or an error.
+    pub(super) fn whole(&mut self, body: &[u8], host: &str, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError> {
+        // A stream under a wrong name.
+        if body.starts_with(b"data:") || body.starts_with(b"event:") || body.starts_with(b":") {
+            self.feed(body, hear)?;
+            return self.finish(None, host, hear);
+        }
+        self.stray = body.to_vec();
+        self.no_events(host, hear)
+    }
+
+    /// A body that is no stream.
+    fn no_events(&mut self, host: &str, hear: &mut dyn FnMut(&Event<'_>)) -> Result<(), ModelError> {
+        let body = std::mem::take(&mut self.stray);
+        let text = String::from_utf8_lossy(&body);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() && self.events > 0 {
+            return Err(ModelError::new(
+                ModelErrorKind::Malformed,
+                format!("{host} sent events, and none of a reply"),
+            ));
+        }
+        if text.is_empty() {
+            return Err(ModelError::new(ModelErrorKind::Incomplete, format!("{host} answered with nothing")));
+        }
+        if text.starts_with('{') {
+            let mut failure = None;
+            let cx = Cx {
+                arena: &self.arena,
+                trace: None,
+            };
+            let mut ear = Ear { hear, failure: &mut failure };
+            let _ = self.reader.decoder().line(text, &cx, &mut ear);
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+            if self.reader.end() == End::Terminal {
+                return Ok(());
+            }
+        }
+        let quoted = failure::excerpt(text);
+        Err(ModelError::new(
+            ModelErrorKind::Malformed,
+            format!("{host} answered what is no reply of a model: {quoted}"),
+        ))
+    }
+
+    fn frames(&mut self, bytes: Option<&[u8]>, hear: &mut dyn FnMut(&Event<'_>)) -> Result<Ended, ModelError> {
+        let Self {
+            frames,
+            reader,
+            arena,
+            stray,
+            events,
+            damage,
+        } = self;
+        let mut failure = None;
+        let each = |frame: Frame<'_>| {
+            let data = match frame {
+                Frame::Event { data, .. } => data,
+                Frame::Stray { text, .. } => {
+                    if *events == 0 && stray.len() + text.len() < MOST_STRAY {
+                        stray.extend_from_slice(text);
+                        stray.push(b'\n');
+                    }
+                    return true;
+                }
+                Frame::Oversize { bytes, .. } => {
+                    damage.get_or_insert_with(|| format!("an event of more than {bytes} bytes"));
+                    return true;
+                }
+            };
+            *events += 1;
+            let text = String::from_utf8_lossy(data);
+            let cx = Cx { arena, trace: None };
+            let mut ear = Ear {
+                hear: &mut *hear,
+                failure: &mut failure,
+            };
+            let text = text.trim();
+            if !text.is_empty()
+                && let Err(error) = reader.decoder().line(text, &cx, &mut ear)
+            {
+                damage.get_or_insert_with(|| format!("{error} in {}", failure::excerpt(text)));
+            }
+            arena.reset();
+            failure.is_none() && !reader.is_over()
+        };
+        match bytes {
+            Some(bytes) => frames.feed(bytes, each),
+            None => frames.finish(each),
+        }
+        match failure {
+            Some(failure) => Err(failure),
+            None if self.reader.is_over() => Ok(Ended::Yes),
+            None => Ok(Ended::No),
+        }
+    }
+}
+
+impl Reader {
+    fn decoder(&mut self) -> &mut dyn Decode {
+        match &mut self.decoder {
+            Decoder::Openai(decoder) => decoder,
+            Decoder::Anthropic(decoder) => decoder,
+        }
+    }
+
+    const fn end(&self) -> End {
+        match &self.decoder {
+            Decoder::Openai(decoder) => decoder.end(),
+            Decoder::Anthropic(decoder) => decoder.end(),
+        }
+    }
+
+    const fn is_over(&self) -> bool {
+        match &self.decoder {
+            Decoder::Openai(decoder) => decoder.is_over(),
+            Decoder::Anthropic(decoder) => decoder.is_over(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is to be done with a call, and why.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::rule::{Behavior, Rule, Source};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::PermissionMode;
+
+/// What is to be done with a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It runs.
+    Allow {
+        /// Why.
+        reason: Reason,
+    },
+    /// It does not run.
+    Deny {
+        /// Why.
+        reason: Reason,
+        /// What the model reads.
+        message: String,
+    },
+    /// Somebody has to be asked; where nobody can be, it is denied with [`Policy::unheard`](super::Policy::unheard).
+    Ask {
+        /// Why.
+        reason: Reason,
+        /// What the host may accept together with the call, in its dialect's words.
+        suggestions: Option<Value>,
+        /// Claude's other members of the question, in order: `blocked_path`, `decision_reason` …
+        fields: Vec<(String, Value)>,
+    },
+}
+
+/// Why a call may run or may not.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// A rule says so.
+    Rule {
+        /// Where it comes from.
+        source: Source,
+        /// What it does.
+        behavior: Behavior,
+        /// As settings write it.
+        rule: String,
+    },
+    /// The mode says so.
+    Mode(PermissionMode),
+    /// Each part of a command may run.
+    Parts,
+    /// It leads out of the workspace.
+    Outside(PathBuf),
+    /// It would change what is read when programs start.
+    Sensitive(PathBuf, &'static str),
+    /// The tool is not among those that exist.
+    NotOffered,
+    /// The tool is for the user to answer.
+    User,
+    /// Nothing allows it.
+    Nothing,
+    /// A command that cannot be told for sure.
+    Unclear(String),
+}
+
+impl Reason {
+    /// Claude's `decision_reason_type`, where it has one.
+    pub const fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Rule { .. } => Some("rule"),
+            Self::Mode(_) => Some("mode"),
+            Self::Parts => Some("subcommandResults"),
+            Self::Outside(_) => Some("workingDir"),
+            Self::Sensitive(..) => Some("safetyCheck"),
+            Self::Unclear(_) | Self::NotOffered => Some("other"),
+            Self::User | Self::Nothing => None,
+        }
+    }
+
+    /// Who decided, in the words of Claude's `tool_result_meta`.
+    pub const fn decider(&self) -> &'static str {
+        match self {
+            Self::Rule { source: Source::Session, .. } => "user_temporary",
+            _ => "config",
+        }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule { source, behavior, rule } => write!(f, "the rule `{rule}` ({}, {})", behavior.name(), source.name()),
+            Self::Mode(mode) => write!(f, "the permission mode is {}", mode.name(Dialect::Claude).unwrap_or("default")),
+            Self::Parts => write!(f, "every part of the command may run"),
+            Self::Outside(path) => write!(f, "{} is outside the workspace", path.display()),
+            Self::Sensitive(path, why) => write!(f, "{}: {why}", path.display()),
+            Self::NotOffered => write!(f, "the tool is not among those that may be used"),
+            Self::User => write!(f, "only the user can answer this"),
+            Self::Nothing => write!(f, "nothing allows it"),
+            Self::Unclear(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+/// That this rule says so.
+pub(super) fn reason(source: Source, behavior: Behavior, rule: &Rule) -> Reason {
+    Reason::Rule {
+        source,
+        behavior,
+        rule: rule.text().to_owned(),
+    }
+}

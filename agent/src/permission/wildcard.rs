@@ -1,0 +1,52 @@
+//! What rules say of commands, in their parentheses.
+
+use agentglot_adapters::codec::Dialect;
+
+/// Whether what a rule says in its parentheses is about this one command.
+pub(super) fn command_matches(content: &str, command: &str, dialect: Dialect) -> bool {
+    let content = content.trim();
+    if let Some(start) = content.strip_suffix(":*") {
+        // Cursor's `curl:*` is command and arguments, Claude's `npm run test:*` a beginning: both are words that come first.
+        return begins(command, start.trim_end());
+    }
+    if content.contains('*') {
+        return wildcard(content, command);
+    }
+    match dialect {
+        Dialect::Qwen | Dialect::QwenCode | Dialect::Cursor => begins(command, content),
+        _ => command == content,
+    }
+}
+
+/// Whether a command begins with these words.
+fn begins(command: &str, words: &str) -> bool {
+    command.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// `*` is any text; one that ends a pattern after a blank may be nothing, blank included.
+fn wildcard(pattern: &str, text: &str) -> bool {
+    if let Some(start) = pattern.strip_suffix(" *")
+        && !start.contains('*')
+    {
+        return begins(text, start);
+    }
+    if pattern.ends_with(" *") && wildcard_plain(pattern.trim_end_matches(" *"), text) {
+        return true;
+    }
+    wildcard_plain(pattern, text)
+}
+
+fn wildcard_plain(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}

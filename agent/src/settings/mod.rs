@@ -1,0 +1,350 @@
+//! The settings files of each dialect's program: whose they are, which of them count, what they say.
+//!
+//! | dialect | the user's | the project's | the project's, for the user alone |
+//! |---|---|---|---|
+//! | claude | `~/.claude/settings.json` (`CLAUDE_CONFIG_DIR`) | `.claude/settings.json` | `.claude/settings.local.json` |
+//! | qwen, qwen-code | `~/.qwen/settings.json` | `.qwen/settings.json` | |
+//! | cursor | `~/.cursor/cli-config.json` (`CURSOR_CONFIG_DIR`) | `.cursor/cli.json` | |
+//!
+//! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. A file that
+//! cannot be read is told and skipped.
+
+mod folder;
+mod plugin;
+mod style;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::about::{every, given};
+use super::permission::{Behavior, Policy, Source};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::{Launch, PermissionMode};
+
+pub use folder::{AgentFile, CommandFile};
+pub use plugin::Plugin;
+pub use style::StyleFile;
+
+/// So large may a settings file be, in bytes.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// Where settings lie and which of them count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Whose settings.
+    pub dialect: Dialect,
+    /// The working folder.
+    pub root: PathBuf,
+    /// The user's own folder.
+    pub home: Option<PathBuf>,
+    /// The program's folder of settings: `~/.claude` and its like.
+    pub config: Option<PathBuf>,
+    /// The files that count, of [`Source::User`], [`Source::Project`] and [`Source::Local`].
+    pub sources: Vec<Source>,
+    /// The project is trusted.
+    pub trusted: bool,
+    /// `--settings`: a path, or JSON.
+    pub flag: Option<String>,
+    /// The folders of plugins.
+    pub plugins: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Those of a launch. Whoever names the project's files by `--setting-sources` trusts the project, as does Cursor's `--trust` and
+    /// `--force`; otherwise `trusts` says it, which asks the user's own configuration.
+    pub fn of(launch: &Launch, root: &Path, trusts: fn(&Path) -> bool, variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+        let dialect = launch.format.dialect;
+        let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let beside = |name: &str| home.as_ref().map(|home| home.join(name));
+        let config = match dialect {
+            Dialect::Claude | Dialect::Agentglot => named("CLAUDE_CONFIG_DIR").or_else(|| beside(".claude")),
+            Dialect::Qwen | Dialect::QwenCode => beside(".qwen"),
+            Dialect::Cursor => named("CURSOR_CONFIG_DIR").or_else(|| beside(".cursor")),
+            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => None,
+        };
+        let all = [Source::User, Source::Project, Source::Local];
+        let (sources, asked) = match &launch.setting_sources {
+            None => (all.to_vec(), false),
+            Some(names) => {
+                let has = |word: &str| names.iter().any(|name| name.trim() == word);
+                let chosen = [("user", Source::User), ("project", Source::Project), ("local", Source::Local)];
+                let sources: Vec<Source> = chosen.into_iter().filter(|(word, _)| has(word)).map(|(_, source)| source).collect();
+                let asked = sources.iter().any(|source| *source != Source::User);
+                (sources, asked)
+            }
+        };
+        let flagged = dialect == Dialect::Cursor && (launch.permission == Some(PermissionMode::Bypass) || given(launch, "--trust").is_some());
+        Self {
+            dialect,
+            trusted: asked || flagged || trusts(root),
+            root: root.to_owned(),
+            home,
+            config,
+            sources,
+            flag: launch.settings.clone(),
+            plugins: every(launch, "--plugin-dir")
+                .filter_map(|(_, path)| Some(root.join(path.as_ref()?)))
+                .collect(),
+        }
+    }
+
+    /// Where the file of a source is.
+    pub fn file(&self, source: Source) -> Option<PathBuf> {
+        let (folder, user, project, local) = match self.dialect {
+            Dialect::Claude | Dialect::Agentglot => (".claude", "settings.json", "settings.json", Some("settings.local.json")),
+            Dialect::Qwen | Dialect::QwenCode => (".qwen", "settings.json", "settings.json", None),
+            Dialect::Cursor => (".cursor", "cli-config.json", "cli.json", None),
+            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => return None,
+        };
+        match source {
+            Source::User => Some(self.config.as_ref()?.join(user)),
+            Source::Project => Some(self.root.join(folder).join(project)),
+            Source::Local => Some(self.root.join(folder).join(local?)),
+            _ => None,
+        }
+    }
+
+    /// Whether what lies at a source counts.
+    pub fn counts(&self, source: Source) -> bool {
+        self.sources.contains(&source) && (source == Source::User || self.trusted)
+    }
+}
+
+/// Settings, the weakest first.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    places: Places,
+    /// What each file says.
+    pub layers: Vec<(Source, Value)>,
+    /// Kinds of subagents; a later one of the same name counts.
+    pub agents: Vec<AgentFile>,
+    /// Commands that files define.
+    pub commands: Vec<CommandFile>,
+    /// Output styles that files define.
+    pub styles: Vec<StyleFile>,
+    /// Plugins.
+    pub installed: Vec<Plugin>,
+    /// What could not be read or does not count, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl Settings {
+    /// Reads them all.
+    pub fn load(places: Places) -> Self {
+        let mut settings = Self {
+            layers: Vec::new(),
+            agents: Vec::new(),
+            commands: Vec::new(),
+            styles: Vec::new(),
+            installed: Vec::new(),
+            problems: Vec::new(),
+            places,
+        };
+        for source in [Source::User, Source::Project, Source::Local] {
+            let Some(path) = settings.places.file(source).filter(|_| settings.places.sources.contains(&source)) else {
+                continue;
+            };
+            if !settings.places.counts(source) {
+                if path.exists() {
+                    let text = format!("{} does not count: the project is not trusted", path.display());
+                    tracing::info!("{text}");
+                }
+                continue;
+            }
+            match read(&path) {
+                Ok(Some(value)) => settings.layers.push((source, value)),
+                Ok(None) => {}
+                Err(problem) => settings.problems.push(problem),
+            }
+        }
+        if let Some(flag) = settings.places.flag.clone() {
+            let value = if flag.trim_start().starts_with('{') {
+                object(&flag, "--settings").map(Some)
+            } else {
+                let path = settings.places.root.join(&flag);
+                read(&path).and_then(|value| {
+                    value
+                        .map(Some)
+                        .ok_or_else(|| format!("the settings file {} is not there", path.display()))
+                })
+            };
+            match value {
+                Ok(value) => settings.layers.extend(value.map(|value| (Source::Flag, value))),
+                Err(problem) => settings.problems.push(problem),
+            }
+        }
+        settings.folders();
+        settings.plugins();
+        settings
+    }
+
+    /// Where they were read.
+    pub const fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// What the strongest file says of a name; a path of names leads inwards.
+    pub fn get(&self, path: &[&str]) -> Option<&Value> {
+        self.layers.iter().rev().find_map(|(_, value)| at(value, path))
+    }
+
+    /// A text.
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
+        self.get(path).and_then(Value::as_str)
+    }
+
+    /// Tells the policy the rules and folders, and the mode if the launch has named none.
+    pub fn tell(&self, policy: &mut Policy, launch: &Launch) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (source, value) in &self.layers {
+            let lists = |paths: &[&[&str]]| -> Vec<String> { paths.iter().flat_map(|path| texts(at(value, path))).collect() };
+            let rules: [(Behavior, &[&[&str]]); 3] = [
+                (Behavior::Deny, &[&["permissions", "deny"], &["tools", "exclude"], &["excludeTools"]]),
+                (Behavior::Ask, &[&["permissions", "ask"]]),
+                (Behavior::Allow, &[&["permissions", "allow"], &["tools", "allowed"], &["allowedTools"]]),
+            ];
+            for (behavior, paths) in rules {
+                problems.extend(policy.add(*source, behavior, &lists(paths)));
+            }
+            for folder in lists(&[&["permissions", "additionalDirectories"], &["context", "includeDirectories"]]) {
+                policy.add_folder(*source, &folder);
+            }
+        }
+        let mode = self
+            .text(&["permissions", "defaultMode"])
+            .or_else(|| self.text(&["tools", "approvalMode"]));
+        if let Some(mode) = mode.filter(|_| launch.permission.is_none())
+            && let Err((problem, _)) = policy.set_mode(mode)
+        {
+            problems.push(problem);
+        }
+        problems
+    }
+
+    /// Variables for the session and its commands. A project's do not count unless it is trusted, as all that it says.
+    pub fn env(&self) -> Vec<(String, String)> {
+        let mut variables: Vec<(String, String)> = Vec::new();
+        for (_, value) in &self.layers {
+            for (name, value) in at(value, &["env"]).and_then(Value::as_object).into_iter().flatten() {
+                let text = match value {
+                    Value::String(text) => text.clone(),
+                    Value::Number(_) | Value::Bool(_) => value.to_string(),
+                    _ => continue,
+                };
+                variables.retain(|(known, _)| known != name);
+                variables.push((name.clone(), text));
+            }
+        }
+        variables
+    }
+
+    /// The hooks of all files, each with where it is from. None, where a file turns them all off.
+    pub fn hooks(&self) -> Vec<(Source, &Value)> {
+        if self.get(&["disableAllHooks"]).and_then(Value::as_bool) == Some(true) {
+            return Vec::new();
+        }
+        self.layers
+            .iter()
+            .filter_map(|(source, value)| Some((*source, at(value, &["hooks"])?)))
+            .collect()
+    }
+
+    /// Claude's `outputStyle`.
+    pub fn output_style(&self) -> Option<&str> {
+        self.text(&["outputStyle"])
+    }
+
+    /// The model.
+    pub fn model(&self) -> Option<&str> {
+        self.text(&["model"]).or_else(|| self.text(&["model", "name"]))
+    }
+
+    /// The configuration of MCP servers that files give, for `--mcp-config`: the user's and the project's settings and the project's
+    /// `.mcp.json`. `{"mcpServers": …}`.
+    pub fn mcp_servers(&mut self) -> Value {
+        let mut servers = Map::new();
+        for (_, value) in &self.layers {
+            if let Some(Value::Object(more)) = at(value, &["mcpServers"]) {
+                servers.extend(more.clone());
+            }
+        }
+        let file = self.places.root.join(".mcp.json");
+        let claude = matches!(self.places.dialect, Dialect::Claude | Dialect::Agentglot);
+        if claude && self.places.counts(Source::Project) {
+            match read(&file) {
+                Ok(Some(value)) => {
+                    let listed = |name: &str| texts(self.get(&[name])).collect::<Vec<_>>();
+                    let (enabled, disabled) = (listed("enabledMcpjsonServers"), listed("disabledMcpjsonServers"));
+                    let all = self.get(&["enableAllProjectMcpServers"]).and_then(Value::as_bool) != Some(false);
+                    for (name, server) in at(&value, &["mcpServers"]).and_then(Value::as_object).into_iter().flatten() {
+                        let wanted = if enabled.is_empty() { all } else { enabled.contains(name) };
+                        if wanted && !disabled.contains(name) {
+                            servers.entry(name.clone()).or_insert_with(|| server.clone());
+                        }
+                    }
+                }
+                Ok(None) => {}
+                Err(problem) => self.problems.push(problem),
+            }
+        } else if claude && file.exists() {
+            tracing::info!("{} does not count: the project is not trusted", file.display());
+        }
+        serde_json::json!({ "mcpServers": servers })
+    }
+}
+
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, name| value.get(name))
+}
+
+/// The texts of a list.
+fn texts(value: Option<&Value>) -> impl Iterator<Item = String> {
+    let list = value.and_then(Value::as_array).cloned().unwrap_or_default();
+    list.into_iter().filter_map(|text| Some(text.as_str()?.to_owned()))
+}
+
+/// The text of a file that is one, is there and is not too large.
+fn text_of(path: &Path, largest: u64) -> Result<Option<String>, String> {
+    use std::io::{ErrorKind, Read};
+    let meta = match std::fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+    };
+    if !meta.is_file() {
+        return Err(format!("{} is no file", path.display()));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(largest + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    if bytes.len() as u64 > largest {
+        return Err(format!("{} is larger than {largest} bytes and is skipped", path.display()));
+    }
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|_| format!("{} is no UTF-8 text and is skipped", path.display()))
+}
+
+fn read(path: &Path) -> Result<Option<Value>, String> {
+    match text_of(path, LARGEST)? {
+        Some(text) if text.trim().is_empty() => Ok(None),
+        Some(text) => object(&text, &path.display().to_string()).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn object(text: &str, name: &str) -> Result<Value, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Ok(value),
+        Ok(_) => Err(format!("{name} is no JSON object and is skipped")),
+        Err(error) => Err(format!("{name} is no JSON and is skipped: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,530 @@
+//! Sessions on disk: what was said is appended to a transcript, a JSON line an entry, and can be gone on with.
+//!
+//! The lines are those of Claude Code, whose SDKs read them; for `claude` they lie where Claude Code and the SDKs look for them, for the
+//! other dialects in a folder of our own ([`Store::open`]). A transcript is a tree: each entry names the one that it hangs from, and a
+//! conversation is the way from its last entry to its first, or to the last compaction. The last line may be half a line (the process was
+//! killed, the disk was full); it is cut off when the session is gone on with.
+//!
+//! ```no_run
+//! # use agentglot::agent::store::{Ask, Round, Store, UserFacts, Writer};
+//! # use agentglot::agent::chat::Part;
+//! # use agentglot::adapters::codec::Dialect;
+//! # use agentglot::adapters::launch::Resume;
+//! # fn main() -> Result<(), agentglot::agent::store::StoreError> {
+//! # let cwd = std::path::Path::new("/workspace");
+//! let store = Store::open(Dialect::Claude, cwd, &|name| std::env::var_os(name));
+//! let (mut transcript, history) = store.begin(&Ask::default(), Writer::new(cwd))?;
+//! let prompt = transcript.append_user(&[Part::Text("hi".into())], &UserFacts::default());
+//! let round = Round { message_id: "msg_1", model: "m", ..Round::default() };
+//! let blocks = transcript.append_assistant(&[Part::Text("Hello.".into())], &round, &[]);
+//! transcript.end_turn();
+//! # Ok(()) }
+//! ```
+
+mod chain;
+mod checkpoint;
+mod dir;
+mod entry;
+mod facts;
+mod line;
+mod list;
+mod place;
+mod scan;
+mod shelf;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_going_on;
+mod transcript;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustix::fs::FlockOperation;
+
+pub use chain::History;
+pub use checkpoint::{Checkpoints, Rewound};
+pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
+pub use list::Summary;
+pub use shelf::Shelf;
+pub use transcript::{Transcript, Writing};
+
+use crate::redact::Secrets;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::ids;
+use agentglot_adapters::launch::{ArgError, Launch, Resume};
+use chain::{Chain, Unfit, Upto};
+use dir::Dir;
+use scan::Tail;
+use transcript::Place;
+
+/// The sessions of a dialect in a working folder.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dialect: Dialect,
+    /// The folder of all working folders' folders; `None` if there is no home.
+    root: Option<PathBuf>,
+    slug: String,
+    secrets: Rc<Secrets>,
+}
+
+/// Which session is wanted.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// A new one, the latest, or one of this id, title or file.
+    pub which: Resume,
+    /// The id of a new session, or of the copy.
+    pub id: Option<String>,
+    /// Go on in a copy.
+    pub fork: bool,
+    /// Go on behind this entry.
+    pub at: Option<String>,
+    /// What [`Self::at`] drops has to be the turn of this prompt.
+    pub drops_turn: Option<String>,
+    /// Keep it: otherwise nothing is written, and a copy goes on of what is read.
+    pub keep: bool,
+    /// Tell what is written ([`Transcript::take_mirror`]).
+    pub mirror: bool,
+}
+
+impl Default for Ask {
+    fn default() -> Self {
+        Self {
+            which: Resume::New,
+            id: None,
+            fork: false,
+            at: None,
+            drops_turn: None,
+            keep: true,
+            mirror: false,
+        }
+    }
+}
+
+impl Ask {
+    /// What a command line asks for.
+    pub fn of(launch: &Launch) -> Self {
+        let given = |flag| super::about::given(launch, flag);
+        let off = given("--no-session-persistence").is_some()
+            || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
+            || given("--no-chat-recording").is_some();
+        Self {
+            which: launch.resume.clone(),
+            id: launch.session_id.clone(),
+            fork: launch.fork,
+            at: launch.resume_at.clone(),
+            drops_turn: given("--resume-drops-turn").and_then(|(_, value)| value.clone()),
+            keep: !off,
+            mirror: given("--session-mirror").is_some(),
+        }
+    }
+}
+
+/// Why a session cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is none of this id or title.
+    #[error("there is no session {0:?}")]
+    NotFound(String),
+    /// There is none that could be gone on with.
+    #[error("there is no session to go on with")]
+    NoneYet,
+    /// A new session cannot have this id.
+    #[error("session id {0} is already in use")]
+    InUse(String),
+    /// Another process writes it.
+    #[error("session {0} is being written by another process")]
+    Busy(String),
+    /// It is no id of the dialect's.
+    #[error("{0:?} is no session id")]
+    BadId(String),
+    /// There is no such entry in it.
+    #[error("there is no message {0:?} in the session")]
+    NoMessage(String),
+    /// More than the turn would be dropped that was named.
+    #[error("{0}")]
+    DropsMore(String),
+    /// It cannot be read.
+    #[error("session {0} cannot be read: {1}")]
+    Io(String, io::Error),
+}
+
+impl StoreError {
+    /// What the program says, and its exit code. Claude Code says it in a result too ([`Self::has_result`]).
+    pub fn refusal(&self, dialect: Dialect) -> ArgError {
+        let line = |text: String| ArgError {
+            text: format!("{text}\n"),
+            exit_code: if dialect == Dialect::Tricode { 0 } else { 1 },
+        };
+        match self {
+            Self::NotFound(id) => ArgError::no_session(dialect, id),
+            Self::NoneYet if dialect == Dialect::Claude => line("No conversation found to continue".to_owned()),
+            Self::InUse(id) => ArgError::session_in_use(id),
+            Self::Busy(id) => line(format!(
+                "Error: Session ID {id} is already in use. Another process is writing this session: end it first{}.",
+                if matches!(dialect, Dialect::Claude | Dialect::Qwen | Dialect::QwenCode) {
+                    ", or go on in a copy with --fork-session"
+                } else {
+                    ""
+                }
+            )),
+            Self::BadId(_) if dialect == Dialect::Claude => line("Error: Invalid session ID. Must be a valid UUID.".to_owned()),
+            Self::NoMessage(at) => line(format!("No message found with message.uuid of: {at}")),
+            Self::DropsMore(why) => line(format!("Resume rejected by --resume-drops-turn: {why}")),
+            other => line(format!("Error: {other}")),
+        }
+    }
+
+    /// Claude Code answers these with an `error_during_execution` result that has the text in `errors`, before it ends.
+    pub const fn has_result(&self) -> bool {
+        matches!(self, Self::NotFound(_) | Self::NoneYet | Self::NoMessage(_) | Self::DropsMore(_))
+    }
+}
+
+impl Store {
+    /// The sessions of this working folder, an absolute path without links. `env` gives the variables that say where they lie:
+    /// `CLAUDE_CONFIG_DIR` for `claude`, `AGENTGLOT_STATE_DIR`, `XDG_STATE_HOME` and `HOME` for the others.
+    pub fn open(dialect: Dialect, cwd: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self {
+            dialect,
+            root: place::root(dialect, env),
+            slug: place::slug(cwd),
+            secrets: Rc::new(Secrets::of(variables)),
+        }
+    }
+
+    /// With these secrets, which are never written, instead of those in our variables.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = Rc::new(secrets);
+        self
+    }
+
+    /// A new session's id.
+    pub fn new_id(&self) -> String {
+        let id = transcript::uuid();
+        if self.dialect == Dialect::Tricode { ids::short(&id) } else { id }
+    }
+
+    /// The session that is asked for, and what was said in it if it is not new.
+    ///
+    /// A disk that takes nothing is no error: see [`Transcript::take_trouble`].
+    ///
+    /// # Errors
+    /// When there is no such session, or it is in use.
+    pub fn begin(&self, ask: &Ask, writer: Writer) -> Result<(Transcript, Option<History>), StoreError> {
+        let writer = Rc::new(writer);
+        let found = match &ask.which {
+            Resume::New | Resume::Pick => None,
+            Resume::Latest => match self.latest() {
+                Some(found) => Some(found),
+                None if self.dialect == Dialect::Claude => return Err(StoreError::NoneYet),
+                None => None,
+            },
+            Resume::Session(wanted) => match self.find(wanted) {
+                Some(found) => Some(found),
+                // Such an id was given out before anything was said.
+                None if self.dialect == Dialect::Cursor && ids::is_unused(wanted) => {
+                    let transcript = self.create(Some(wanted), ask, writer)?;
+                    return Ok((transcript, None));
+                }
+                None => return Err(StoreError::NotFound(wanted.clone())),
+            },
+        };
+        match found {
+            None => Ok((self.create(ask.id.as_deref(), ask, writer)?, None)),
+            Some(found) => {
+                let (transcript, history) = self.resume(found, ask, writer)?;
+                Ok((transcript, Some(history)))
+            }
+        }
+    }
+
+    /// A new session. Without an id it gets one.
+    fn create(&self, id: Option<&str>, ask: &Ask, writer: Rc<Writer>) -> Result<Transcript, StoreError> {
+        let id = match id {
+            Some(id) if !place::is_id(self.dialect, id) => return Err(StoreError::BadId(id.to_owned())),
+            Some(id) => id.to_owned(),
+            None => self.new_id(),
+        };
+        let made = if ask.keep { Some(self.make(&id, &writer)?) } else { None };
+        let (place, trouble) = match made {
+            Some(Ok(place)) => (Some(place), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
+        let mut transcript = Transcript::new(id, place, writer, Rc::clone(&self.secrets));
+        if let Some(error) = trouble {
+            transcript.fail(&error);
+        }
+        if ask.mirror {
+            transcript.mirror();
+        }
+        Ok(transcript)
+    }
+
+    /// The file of a new session, which is ours alone from now on. The inner error is the disk's.
+    fn make(&self, id: &str, writer: &Writer) -> Result<io::Result<Place>, StoreError> {
+        let home = match self.folder(true) {
+            Ok(home) => Rc::new(home),
+            Err(error) => return Ok(Err(error)),
+        };
+        let name = format!("{id}.jsonl");
+        loop {
+            let file = match home.append(&name, true) {
+                Ok(file) => file,
+                // A link, a pipe or a folder of this name is not ours.
+                Err(error) if home.has(&name) && error.kind() != ErrorKind::PermissionDenied => return Err(StoreError::InUse(id.to_owned())),
+                Err(error) => return Ok(Err(error)),
+            };
+            match lock(&file) {
+                Ok(true) => {}
+                Ok(false) => return Err(StoreError::InUse(id.to_owned())),
+                Err(error) => return Ok(Err(error)),
+            }
+            // Whoever made it may have removed it again, before it was locked.
+            if !home.holds(&name, &file) {
+                continue;
+            }
+            return match file.metadata() {
+                Ok(about) if about.len() > 0 => Err(StoreError::InUse(id.to_owned())),
+                Ok(_) => Ok(Ok(Place {
+                    path: home.path().join(&name),
+                    home,
+                    file,
+                    fresh: Some(transcript::head(family(self.dialect).name(), id, writer)),
+                })),
+                Err(error) => Ok(Err(error)),
+            };
+        }
+    }
+
+    fn resume(&self, found: Found, ask: &Ask, writer: Rc<Writer>) -> Result<(Transcript, History), StoreError> {
+        let io = |error| StoreError::Io(found.id.clone(), error);
+        let writes = ask.keep && !ask.fork;
+        if writes && !lock(&found.file).map_err(io)? {
+            return Err(StoreError::Busy(found.id));
+        }
+        let upto = Upto {
+            at: ask.at.as_deref(),
+            drops: ask.drops_turn.as_deref(),
+        };
+        let mut tail = Tail::read(&found.file, false).map_err(io)?;
+        let read = match Chain::read(&tail, upto, false) {
+            Err(Unfit::Cut) => {
+                tail = Tail::read(&found.file, true).map_err(io)?;
+                Chain::read(&tail, upto, false)
+            }
+            read => read,
+        };
+        let chain = read.map_err(|unfit| match unfit {
+            Unfit::Empty | Unfit::Cut => StoreError::NotFound(found.id.clone()),
+            Unfit::NoMessage => StoreError::NoMessage(ask.at.clone().unwrap_or_default()),
+            Unfit::Drops(why) => StoreError::DropsMore(why),
+        })?;
+        let mut history = chain.history();
+        history.session.clone_from(&found.id);
+        if tail.torn > 0 {
+            history
+                .notes
+                .push(format!("the transcript ended in half a line, of {} bytes: it is cut off", tail.torn));
+        }
+        let mut transcript = if writes {
+            self.mend(&found.file, &tail).map_err(io)?;
+            let place = Place {
+                home: found.home,
+                path: found.path,
+                file: found.file,
+                fresh: None,
+            };
+            Transcript::new(found.id, Some(place), writer, Rc::clone(&self.secrets))
+        } else {
+            // A session that is not kept goes by the id that was asked for, if it is no copy.
+            let id = if ask.fork { ask.id.clone() } else { Some(found.id.clone()) };
+            let mut copy = self.create(id.as_deref(), ask, writer)?;
+            if ask.keep {
+                let id = copy.id().to_owned();
+                copy.put_all(chain.lines().into_iter().filter_map(|line| entry::forked(line, &id, &found.id)));
+            }
+            copy
+        };
+        if ask.mirror {
+            transcript.mirror();
+        }
+        transcript.leaf.clone_from(&history.leaf);
+        Ok((transcript, history))
+    }
+
+    /// Leaves a transcript with a whole last line.
+    fn mend(&self, file: &File, tail: &Tail) -> io::Result<()> {
+        if tail.torn > 0 {
+            file.set_len(file.metadata()?.len() - tail.torn as u64)?;
+        } else if tail.unended {
+            (&*file).write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// The ids of the sessions of this folder, the one that was written last first.
+    pub fn ids(&self) -> Vec<String> {
+        self.all().unwrap_or_default().into_iter().map(|found| found.id).collect()
+    }
+
+    /// The folder of this working folder.
+    fn folder(&self, create: bool) -> io::Result<Dir> {
+        let Some(root) = &self.root else {
+            return Err(io::Error::new(ErrorKind::NotFound, "there is no home for sessions: HOME is not set"));
+        };
+        let root = Dir::root(root, create)?;
+        match root.sub(&self.slug, false) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Of long paths, other programs hash the rest in another way.
+                if let Some(stem) = place::stem(&self.slug)
+                    && let Some((name, _)) = root.names()?.into_iter().find(|(name, folder)| *folder && name.starts_with(stem))
+                {
+                    return root.sub(&name, false);
+                }
+                root.sub(&self.slug, create)
+            }
+            found => found,
+        }
+    }
+
+    /// The session that somebody means by an id, a title or a file.
+    fn find(&self, wanted: &str) -> Option<Found> {
+        if place::is_id(self.dialect, wanted) {
+            return self.by_id(wanted);
+        }
+        if self.dialect == Dialect::Claude && wanted.ends_with(".jsonl") && wanted.contains('/') {
+            return self.by_file(Path::new(wanted));
+        }
+        let titled = |found: &Found| list::title(&found.file).is_some_and(|title| title == wanted);
+        let named = !wanted.is_empty() && matches!(self.dialect, Dialect::Claude | Dialect::Qwen | Dialect::QwenCode);
+        self.all().filter(|_| named)?.into_iter().find(titled)
+    }
+
+    fn by_id(&self, id: &str) -> Option<Found> {
+        // Ids are as good in capitals, but files are not.
+        let id = id.to_ascii_lowercase();
+        let here = self.folder(false).ok().and_then(|home| Found::open(home, &id));
+        if here.is_some() || self.dialect != Dialect::Tricode {
+            return here.filter(|found| self.is_ours(found));
+        }
+        // Tricode's sessions belong to no folder.
+        let root = Dir::root(self.root.as_deref()?, false).ok()?;
+        let folders = root.names().ok()?.into_iter().filter(|(_, folder)| *folder);
+        folders
+            .filter_map(|(name, _)| Found::open(root.sub(&name, false).ok()?, &id))
+            .find(|found| self.is_ours(found))
+    }
+
+    fn by_file(&self, path: &Path) -> Option<Found> {
+        let path = std::path::absolute(path).ok()?;
+        let home = Dir::root(path.parent()?, false).ok()?;
+        let name = path.file_name()?.to_str()?;
+        let file = home.append(name, false).or_else(|_| home.read(name)).ok()?;
+        let stem = name.strip_suffix(".jsonl")?;
+        let id = if place::is_uuid(stem) {
+            stem.to_owned()
+        } else {
+            let tail = Tail::read(&file, false).ok()?;
+            let chain = Chain::read(&tail, Upto::default(), false).ok()?;
+            chain
+                .session()
+                .filter(|id| place::is_uuid(id))
+                .map_or_else(transcript::uuid, str::to_owned)
+        };
+        Some(Found {
+            id,
+            home: Rc::new(home),
+            path,
+            file,
+        })
+    }
+
+    fn latest(&self) -> Option<Found> {
+        let fits = |found: &Found| {
+            let tail = Tail::read(&found.file, false).ok()?;
+            match Chain::read(&tail, Upto::default(), false) {
+                Ok(_) | Err(Unfit::Cut) => Some(()),
+                Err(_) => None,
+            }
+        };
+        self.all()?.into_iter().find(|found| fits(found).is_some())
+    }
+
+    /// The sessions of this folder, the one that was written last first.
+    fn all(&self) -> Option<Vec<Found>> {
+        let home = self.folder(false).ok()?;
+        let home = Rc::new(home);
+        let mut all: Vec<(std::time::SystemTime, Found)> = Vec::new();
+        for (name, folder) in home.names().ok()? {
+            let id = name.strip_suffix(".jsonl").filter(|id| !folder && place::is_id(self.dialect, id));
+            let Some(found) = id.and_then(|id| Found::open_in(&home, id)) else {
+                continue;
+            };
+            let Ok(written) = found.file.metadata().and_then(|about| about.modified()) else {
+                continue;
+            };
+            if self.is_ours(&found) {
+                all.push((written, found));
+            }
+        }
+        all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
+        Some(all.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// Sessions of several dialects may lie side by side; those of Claude Code itself do not say whose they are.
+    fn is_ours(&self, found: &Found) -> bool {
+        list::dialect(&found.file).is_none_or(|name| name == family(self.dialect).name())
+    }
+}
+
+/// Both of Qwen's dialects are one program's.
+const fn family(dialect: Dialect) -> Dialect {
+    match dialect {
+        Dialect::Qwen => Dialect::QwenCode,
+        other => other,
+    }
+}
+
+/// A session that there is.
+#[derive(Debug)]
+struct Found {
+    id: String,
+    home: Rc<Dir>,
+    path: PathBuf,
+    file: File,
+}
+
+impl Found {
+    fn open(home: Dir, id: &str) -> Option<Self> {
+        Self::open_in(&Rc::new(home), id)
+    }
+
+    fn open_in(home: &Rc<Dir>, id: &str) -> Option<Self> {
+        let name = format!("{id}.jsonl");
+        let file = home.append(&name, false).or_else(|_| home.read(&name)).ok()?;
+        Some(Self {
+            id: id.to_owned(),
+            path: home.path().join(&name),
+            home: Rc::clone(home),
+            file,
+        })
+    }
+}
+
+/// Takes a file for us alone, until it is closed. Returns whether nobody else had.
+fn lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        // Some file systems cannot; there a second process goes unnoticed.
+        Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK | rustix::io::Errno::INVAL) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

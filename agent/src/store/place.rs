@@ -1,0 +1,164 @@
+//! Where sessions lie, and which ids they may have.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use agentglot_adapters::codec::Dialect;
+
+/// A folder's name is cut behind so many characters of the path that it stands for.
+const LONGEST: usize = 200;
+
+/// The folder that holds a folder for each working folder: for Claude the one where Claude Code and its SDKs look, for the others one of
+/// our own.
+pub(super) fn root(dialect: Dialect, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if dialect == Dialect::Claude {
+        let config = set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")));
+        return Some(config?.join("projects"));
+    }
+    Some(state(env)?.join("sessions"))
+}
+
+/// The folder for what we keep ourselves.
+pub(super) fn state(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("AGENTGLOT_STATE_DIR")
+        // A path that is not absolute is none there, says the specification of base directories.
+        .or_else(|| set("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("agentglot")))
+        .or_else(|| Some(set("HOME")?.join(".local/state/agentglot")))
+}
+
+/// The name of a working folder's folder: every UTF-16 unit that is no ASCII letter or digit is `-`. What is too long is cut, and a
+/// hash of the whole path follows.
+pub(super) fn slug(cwd: &Path) -> String {
+    let cwd = cwd.to_string_lossy();
+    let mut name = String::with_capacity(cwd.len());
+    for c in cwd.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c);
+        } else {
+            name.extend(std::iter::repeat_n('-', c.len_utf16()));
+        }
+    }
+    if name.len() > LONGEST {
+        name.truncate(LONGEST);
+        name.push('-');
+        name.push_str(&base36(hash(&cwd)));
+    }
+    name
+}
+
+/// What all names of a long path begin with, whatever hash follows.
+pub(super) fn stem(slug: &str) -> Option<&str> {
+    (slug.len() > LONGEST).then(|| &slug[..=LONGEST])
+}
+
+/// The hash that the SDKs use: 31 times the one before, plus the next UTF-16 unit, in 32 bits.
+fn hash(text: &str) -> u32 {
+    let hash = text
+        .encode_utf16()
+        .fold(0_i32, |hash, unit| hash.wrapping_shl(5).wrapping_sub(hash).wrapping_add(i32::from(unit)));
+    hash.unsigned_abs()
+}
+
+fn base36(mut n: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(n % 36, 36).unwrap_or('0'));
+        n /= 36;
+        if n == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// Whether a dialect's sessions have ids of this kind: eight hexadecimal digits in Tricode, else a UUID.
+pub(super) fn is_id(dialect: Dialect, id: &str) -> bool {
+    match dialect {
+        Dialect::Tricode => id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        _ => is_uuid(id),
+    }
+}
+
+/// Whether it is a session's id in any dialect.
+pub(super) fn is_any_id(id: &str) -> bool {
+    is_uuid(id) || is_id(Dialect::Tricode, id)
+}
+
+pub(super) fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether a subagent's id can be a part of a file's name.
+pub(super) fn is_agent(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// The branch of the repository around a folder; `HEAD` where there is none.
+pub(super) fn branch(cwd: &Path) -> String {
+    let found = cwd.ancestors().find_map(|dir| {
+        let git = dir.join(".git");
+        let git = match std::fs::metadata(&git).ok()? {
+            about if about.is_dir() => git,
+            // A work tree: a file names the folder.
+            about if about.is_file() && about.len() < 8192 => {
+                let text = std::fs::read_to_string(&git).ok()?;
+                dir.join(text.strip_prefix("gitdir:")?.trim())
+            }
+            _ => return None,
+        };
+        let head = git.join("HEAD");
+        let small = std::fs::metadata(&head).is_ok_and(|about| about.is_file() && about.len() < 8192);
+        small.then(|| std::fs::read_to_string(head).ok()).flatten()
+    });
+    let branch = found.and_then(|head| Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned()));
+    branch.unwrap_or_else(|| "HEAD".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_called_as_the_sdks_call_them() {
+        assert_eq!(slug(Path::new("/home/me/a_b.c")), "-home-me-a-b-c");
+        assert_eq!(slug(Path::new("/ä/😀")), "-----");
+        let long = format!("/{}", "x".repeat(300));
+        let name = slug(Path::new(&long));
+        assert!(name.starts_with("-xxx") && name.len() > 201 && name.len() <= 208, "{name}");
+        assert_eq!(stem(&name).unwrap().len(), 201);
+        // The numbers of the SDK's own function.
+        assert_eq!(base36(hash("/workspace")), "7nghty");
+        assert_eq!(base36(hash("a")), "2p");
+        assert_eq!(base36(0), "0");
+    }
+
+    #[test]
+    fn the_root_follows_the_environment() {
+        let env =
+            |pairs: &'static [(&str, &str)]| move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        let home = env(&[("HOME", "/h")]);
+        assert_eq!(root(Dialect::Claude, &home).unwrap(), Path::new("/h/.claude/projects"));
+        assert_eq!(root(Dialect::Cursor, &home).unwrap(), Path::new("/h/.local/state/agentglot/sessions"));
+        let all = env(&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c"), ("XDG_STATE_HOME", "/x")]);
+        assert_eq!(root(Dialect::Claude, &all).unwrap(), Path::new("/c/projects"));
+        assert_eq!(root(Dialect::Tricode, &all).unwrap(), Path::new("/x/agentglot/sessions"));
+        let own = env(&[("XDG_STATE_HOME", "x"), ("AGENTGLOT_STATE_DIR", "/s")]);
+        assert_eq!(root(Dialect::QwenCode, &own).unwrap(), Path::new("/s/sessions"));
+        assert_eq!(root(Dialect::Claude, &own), None);
+    }
+
+    #[test]
+    fn ids_are_ids() {
+        assert!(is_id(Dialect::Tricode, "0a1b2c3d") && !is_id(Dialect::Tricode, "../../aa") && !is_id(Dialect::Tricode, ""));
+        assert!(is_id(Dialect::Claude, "11111111-2222-4333-8444-555555555555"));
+        for bad in ["", "../11111111-2222-4333-8444-555555555", "11111111-2222-4333-8444-55555555555g"] {
+            assert!(!is_id(Dialect::Claude, bad), "{bad}");
+        }
+        assert!(is_agent("a1b2") && !is_agent("../x") && !is_agent(""));
+    }
+}
