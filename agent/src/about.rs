@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::catalog;
-use super::catalog::tricode::{Tricode, Wish};
+use super::persona;
 use super::persona::Persona;
+use super::persona::tricode::tools::{Tricode, Wish};
 use super::tool::{Tool, World};
 use super::tools::fetch::Policy;
 use super::tools::shell::Settings;
@@ -103,9 +103,9 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
     let named = |tool: &Rc<dyn Tool>| if tool.is_told() { "" } else { "where `--tools` names it" };
     let mut all: Vec<ToolAbout> = persona.tools(&world).into_iter().map(|tool| tell(tool.clone(), named(&tool))).collect();
     const WEB: &str = "where the command line or a file of settings names it";
-    all.extend(catalog::fetch(dialect, Policy::new(Vec::new())).map(|tool| tell(tool, WEB)));
+    all.extend(persona::fetch(dialect, Policy::new(Vec::new())).map(|tool| tell(tool, WEB)));
     let engine = Engine::new(None, |_| None).map_err(std::io::Error::other)?;
-    all.extend(catalog::search(dialect, engine).map(|tool| tell(tool, WEB)));
+    all.extend(persona::search(dialect, engine).map(|tool| tell(tool, WEB)));
     all.extend(asking::tools(dialect).into_iter().map(|tool| {
         let when = if tool.spec().kind == ToolKind::ExitPlan { "in plan mode" } else { "" };
         tell(tool, when)

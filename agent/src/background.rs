@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::catalog;
 use super::chat::Part;
 use super::core::Core;
 use super::inbox::Asked;
+use super::persona;
 use super::tools::jobs::{Job, State};
 use super::tools::processes::Processes;
 use super::tools::shell::Cause;
@@ -93,11 +93,11 @@ async fn notices(core: &Core, processes: &Processes, ended: Vec<Job>) -> Vec<Par
         let text = match core.dialect {
             Dialect::Claude => {
                 core.voice.line(&notification(core, job));
-                catalog::claude::shell::notice(job)
+                persona::claude::tools::shell::notice(job)
             }
             _ => {
                 let output = processes.jobs.output(&job.id).await.unwrap_or_default();
-                catalog::qwen::shell::notice(job, tail(&output))
+                persona::qwen::tools::shell::notice(job, tail(&output))
             }
         };
         parts.push(Part::Text(text));

@@ -10,7 +10,6 @@ mod allowing;
 mod asking;
 mod background;
 mod calls;
-pub mod catalog;
 pub mod chat;
 mod command;
 mod compact;
@@ -60,13 +59,13 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
-use self::catalog::tricode::{Tricode, Wish};
 use self::core::{AgentKind, Core, Thread, Wishes};
 use self::hooks::Hooks;
 use self::hotline::{Hotline, Unanswered};
 use self::inbox::{Asked, Inbox};
 use self::permission::Policy;
 use self::persona::Persona;
+use self::persona::tricode::tools::{Tricode, Wish};
 use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
 use self::tool::World;
@@ -237,10 +236,10 @@ impl Agent {
         }
         let mut own = persona.tools(&world);
         if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
-            own.extend(catalog::fetch(parts.dialect, tools::fetch::Policy::new(Vec::new())));
+            own.extend(persona::fetch(parts.dialect, tools::fetch::Policy::new(Vec::new())));
         }
         if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
-            own.extend(catalog::search(parts.dialect, parts.engine));
+            own.extend(persona::search(parts.dialect, parts.engine));
         }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::cursor;
+use super::persona::cursor::tools as cursor;
 use super::voice::{Speaks, Voice, body};
 use agentglot_adapters::event::{BlockHead, BlockStart, Delta, Event, Kind, Piece};
 use agentglot_adapters::json::Str;

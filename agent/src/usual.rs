@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::catalog;
+use super::persona;
 use super::persona::Persona;
 use super::tool::{Given, Tool, World};
 use super::tools::processes::Processes;
@@ -43,21 +43,21 @@ impl Persona for Usual {
         let todos = Rc::new(Todos::default());
         match self.dialect {
             Dialect::Claude => {
-                let mut tools = catalog::claude::files(&seen);
-                tools.extend(catalog::claude::shell::shell(processes));
-                tools.extend(catalog::claude::todo::todo(&todos));
+                let mut tools = persona::claude::tools::files(&seen);
+                tools.extend(persona::claude::tools::shell::shell(processes));
+                tools.extend(persona::claude::tools::todo::todo(&todos));
                 tools
             }
             Dialect::Qwen | Dialect::QwenCode => {
-                let mut tools = catalog::qwen::files(&seen);
-                tools.extend(catalog::qwen::shell::shell(processes, self.dialect == Dialect::Qwen));
-                tools.extend(catalog::qwen::todo::todo(&todos));
+                let mut tools = persona::qwen::tools::files(&seen);
+                tools.extend(persona::qwen::tools::shell::shell(processes, self.dialect == Dialect::Qwen));
+                tools.extend(persona::qwen::tools::todo::todo(&todos));
                 tools
             }
             _ => {
-                let mut tools = catalog::cursor::files::files(&seen);
-                tools.extend(catalog::cursor::shell::shell(processes));
-                tools.extend(catalog::cursor::todo::todo(&todos));
+                let mut tools = persona::cursor::tools::files::files(&seen);
+                tools.extend(persona::cursor::tools::shell::shell(processes));
+                tools.extend(persona::cursor::tools::todo::todo(&todos));
                 tools
             }
         }

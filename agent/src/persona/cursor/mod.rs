@@ -1,0 +1,3 @@
+//! Cursor's agent.
+
+pub mod tools;

@@ -1,0 +1,3 @@
+//! Qwen Code, and the RFC.
+
+pub mod tools;

@@ -1,0 +1,115 @@
+//! How Qwen Code says things: what the model reads, and the short form for whoever looks on (the RFC's `result_display`).
+//!
+//! The host of Qwen Code reads the short form where it is a text that is not empty, else what the model reads (recorded: `parallel_tools`,
+//! where a search is told as `Found 1 matching file(s)`).
+
+use serde_json::{Value, json};
+
+use crate::persona::shared::args::{Step, What, Wrong, check};
+use crate::tool::{Given, Spec};
+use crate::tools::diff::Diff;
+use crate::wall::Fault;
+use agentglot_adapters::event::DetailShape;
+
+/// A result with a short form in words.
+pub(super) fn said(text: impl Into<String>, shown: &str) -> Given {
+    let given = Given::text(text);
+    if shown.is_empty() {
+        given
+    } else {
+        given.with(DetailShape::Qwen, string(shown))
+    }
+}
+
+/// A call that failed.
+pub(super) fn failed(text: &str, shown: &str) -> Given {
+    Given::error(text).with(DetailShape::Qwen, string(shown))
+}
+
+fn string(text: &str) -> Value {
+    json!({"kind": "string", "text": text})
+}
+
+/// A file operation that failed.
+pub(super) fn fault(fault: &Fault) -> Given {
+    match fault {
+        Fault::Missing(path) => failed(&format!("File not found: {}", path.display()), "File not found."),
+        Fault::Folder(path) => failed(
+            &format!("Path is a directory, not a file: {}", path.display()),
+            "Error: Path is a directory.",
+        ),
+        Fault::Denied(path) => failed(
+            &format!("Permission denied writing to file: {} (EACCES)", path.display()),
+            "Error: Permission denied.",
+        ),
+        Fault::Full(path) => failed(
+            &format!("No space left on device: {} (ENOSPC)", path.display()),
+            "Error: No space left on device.",
+        ),
+        other => failed(&other.to_string(), &format!("Error: {other}")),
+    }
+}
+
+/// What was changed in a file, as it is shown.
+pub(super) fn file_diff(named: &str, before: Option<&str>, after: &str, words: (&str, &str)) -> Value {
+    let name = named.rsplit('/').next().unwrap_or(named);
+    let diff = Diff::of(before.unwrap_or_default(), after);
+    let (from, to) = (format!("{name}\t{}", words.0), format!("{name}\t{}", words.1));
+    let patch = format!("Index: {name}\n{}\n{}", "=".repeat(67), diff.unified(&from, &to));
+    json!({
+        "kind": "file_diff",
+        "file_name": name,
+        "diff": patch,
+        "original": before,
+        "modified": after,
+        "stat": {
+            "ai_added_lines": diff.added,
+            "ai_removed_lines": diff.removed,
+            "user_added_lines": 0,
+            "user_removed_lines": 0,
+        },
+    })
+}
+
+/// A member of arguments that were checked.
+pub(super) fn text<'v>(arguments: &'v Value, name: &str) -> &'v str {
+    arguments[name].as_str().unwrap_or_default()
+}
+
+/// The arguments of a call as the tool reads them. Of what is wrong with them the first thing is told, in ajv's words (recorded:
+/// `tool_bad_args`).
+///
+/// # Errors
+/// The result of the call, when they do not fit the tool's schema.
+pub(super) fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
+    check(&spec.schema, input).map_err(|wrong| {
+        let text = wrong.first().map(first).unwrap_or_default();
+        failed(&text, &text)
+    })
+}
+
+fn first(wrong: &Wrong) -> String {
+    let place = |steps: &[Step]| {
+        let mut place = String::from("params");
+        for step in steps {
+            match step {
+                Step::Member(name) => place.push_str(&format!("/{name}")),
+                Step::Element(n) => place.push_str(&format!("/{n}")),
+            }
+        }
+        place
+    };
+    match &wrong.what {
+        What::Missing(_) => {
+            let (name, above) = match wrong.path.split_last() {
+                Some((Step::Member(name), above)) => (name.as_str(), above),
+                _ => ("", &wrong.path[..]),
+            };
+            format!("{} must have required property '{name}'", place(above))
+        }
+        What::Type(expected, _) => format!("{} must be {expected}", place(&wrong.path)),
+        What::Choice(_) => format!("{} must be equal to one of the allowed values", place(&wrong.path)),
+        What::Small(least) => format!("{} must be >= {least}", place(&wrong.path)),
+        What::Unexpected(_) => format!("{} must NOT have additional properties", place(&wrong.path)),
+    }
+}

@@ -1,0 +1,6 @@
+//! What several personas say in the same way. Nothing here knows which.
+
+pub(in crate::persona) mod args;
+pub(super) mod grep;
+pub(super) mod say;
+pub(super) mod web;

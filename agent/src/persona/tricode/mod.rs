@@ -1,0 +1,3 @@
+//! Tricode.
+
+pub mod tools;
