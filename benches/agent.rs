@@ -8,7 +8,7 @@
 //! Without a name all but the last are measured, which needs ripgrep. Exit code 1: a bar is missed, or something was lost.
 
 #[allow(dead_code)]
-#[path = "../tests/support/model.rs"]
+#[path = "../tests/it/support/model.rs"]
 mod model;
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,0 +1,601 @@
+//! The built-in agent from outside: hosts of each dialect, a model that does what the test says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::model::{Answer, Says, Step};
+use crate::support::play::{ONE, PRINT, Play, run, said};
+use crate::support::stage::{CLAUDE, Host, QWEN, request, user};
+
+/// Claude's host with leave for everything.
+const FREE: &[&str] = &[
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--input-format",
+    "stream-json",
+    "--dangerously-skip-permissions",
+];
+
+/// The tool that runs commands.
+fn shell(dialect: &str) -> &'static str {
+    match dialect {
+        "claude" => "Bash",
+        "qwen" | "qwen-code" => "run_shell_command",
+        "tricode" => "run_command",
+        _ => "shell",
+    }
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("Bash", json!({"command": command, "description": "a command"}))
+}
+
+fn done() -> Answer {
+    Answer::text("All done.")
+}
+
+/// Reads lines until one is like this.
+fn until(host: &mut Host, what: &str, like: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        match host.next(until.saturating_duration_since(Instant::now())) {
+            Ok(line) if like(&line) => return line,
+            Ok(_) => {}
+            Err(error) => panic!("no {what}: {error}; seen {:#?}", host.seen),
+        }
+    }
+}
+
+#[test]
+fn every_dialect_answers_over_both_apis() {
+    for api in ["openai", "anthropic"] {
+        for (dialect, args) in ONE {
+            let play = Play::script(vec![Answer::steps(vec![
+                Step::Text("The sheep ".to_owned()),
+                Step::Pause(20),
+                Step::Text("are white.".to_owned()),
+            ])]);
+            let mut args = args.to_vec();
+            args.push("What colour?");
+            let end = run(play.command_of(api, dialect, &args));
+            let told = said(&end);
+            assert_eq!(end.code(), 0, "{dialect} {api} {args:?}: {end:#?}");
+            assert!(told.contains("sheep") && told.contains("are white."), "{dialect} {api} {args:?}: {told}");
+            assert_eq!(end.stderr, "", "{dialect} {api} {args:?}");
+            let asked = play.server.asked();
+            assert_eq!(asked.len(), 1, "{dialect} {api}");
+            assert!(asked[0].last().contains("What colour?"), "{dialect} {api}: {asked:#?}");
+            assert!(!asked[0].system().is_empty(), "{dialect} {api}");
+        }
+    }
+}
+
+#[test]
+fn arguments_over_several_lines_stay_on_one() {
+    for api in ["openai", "anthropic"] {
+        for (dialect, args) in ONE {
+            let more = if dialect.starts_with("qwen") {
+                ",\r\n  \"is_background\": false"
+            } else {
+                ""
+            };
+            let input = format!("{{\n  \"command\": \"echo a; echo b\"{more}\n}}");
+            let mut steps = vec![Step::Call("c1".to_owned(), shell(dialect).to_owned(), input)];
+            if *dialect == "tricode" {
+                steps.insert(
+                    0,
+                    Step::Call(
+                        "c0".to_owned(),
+                        "plan".to_owned(),
+                        "{\n\"action\": \"skip\", \"reason\": \"x\"\n}".to_owned(),
+                    ),
+                );
+            }
+            let play = Play::script(vec![Answer::steps(steps), done()]);
+            let end = run(play.command_of(api, dialect, &[*args, &["go"]].concat()));
+            assert_eq!(end.code(), 0, "{dialect} {api}: {end:#?}");
+            assert!(end.lines.iter().all(Value::is_object), "{dialect} {api}: {end:#?}");
+            assert!(
+                play.server.asked()[1].all().contains("a\\nb"),
+                "{dialect} {api}: {}",
+                play.server.asked()[1].all()
+            );
+        }
+    }
+}
+
+#[test]
+fn thoughts_are_told_and_go_back_to_no_other_api() {
+    for (api, signature) in [("openai", ""), ("anthropic", "c2ln")] {
+        let play = Play::script(vec![Answer::steps(vec![
+            Step::Think("Hm, wool.".to_owned()),
+            Step::Text("Wool.".to_owned()),
+        ])]);
+        let end = run(play.command_of(api, "claude", &[PRINT, &["What is it?"]].concat()));
+        let blocks = end.lines.iter().filter_map(|line| line["message"]["content"].as_array()).flatten();
+        let thought = blocks.clone().find(|block| block["type"] == "thinking").expect("a thought is told");
+        assert_eq!((&thought["thinking"], &thought["signature"]), (&"Hm, wool.".into(), &signature.into()));
+        assert_eq!(end.result()["result"], "Wool.");
+    }
+    // The same session over the other API.
+    let play = Play::script(vec![Answer::steps(vec![
+        Step::Think("Hm, wool.".to_owned()),
+        Step::Text("Wool.".to_owned()),
+    ])]);
+    let first = run(play.command_of("openai", "claude", &[PRINT, &["What is it?"]].concat()));
+    let id = first.result()["session_id"].as_str().unwrap();
+    run(play.command_of("anthropic", "claude", &[PRINT, &["--resume", id, "And now?"]].concat()));
+    let asked = play.server.asked();
+    assert!(
+        !asked[1].all().contains("thinking") && asked[1].all().contains("Wool."),
+        "{}",
+        asked[1].all()
+    );
+}
+
+#[test]
+fn calls_that_write_run_one_after_the_other() {
+    let stamp = |name: &str| bash(&format!("echo {name} >> order; sleep 0.3; echo {name} >> order"));
+    let play = Play::script(vec![Answer::calls(&[stamp("a"), stamp("b"), stamp("c")]), done()]);
+    let end = play.print("go");
+    assert_eq!(play.read("order"), "a\na\nb\nb\nc\nc\n", "{end:#?}");
+    assert_eq!(end.result()["result"], "All done.");
+    let results = play.server.asked()[1].all();
+    let at = |id: &str| results.rfind(id).unwrap();
+    assert!(at("call_0") < at("call_1") && at("call_1") < at("call_2"), "{results}");
+}
+
+#[test]
+fn calls_that_read_run_side_by_side() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (running, seen) = (now.clone(), most.clone());
+    let task = |prompt: &str| {
+        (
+            "Agent",
+            json!({"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}),
+        )
+    };
+    let calls = Answer::calls(&[task("look here"), task("look there"), task("look everywhere")]);
+    let play = Play::new(move |asked, number| match number {
+        0 => calls.clone(),
+        _ if asked.last().contains("\"tool\"") => done(),
+        _ => {
+            seen.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(500));
+            running.fetch_sub(1, Ordering::SeqCst);
+            Answer::text("seen")
+        }
+    });
+    let end = play.print("go");
+    assert_eq!(most.load(Ordering::SeqCst), 3, "{end:#?}");
+    assert_eq!(end.result()["result"], "All done.");
+}
+
+#[test]
+fn calls_that_are_wrong_are_answered_and_never_run() {
+    for (dialect, args) in ONE {
+        let wrong = [
+            Step::Call("call_a".into(), shell(dialect).into(), "{\"command\": \"touch ran".into()),
+            Step::Call("call_b".into(), shell(dialect).into(), "[\"touch ran\"]".into()),
+            Step::Call("call_c".into(), "no_such_tool".into(), "{\"command\": \"touch ran\"}".into()),
+            Step::Call("call_d".into(), shell(dialect).into(), "{}".into()),
+        ];
+        // Tricode's reminders come between.
+        let play = Play::script(vec![Answer::steps(wrong.to_vec()), done()]);
+        let end = play.one(dialect, args, "go");
+        assert_eq!(end.code(), 0, "{dialect} {args:?}: {end:#?}");
+        assert!(said(&end).contains("All done."), "{dialect} {args:?}: {end:#?}");
+        assert!(!play.path("ran").exists(), "{dialect}");
+        let asked = play.server.asked();
+        assert_eq!(asked.len(), 2, "{dialect}");
+        for id in ["call_a", "call_b", "call_c", "call_d"] {
+            assert_eq!(
+                asked[1].all().matches(id).count(),
+                2,
+                "{dialect}: a call and its result: {}",
+                asked[1].all()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_host_gives_leave_changes_and_denies() {
+    let play = Play::script(vec![
+        Answer::calls(&[bash("echo asked > one"), bash("echo asked > two"), bash("echo asked > three")]),
+        done(),
+    ]);
+    let mut host = play.host("claude", CLAUDE);
+    host.say(&user("go"));
+    for answer in [
+        json!({"behavior": "allow", "updatedInput": {"command": "echo asked > one"}}),
+        json!({"behavior": "allow", "updatedInput": {"command": "echo changed > two"}}),
+        json!({"behavior": "deny", "message": "not that one"}),
+    ] {
+        let asked = host.until("control_request");
+        assert_eq!(asked["request"]["subtype"], "can_use_tool", "{asked}");
+        assert_eq!(asked["request"]["tool_name"], "Bash");
+        let id = &asked["request_id"];
+        host.say(&json!({"type": "control_response", "response": {"subtype": "success", "request_id": id, "response": answer}}).to_string());
+    }
+    let result = host.until("result");
+    host.close();
+    let end = host.end();
+    assert_eq!(end.code(), 0);
+    assert_eq!(
+        (play.read("one"), play.read("two"), play.read("three")),
+        ("asked\n".into(), "changed\n".into(), String::new())
+    );
+    let denials = result["permission_denials"].as_array().unwrap();
+    assert_eq!(denials.len(), 1, "{result}");
+    assert_eq!(denials[0]["tool_use_id"], "call_2");
+    assert!(play.server.asked()[1].last().contains("not that one"));
+}
+
+#[test]
+fn where_nobody_can_answer_nothing_is_allowed() {
+    for (dialect, args) in [
+        ("claude", &["-p", "--verbose", "--output-format", "stream-json"][..]),
+        ("qwen-code", &["--output-format", "stream-json", "-p"]),
+        ("cursor", &["-p", "--trust", "--output-format", "stream-json"]),
+    ] {
+        let play = Play::script(vec![
+            Answer::calls(&[(shell(dialect), json!({"command": "touch ran", "description": "x"}))]),
+            done(),
+        ]);
+        let end = play.one(dialect, args, "go");
+        assert!(!play.path("ran").exists(), "{dialect}: {end:#?}");
+        assert!(said(&end).contains("All done."), "{dialect}: {end:#?}");
+    }
+}
+
+#[test]
+fn rounds_and_money_have_limits() {
+    let play = Play::script(vec![Answer::calls(&[bash("echo x >> ran")])]);
+    let end = play.one("claude", &[PRINT, &["--max-turns", "3"]].concat(), "go");
+    assert_eq!(end.result()["subtype"], "error_max_turns", "{end:#?}");
+    assert_eq!(end.code(), 1);
+    assert_eq!(play.server.asked().len(), 3);
+    assert_eq!(play.read("ran"), "x\nx\nx\n");
+
+    let mut dear = Answer::calls(&[bash("echo x >> ran")]);
+    if let Says::Steps(steps) = &mut dear.says {
+        steps.push(Step::Used(1_000_000, 10));
+    }
+    let play = Play::script(vec![dear]);
+    // A model whose name has a price.
+    let end = play.one("claude", &[PRINT, &["--model", "gpt-4.1", "--max-budget-usd", "1"]].concat(), "go");
+    assert_eq!(end.result()["subtype"], "error_max_budget_usd", "{end:#?}");
+    assert_eq!(play.server.asked().len(), 1);
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_wherever_it_is() {
+    let slow = |steps: Vec<Step>| Answer::steps(steps);
+    let before = slow(vec![Step::Pause(60_000), Step::Text("late".into())]);
+    let within = slow(vec![Step::Text("I begin ".into()), Step::Pause(60_000), Step::Text("late".into())]);
+    let tool = Answer::calls(&[bash("touch began; sleep 61; touch late")]);
+    for (place, first) in [("before the first token", before), ("in text", within), ("in a tool", tool)] {
+        let play = Play::script(vec![first, done()]);
+        let mut command = play.command("claude", &[FREE, &["--include-partial-messages"]].concat());
+        command
+            .env("AGENTGLOT_MODEL_STALL_TIMEOUT", "90")
+            .env("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "90");
+        let mut host = Host::new(command);
+        host.say(&user("go"));
+        host.until("system");
+        match place {
+            "in text" => {
+                until(&mut host, "text", |line| line.to_string().contains("I begin"));
+            }
+            "in a tool" => {
+                let until = Instant::now() + Duration::from_secs(20);
+                while !play.path("began").exists() {
+                    assert!(Instant::now() < until, "the tool does not begin");
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+            _ => {
+                let until = Instant::now() + Duration::from_secs(20);
+                while play.server.asked().is_empty() {
+                    assert!(Instant::now() < until, "nobody is asked");
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+        let begun = Instant::now();
+        host.say(&request("i1", r#"{"subtype":"interrupt"}"#));
+        let result = host.until("result");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{place}: {:?}", begun.elapsed());
+        assert_eq!(result["is_error"], true, "{place}: {result}");
+        assert!(
+            host.seen.iter().any(|line| line["type"] == "control_response"),
+            "{place}: the interrupt is answered: {:#?}",
+            host.seen
+        );
+        assert!(!play.path("late").exists());
+        // The session goes on.
+        host.say(&user("and now?"));
+        assert_eq!(host.until("result")["result"], "All done.", "{place}: {:#?}", host.seen);
+        host.close();
+        let end = host.end();
+        assert_eq!(end.results().len(), 2, "{place}: {end:#?}");
+        let asked = play.server.asked();
+        let last = asked.last().unwrap().all();
+        assert!(last.contains("and now?") && last.contains("go"), "{place}: {last}");
+        assert_eq!(last.contains("I begin"), place == "in text", "{place}: {last}");
+        play.nothing_is_left(None);
+    }
+}
+
+#[test]
+fn prompts_that_wait_are_answered_in_their_order() {
+    for (dialect, args) in [("claude", FREE), ("qwen-code", QWEN)] {
+        let play = Play::new(|_, number| Answer::steps(vec![Step::Pause(100), Step::Text(format!("answer {number}"))]));
+        let mut host = play.host(dialect, args);
+        host.say(&user("one")).say(&user("two")).say(&user("three")).close();
+        let end = host.end();
+        let texts: Vec<_> = end.results().iter().map(|result| result["result"].clone()).collect();
+        assert_eq!(texts, ["answer 0", "answer 1", "answer 2"], "{dialect}: {end:#?}");
+        let last = play.server.asked()[2].all();
+        for text in ["one", "answer 0", "two", "answer 1", "three"] {
+            assert!(last.contains(text), "{dialect}: {last}");
+        }
+    }
+}
+
+/// The id that a run says it has.
+fn session(dialect: &str, lines: &[Value]) -> String {
+    if dialect == "tricode" {
+        let line = lines.iter().find_map(|line| line["message"].as_str()).expect("it says its session");
+        return line.rsplit(' ').next().unwrap().to_owned();
+    }
+    let id = lines.iter().find_map(|line| line["session_id"].as_str());
+    id.expect("lines have a session").to_owned()
+}
+
+/// What takes the prompt stands last: the flag of Qwen Code.
+fn before<'a>(more: &[&'a str], args: &[&'a str]) -> Vec<&'a str> {
+    [more, args].concat()
+}
+
+#[test]
+fn sessions_go_on_and_fork() {
+    let none: &[&str] = &[];
+    for (dialect, args, resume, latest, fork) in [
+        ("claude", PRINT, "--resume", &["--continue"][..], &["--fork-session"][..]),
+        ("qwen-code", ONE[1].1, "--resume", &["--continue"], none),
+        ("cursor", ONE[5].1, "--resume", &["--continue"], none),
+        ("tricode", ONE[4].1, "-r", none, none),
+    ] {
+        let play = Play::new(|_, number| Answer::text(&format!("answer-{number}")));
+        let first = play.one(dialect, args, "prompt-0");
+        let id = session(dialect, &first.lines);
+        let second = play.one(dialect, &before(&[resume, &id], args), "prompt-1");
+        assert_eq!(session(dialect, &second.lines), id, "{dialect}: {second:#?}");
+        let mut last = 1;
+        if !latest.is_empty() {
+            last += 1;
+            let third = play.one(dialect, &before(latest, args), "prompt-2");
+            assert_eq!(session(dialect, &third.lines), id, "{dialect}: {third:#?}");
+        }
+        if !fork.is_empty() {
+            last += 1;
+            let fourth = play.one(dialect, &before(&[&[resume, &id], fork].concat(), args), "prompt-3");
+            assert_ne!(session(dialect, &fourth.lines), id, "{dialect}: {fourth:#?}");
+        }
+        let all = play.server.asked().pop().unwrap().all();
+        for n in 0..last {
+            assert!(
+                all.contains(&format!("prompt-{n}")) && all.contains(&format!("answer-{n}")),
+                "{dialect}: {all}"
+            );
+        }
+        assert!(all.contains(&format!("prompt-{last}")), "{dialect}: {all}");
+    }
+}
+
+#[test]
+fn a_session_has_the_id_it_is_given_and_one_writer() {
+    let id = "0d5e2a52-9e4f-4c83-8f6e-3f1a8f1f7a11";
+    let play = Play::script(vec![Answer::steps(vec![
+        Step::Text("Hm".into()),
+        Step::Pause(1500),
+        Step::Text("m".into()),
+    ])]);
+    let mut command = play.command("claude", &[FREE, &["--session-id", id]].concat());
+    command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "10");
+    let mut host = Host::new(command);
+    host.say(&user("go"));
+    let init = host.until("system");
+    assert_eq!(init["session_id"], id);
+    let second = play.one("claude", &[PRINT, &["--resume", id]].concat(), "me too");
+    assert_ne!(second.code(), 0, "{second:#?}");
+    assert!(second.stderr.contains("Another process"), "{second:#?}");
+    host.close();
+    assert_eq!(host.end().code(), 0);
+    let home = play.base().join("home/.claude/projects");
+    let folder = std::fs::read_dir(&home).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read_to_string(folder.join(format!("{id}.jsonl"))).unwrap();
+    assert!(kept.contains("\"go\"") && kept.contains("Hmm"), "{kept}");
+}
+
+/// Says that it has read so much.
+fn full(text: &str) -> Answer {
+    Answer::steps(vec![Step::Text(text.to_owned()), Step::Used(125_000, 10)])
+}
+
+#[test]
+fn a_full_conversation_is_replaced_by_a_summary() {
+    for (dialect, args) in [("claude", FREE), ("qwen-code", QWEN)] {
+        let play = Play::script(vec![full("the first answer"), Answer::text("they spoke of wool"), done()]);
+        let mut host = play.host(dialect, args);
+        host.say(&user("the first prompt"));
+        host.until("result");
+        host.say(&user("the second prompt"));
+        host.until("result");
+        host.close();
+        let end = host.end();
+        let told = said(&end);
+        assert!(dialect == "qwen-code" || told.contains("compact_boundary"), "{dialect}: {told}");
+        assert_eq!(end.results()[1]["result"], "All done.", "{dialect}: {end:#?}");
+        let asked = play.server.asked();
+        assert_eq!(asked.len(), 3, "{dialect}");
+        let last = asked[2].all();
+        assert!(last.contains("they spoke of wool") && last.contains("the second prompt"), "{last}");
+        assert!(!last.contains("the first answer"), "{last}");
+    }
+}
+
+#[test]
+fn a_summary_in_the_middle_of_work_is_announced() {
+    for (dialect, args, announced) in [(ONE[0].0, ONE[0].1, "compact_boundary"), (ONE[3].0, ONE[3].1, "ChatCompressed")] {
+        let call = Step::Call(
+            "call_0".into(),
+            shell(dialect).into(),
+            r#"{"command": "echo wool", "description": "x"}"#.into(),
+        );
+        let play = Play::script(vec![
+            Answer::steps(vec![call, Step::Used(125_000, 10)]),
+            Answer::text("they ran a command"),
+            done(),
+        ]);
+        let end = play.one(dialect, args, "go");
+        assert!(said(&end).contains(announced) && said(&end).contains("All done."), "{dialect}: {end:#?}");
+        assert!(play.server.asked()[1].all().contains("wool"), "{dialect}");
+        assert!(play.server.asked()[2].all().contains("they ran a command"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_conversation_that_the_model_finds_too_long_is_made_shorter() {
+    let too_long = || {
+        Answer::error(
+            400,
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        )
+    };
+    let play = Play::new(move |asked, _| {
+        let all = asked.all();
+        if all.len() > 60_000 {
+            too_long()
+        } else if all.contains("Summarise this conversation") {
+            Answer::text("they spoke of wool")
+        } else {
+            done()
+        }
+    });
+    let mut host = play.host("claude", FREE);
+    // Each of them fits alone, and the summary of all of them is too long to be asked for at once too.
+    for n in 0..4 {
+        host.say(&user(&format!("prompt {n} {}", "wool ".repeat(4000))));
+        let result = host.until("result");
+        assert_eq!(result["result"], "All done.", "{n}: {result}");
+    }
+    host.close();
+    let end = host.end();
+    assert!(said(&end).contains("compact_boundary"));
+    assert_eq!(end.code(), 0);
+}
+
+#[test]
+fn a_reply_that_is_cut_or_refused_says_so_and_runs_nothing() {
+    let cut = Answer::steps(vec![
+        Step::Text("I will ".into()),
+        Step::Call("call_0".into(), "Bash".into(), "{\"command\": \"touch ran\"}".into()),
+        Step::Stop("length"),
+    ]);
+    let play = Play::script(vec![cut, Answer::steps(vec![Step::Text("Half".into()), Step::Stop("length")])]);
+    let end = play.print("go");
+    assert!(!play.path("ran").exists(), "{end:#?}");
+    assert!(play.server.asked()[1].last().contains("did not run"));
+    assert_eq!(end.result()["stop_reason"], "max_tokens", "{end:#?}");
+
+    let play = Play::script(vec![Answer::steps(vec![Step::Text("No.".into()), Step::Stop("content_filter")])]);
+    let end = play.print("go");
+    assert_eq!(end.result()["stop_reason"], "refusal", "{end:#?}");
+}
+
+#[test]
+fn a_subagent_has_its_own_conversation_and_its_parent() {
+    let play = Play::new(|asked, number| match number {
+        0 => Answer::calls(&[(
+            "Agent",
+            json!({"description": "count", "prompt": "count the sheep", "subagent_type": "general-purpose"}),
+        )]),
+        _ if asked.last().contains("count the sheep") => Answer::calls(&[bash("echo 7 sheep")]),
+        _ if asked.all().contains("\"count the sheep\"") && asked.last().contains("7 sheep") => Answer::text("There are seven."),
+        _ => done(),
+    });
+    let end = play.print("go");
+    assert_eq!(end.result()["result"], "All done.", "{end:#?}");
+    let of_child: Vec<_> = end.lines.iter().filter(|line| line["parent_tool_use_id"] == "call_0").collect();
+    assert!(of_child.iter().any(|line| line.to_string().contains("echo 7 sheep")), "{end:#?}");
+    let asked = play.server.asked();
+    assert!(!asked[1].all().contains("\"go\""), "a subagent sees its task alone: {}", asked[1].all());
+    assert!(asked.last().unwrap().last().contains("There are seven."));
+}
+
+#[test]
+fn an_answer_has_the_shape_that_is_asked_for() {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
+    let play = Play::script(vec![
+        Answer::calls(&[("StructuredOutput", json!({"n": "seven"}))]),
+        Answer::calls(&[("StructuredOutput", json!({"n": 7}))]),
+        done(),
+    ]);
+    let end = play.one("claude", &[PRINT, &["--json-schema", schema]].concat(), "how many?");
+    assert_eq!(end.result()["structured_output"], json!({"n": 7}), "{end:#?}");
+    assert!(play.server.asked()[0].tools().contains(&"StructuredOutput".to_owned()));
+}
+
+#[test]
+fn system_prompts_and_memory_files() {
+    let play = Play::script(vec![done()]);
+    std::fs::write(play.path("CLAUDE.md"), "Always spell it woollen.").unwrap();
+    play.print("go");
+    play.one("claude", &[PRINT, &["--system-prompt", ""]].concat(), "go");
+    play.one(
+        "claude",
+        &[PRINT, &["--system-prompt", "Be a sheep.", "--append-system-prompt", "Bleat."]].concat(),
+        "go",
+    );
+    let asked = play.server.asked();
+    assert!(asked[0].all().contains("woollen"), "{}", asked[0].all());
+    // Of an empty prompt nothing is ours; what the project wants is said all the same.
+    let empty = asked[1].system();
+    assert!(empty.contains("woollen") && !empty.contains("coding agent"), "{empty}");
+    assert!(
+        asked[2].system().contains("Be a sheep.") && asked[2].system().contains("Bleat."),
+        "{}",
+        asked[2].all()
+    );
+}
+
+#[test]
+fn prompts_are_said_back_to_those_who_ask() {
+    let play = Play::script(vec![done()]);
+    let mut host = play.host("claude", &[FREE, &["--replay-user-messages"]].concat());
+    host.say(r#"{"type":"user","message":{"role":"user","content":"say it"},"parent_tool_use_id":null,"session_id":"","uuid":"5b0a3c3e-2a07-4a51-9d0a-0c4c7a6f0b11"}"#);
+    let echoed = host.until("user");
+    assert_eq!(echoed["isReplay"], true, "{echoed}");
+    assert_eq!(echoed["uuid"], "5b0a3c3e-2a07-4a51-9d0a-0c4c7a6f0b11");
+    host.until("result");
+    host.close();
+    assert_eq!(host.end().code(), 0);
+}
+
+#[test]
+fn whitelists_hold_for_what_runs() {
+    let play = Play::script(vec![Answer::calls(&[bash("touch ran")]), done()]);
+    let end = play.one("claude", &[PRINT, &["--tools", "Read", "--"]].concat(), "go");
+    assert!(!play.path("ran").exists(), "{end:#?}");
+    assert_eq!(play.server.asked()[0].tools().iter().filter(|name| *name == "Bash").count(), 0);
+    let play = Play::script(vec![Answer::calls(&[bash("touch ran")]), done()]);
+    play.one("claude", &[PRINT, &["--disallowedTools", "Bash", "--"]].concat(), "go");
+    assert!(!play.path("ran").exists());
+}

@@ -1,0 +1,87 @@
+//! The dialect of a log, told by the program.
+
+use crate::common::{Scratch, arg, feed, golden, run};
+
+#[test]
+fn the_dialect_and_the_reason_are_told() {
+    let ran = run(["convert", "--to", "tricode", arg(&golden("claude/cli_plain.out.jsonl"))]);
+    assert!(
+        ran.err
+            .contains("cli_plain.out.jsonl: claude (line 1: system/init with claude_code_version)"),
+        "{}",
+        ran.err
+    );
+    let named = run([
+        "convert",
+        "--from",
+        "claude",
+        "--to",
+        "claude",
+        arg(&golden("claude/cli_plain.out.jsonl")),
+    ]);
+    assert_eq!(named.err, "");
+}
+
+#[test]
+fn every_golden_of_an_agent_is_told_rightly() {
+    let manifest = std::fs::read_to_string(golden("MANIFEST.toml")).unwrap();
+    let (mut path, mut dialect, mut checked) = (String::new(), String::new(), 0);
+    let value = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
+    for line in manifest.lines() {
+        match line.split_once(" = ").map(|(key, _)| key) {
+            Some("path") => path = value(line),
+            Some("dialect") => dialect = value(line),
+            Some("side") if value(line) == "agent" && !path.starts_with("hostile/") => {
+                let ran = run(["convert", "--to", &dialect, arg(&golden(&path))]);
+                assert!(
+                    ran.err.contains(&format!("{path}: {dialect} (")) || ran.err.contains(": empty"),
+                    "{path}: {}",
+                    ran.err
+                );
+                assert!(ran.out == std::fs::read(golden(&path)).unwrap(), "{path} is not the same in {dialect}");
+                checked += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(checked > 150, "{checked}");
+}
+
+#[test]
+fn the_hosts_side_is_told_by_the_agents_side_beside_it() {
+    let ran = run(["convert", "--to", "agentglot", arg(&golden("qwen-code/ctl_interrupt_text.in.jsonl"))]);
+    assert!(
+        ran.err
+            .contains("ctl_interrupt_text.in.jsonl: qwen-code (ctl_interrupt_text.out.jsonl, line 1: "),
+        "{}",
+        ran.err
+    );
+    let scratch = Scratch::new();
+    let alone = scratch.path("alone.in.jsonl");
+    std::fs::copy(golden("qwen-code/ctl_interrupt_text.in.jsonl"), &alone).unwrap();
+    let ran = run(["convert", "--to", "agentglot", arg(&alone)]);
+    assert_eq!((ran.code, ran.out.len()), (2, 0));
+    assert!(
+        ran.err.contains("may be claude (line 1: ") && ran.err.contains("), or qwen-code (line 1: ") && ran.err.contains("--from"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    for (input, reason) in [
+        (&b"hello\nworld\n"[..], "no dialect recognised"),
+        (b"{\"x\":1}\n", "no dialect recognised"),
+        (b"\xff\xfe{\0\n\0", "UTF-16"),
+        (&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0xff, 0xfe], "no dialect recognised"),
+    ] {
+        let ran = feed(["convert", "--to", "claude"], input);
+        assert_eq!((ran.code, ran.out.len()), (2, 0), "{input:?}");
+        assert!(ran.err.contains(reason), "{input:?}: {}", ran.err);
+    }
+    // Something endless does not fill the memory before it is refused.
+    let noise = "no json here\n".repeat(200_000);
+    assert_eq!(feed(["convert", "--to", "claude"], noise.as_bytes()).code, 2);
+    assert_eq!(feed(["convert", "--to", "claude"], &vec![b'x'; 3 << 20]).code, 2);
+}

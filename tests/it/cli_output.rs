@@ -1,0 +1,268 @@
+//! Where output goes: files that get their name when they are whole, folders, full disks, readers that close.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::common::{Scratch, arg, feed, log, program, run};
+
+#[test]
+fn a_file_gets_its_name_when_it_is_whole() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let out = scratch.path("out.jsonl");
+    let ran = run(["convert", "--to", "tricode", "-o", arg(&out), arg(&input)]);
+    assert_eq!((ran.code, ran.out.len()), (0, 0), "{}", ran.err);
+    assert_eq!(std::fs::read(&out).unwrap(), run(["convert", "--to", "tricode", arg(&input)]).out);
+    assert_eq!(scratch.names(""), ["in.jsonl", "out.jsonl"]);
+    // A log whose dialect cannot be told leaves what was there.
+    let unknown = scratch.file("unknown", "{\"x\":1}\n");
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&out), arg(&unknown)]).code, 2);
+    assert!(std::fs::read_to_string(&out).unwrap().contains("Good day."));
+    assert_eq!(scratch.names(""), ["in.jsonl", "out.jsonl", "unknown"]);
+}
+
+#[test]
+fn a_log_may_be_replaced_by_its_conversion() {
+    let scratch = Scratch::new();
+    let file = scratch.file("log.jsonl", log("s-1", "Good day."));
+    let wanted = run(["convert", "--to", "tricode", arg(&file)]).out;
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&file), arg(&file)]).code, 0);
+    assert_eq!(std::fs::read(&file).unwrap(), wanted);
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_stay_as_they_are() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let fresh = scratch.path("fresh");
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&fresh), arg(&input)]).code, 0);
+    assert_eq!(mode(&fresh), mode(&input), "what the umask says, as for any file");
+    let old = scratch.file("old", "x");
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let link = scratch.path("link");
+    symlink("old", &link).unwrap();
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&link), arg(&input)]).code, 0);
+    assert!(link.is_symlink());
+    assert_eq!(mode(&old), 0o640);
+    assert!(std::fs::read_to_string(&old).unwrap().contains("Good day."));
+}
+
+#[test]
+fn a_folder_takes_many_logs() {
+    let scratch = Scratch::new();
+    let one = scratch.file("one.out.jsonl", log("s-1", "First."));
+    let two = scratch.file("two.jsonl", log("s-2", "Second."));
+    let folder = scratch.path("made/here");
+    let ran = run(["convert", "--to", "qwen:stream-chunk-json", "-o", arg(&folder), arg(&one), arg(&two)]);
+    assert_eq!((ran.code, ran.out.len()), (0, 0), "{}", ran.err);
+    assert_eq!(
+        scratch.names("made/here"),
+        ["one.out.qwen.stream-chunk-json.jsonl", "two.qwen.stream-chunk-json.jsonl"]
+    );
+    assert!(
+        std::fs::read_to_string(folder.join("two.qwen.stream-chunk-json.jsonl"))
+            .unwrap()
+            .contains("Second.")
+    );
+    // One log goes into a folder too, when the name says that it is one.
+    let slash = format!("{}/", arg(&scratch.path("more")));
+    assert_eq!(run(["convert", "--to", "cursor:text", "-o", &slash, arg(&one)]).code, 0);
+    assert_eq!(scratch.names("more"), ["one.out.cursor.txt"]);
+    assert_eq!(feed(["convert", "--to", "tricode", "-o", &slash], log("s-1", "Hi.").as_bytes()).code, 0);
+    assert_eq!(scratch.names("more"), ["one.out.cursor.txt", "stdin.tricode.jsonl"]);
+}
+
+#[test]
+fn logs_that_would_become_one_file_are_refused_before_anything_is_done() {
+    let scratch = Scratch::new();
+    let one = scratch.file("a/log.jsonl", log("s-1", "First."));
+    let two = scratch.file("b/log.json", log("s-2", "Second."));
+    let ran = run(["convert", "--to", "tricode", "-o", arg(&scratch.path("out")), arg(&one), arg(&two)]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("a/log.jsonl and ") && ran.err.contains("would both become"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(scratch.names("out"), [] as [&str; 0]);
+    let file = scratch.file("file", "");
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&file), arg(&one), arg(&two)]).code, 2);
+}
+
+#[test]
+fn one_log_that_fails_does_not_keep_the_others_out_of_the_folder() {
+    let scratch = Scratch::new();
+    let good = scratch.file("good.jsonl", log("s-1", "Good day."));
+    let out = scratch.path("out");
+    let ran = run([
+        "convert",
+        "--to",
+        "tricode",
+        "-o",
+        arg(&out),
+        arg(&scratch.path("missing.jsonl")),
+        arg(&good),
+    ]);
+    assert_eq!(ran.code, 3);
+    assert_eq!(scratch.names("out"), ["good.tricode.jsonl"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let to_device = run(["convert", "--to", "tricode", "-o", "/dev/full", arg(&input)]);
+    assert_eq!(to_device.code, 3);
+    assert!(to_device.err.contains("/dev/full: cannot be written: No space left"), "{}", to_device.err);
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = program()
+        .args(["convert", "--to", "tricode", arg(&input), arg(&input)])
+        .stdout(full())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(err.matches("standard output: cannot be written: No space left").count(), 1, "{err}");
+    let ledger = run(["convert", "--to", "tricode", "--ledger", "/dev/full", arg(&input)]);
+    assert_eq!(ledger.code, 3, "{}", ledger.err);
+    for command in [&["dialects"][..], &["man"], &["check", arg(&input)]] {
+        assert_eq!(
+            program().args(command).stdout(full()).output().unwrap().status.code(),
+            Some(3),
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let ran = run(["convert", "--to", "tricode", "-o", arg(&scratch.path("no/such/folder/out")), arg(&input)]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("out: cannot be written: No such file"), "{}", ran.err);
+}
+
+#[test]
+fn a_reader_that_closes_is_no_error() {
+    let scratch = Scratch::new();
+    let many: String = (0..20_000).map(|n| log(&format!("session-{n}"), "Good day.")).collect();
+    let input = scratch.file("in.jsonl", many);
+    for args in [
+        &["convert", "--to", "claude", "--jobs", "1"][..],
+        &["convert", "--to", "tricode", "--jobs", "3"],
+        &["check"],
+    ] {
+        let mut child = program().args(args).arg(&input).spawn().unwrap();
+        let mut some = [0; 100];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
+        assert!(!err.contains("pipe"), "{err}");
+    }
+    let child = program().args(["completions", "zsh"]).spawn().unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn what_is_left_out_is_told_in_one_line_unless_a_ledger_tells_it() {
+    let scratch = Scratch::new();
+    let mut text = log("s-1", "Good day.");
+    text.push_str("{\"type\":\"system\",\"subtype\":\"status\",\"status\":\"requesting\",\"session_id\":\"s-1\",\"uuid\":\"u\"}\n");
+    let input = scratch.file("in.jsonl", text);
+    let ran = run(["convert", "--to", "tricode", arg(&input)]);
+    let summary: Vec<_> = ran.err.lines().filter(|line| line.contains("gave no output")).collect();
+    assert_eq!(summary.len(), 1, "{}", ran.err);
+    let ledger = scratch.path("ledger");
+    let ran = run(["convert", "--to", "tricode", "--ledger", arg(&ledger), arg(&input)]);
+    assert!(!ran.err.contains("gave no output"), "{}", ran.err);
+    assert!(
+        std::fs::read_to_string(&ledger)
+            .unwrap()
+            .contains("\"line\":4,\"pointer\":\"\",\"fate\":\"dropped\"")
+    );
+    // Within one dialect nothing is left out.
+    assert!(!run(["convert", "--to", "claude", arg(&input)]).err.contains("gave no output"));
+}
+
+#[test]
+fn a_ledger_never_overwrites_a_log() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let out = scratch.path("out.jsonl");
+    assert_eq!(run(["convert", "--to", "tricode", "--ledger", arg(&input), arg(&input)]).code, 2);
+    assert_eq!(
+        run(["convert", "--to", "tricode", "--ledger", arg(&out), "-o", arg(&out), arg(&input)]).code,
+        2
+    );
+    assert_eq!(std::fs::read_to_string(&input).unwrap(), log("s-1", "Good day."));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_does_not_hold_up_the_others() {
+    let scratch = Scratch::new();
+    let many: String = (0..6000).map(|n| log(&format!("session-{n}"), "Good day.")).collect();
+    let big = scratch.file("big.jsonl", many);
+    let good = scratch.file("good.jsonl", log("s-1", "Good day."));
+    std::fs::create_dir_all(scratch.path("out/big.tricode.jsonl")).unwrap();
+    for jobs in ["1", "4"] {
+        let ran = run([
+            "convert",
+            "--to",
+            "tricode",
+            "--jobs",
+            jobs,
+            "-o",
+            arg(&scratch.path("out")),
+            arg(&big),
+            arg(&good),
+        ]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert_eq!(ran.err.matches("cannot be written: is a directory").count(), 1, "{}", ran.err);
+        assert!(
+            std::fs::read_to_string(scratch.path("out/good.tricode.jsonl"))
+                .unwrap()
+                .contains("Good day.")
+        );
+        std::fs::remove_file(scratch.path("out/good.tricode.jsonl")).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_behind_when_a_run_is_interrupted() {
+    use std::io::Write;
+    let scratch = Scratch::new();
+    let old = scratch.file("out", "old\n");
+    for (signal, code) in [("-INT", 2), ("-TERM", 15)] {
+        let mut child = program()
+            .args(["convert", "--to", "claude", "-o", arg(&old)])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(log("s-1", "Good day.").as_bytes()).unwrap();
+        let begun = std::time::Instant::now();
+        while scratch.names("").len() < 2 {
+            assert!(begun.elapsed().as_secs() < 20, "no file is made");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(
+            std::process::Command::new("kill")
+                .arg(signal)
+                .arg(child.id().to_string())
+                .status()
+                .unwrap()
+                .success()
+        );
+        let status = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(code), "{status}");
+        assert_eq!(scratch.names(""), ["out"]);
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "old\n");
+    }
+}

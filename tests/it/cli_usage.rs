@@ -1,0 +1,214 @@
+//! Usage, prompts, the other commands, and the library's way to convert.
+
+use crate::common::{Scratch, arg, feed, golden, log, run, skipped};
+
+#[test]
+fn wrong_usage_is_told() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a.jsonl", log("s-1", "Hi."));
+    let other = scratch.file("b.jsonl", log("s-1", "Hi."));
+    for args in [
+        &["convert"][..],
+        &["convert", arg(&file)],
+        &["convert", "--to", "nothing", arg(&file)],
+        &["convert", "--to", "auto", arg(&file)],
+        &["convert", "--to", "claude", "--from", "cursor:text", arg(&file)],
+        &["convert", "--to", "claude", "--jobs", "0", arg(&file)],
+        &["convert", "--to", "claude", "--max-line", "0", arg(&file)],
+        &["convert", "--to", "claude", "--max-line", "12parsecs", arg(&file)],
+        &["convert", "--to", "claude", "--tools", "some", arg(&file)],
+        &["convert", "--to", "claude", "--prompt", "x", "--input-log", arg(&file), arg(&file)],
+        &["convert", "--to", "claude", "--prompt", "x", arg(&file), arg(&other)],
+        &["convert", "--to", "claude", "-", "-"],
+        &["convert", "--to", "claude", "--no-such-option", arg(&file)],
+        &["nothing"],
+        &["man", "nothing"],
+        &[],
+    ] {
+        let ran = run(args);
+        assert_eq!((ran.code, ran.out.len()), (2, 0), "{args:?}: {}", ran.err);
+        assert!(!ran.err.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn help_and_versions_are_no_errors() {
+    for args in [&["--help"][..], &["--version"], &["convert", "--help"], &["help", "check"]] {
+        let ran = run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+        assert!(!ran.out.is_empty());
+    }
+}
+
+#[test]
+fn the_prompt_is_given_or_taken_from_the_hosts_log() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", format!("{}{}", log("s-1", "One."), log("s-1", "Two.")));
+    let cursor = |more: &[&str]| {
+        run(["convert", "--from", "claude", "--to", "cursor"]
+            .iter()
+            .chain(more)
+            .copied()
+            .chain([arg(&input)]))
+        .text()
+        .to_owned()
+    };
+    assert!(!cursor(&[]).contains("\"type\":\"user\""), "{}", cursor(&[]));
+    let given = cursor(&["--prompt", "First \"question\"?", "--prompt", "Second?"]);
+    assert!(given.contains(r#"[{"type":"text","text":"First \"question\"?"}]"#), "{given}");
+    assert!(given.contains(r#"[{"type":"text","text":"Second?"}]"#), "{given}");
+    let host = scratch.file(
+        "host.jsonl",
+        "{\"type\":\"control_request\",\"request_id\":\"1\",\"request\":{\"subtype\":\"initialize\"}}\n\
+         {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"First \\\"question\\\"?\"}}\n\
+         {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Second?\"}]}}\n",
+    );
+    assert_eq!(cursor(&["--input-log", arg(&host)]), given);
+    let chats = scratch.file(
+        "chats.jsonl",
+        "{\"session_id\":\"_new\",\"input\":{\"origin\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"First \"},{\"type\":\"text\",\"text\":\"\\\"question\\\"?\"}]}}\n\
+         {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"old\"},{\"role\":\"assistant\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"Second?\"}]}\n",
+    );
+    let chunks = scratch.file("chunks.jsonl", run(["convert", "--to", "qwen", arg(&input)]).out);
+    let ran = run(["convert", "--from", "qwen", "--to", "cursor", "--input-log", arg(&chats), arg(&chunks)]);
+    assert!(
+        ran.text().contains(r#""text":"First \"question\"?"}"#) && ran.text().contains(r#""text":"Second?"}"#),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(
+        run(["convert", "--to", "cursor", "--input-log", arg(&scratch.path("missing")), arg(&input)]).code,
+        3
+    );
+    let none = scratch.file("none.jsonl", "{\"type\":\"keep_alive\"}\n");
+    assert_eq!(
+        run(["convert", "--from", "claude", "--to", "cursor", "--input-log", arg(&none), arg(&input)]).code,
+        2
+    );
+}
+
+#[test]
+fn our_own_log_is_written_when_it_is_asked_for() {
+    let quiet = feed(["convert", "--from", "claude", "--to", "claude"], log("s-1", "Hi.").as_bytes());
+    assert_eq!(quiet.err, "");
+    let loud = feed(["-vvv", "convert", "--from", "claude", "--to", "claude"], log("s-1", "Hi.").as_bytes());
+    assert_eq!(loud.out, quiet.out);
+    assert!(loud.err.contains("DEBUG") && loud.err.contains("agentglot"), "{}", loud.err);
+    let command = |filter: &str| crate::common::program().args(["dialects"]).env("AGENTGLOT_LOG", filter).output().unwrap();
+    assert_eq!(command("agentglot=debug").status.code(), Some(0));
+    assert_eq!(command("agentglot=nonsense").status.code(), Some(2));
+}
+
+#[test]
+fn dialects_are_listed() {
+    let table = run(["dialects"]);
+    assert!(
+        table.text().lines().any(|line| line.starts_with("qwen-code ") && line.contains("yes")),
+        "{}",
+        table.text()
+    );
+    let json = run(["dialects", "--json"]);
+    let formats: Vec<serde_json::Value> = json.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(formats.iter().filter(|f| f["default"] == true).count(), 8);
+    assert!(
+        formats
+            .iter()
+            .any(|f| f["dialect"] == "openai" && f["format"] == "sse" && f["read"] == true && f["write"] == false)
+    );
+    assert!(
+        formats
+            .iter()
+            .any(|f| f["dialect"] == "claude" && f["format"] == "text" && f["read"] == false && f["write"] == true)
+    );
+}
+
+#[test]
+fn pages_and_completions_are_written() {
+    let page = run(["man"]);
+    assert!(page.text().contains(".TH agentglot 1") && page.text().contains("convert"));
+    assert!(run(["man", "convert"]).text().contains("include\\-partial\\-messages"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(["completions", shell]);
+        assert!(script.code == 0 && script.text().contains("stream-chunk-json"), "{shell}");
+    }
+}
+
+#[test]
+fn check_says_what_is_wrong_and_where() {
+    let sound = run(["check", arg(&golden("claude/cli_plain.out.jsonl"))]);
+    assert_eq!((sound.code, sound.err.as_str()), (0, ""));
+    assert!(sound.text().contains("1 outcome, 0 faults"), "{}", sound.text());
+    let bad = run(["check", arg(&golden("hostile/claude-bad-json.jsonl"))]);
+    assert_eq!(bad.code, 1);
+    assert!(
+        bad.text()
+            .contains("claude-bad-json.jsonl:7:145: /message/content/0/text: control character in a string"),
+        "{}",
+        bad.text()
+    );
+    let unknown = "{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"keep_alive\",\"zz\":1}\nnot json\n";
+    let [init, answer, _] = crate::common::session("s-1", "Hi.");
+    let ran = feed(["check", "-"], format!("{init}\n{answer}\n{unknown}").as_bytes());
+    assert_eq!(ran.code, 0, "unknown is no fault, and neither is a missing outcome: {}", ran.text());
+    for line in [
+        "-:3: unknown type wibble/x (2 in all)",
+        "-:5: unknown field, or of an unknown type: /zz (1 in all)",
+        "-:1: the turn that begins here has no outcome",
+        "1 line that is no JSON (first: line 6)",
+    ] {
+        assert!(ran.text().contains(line), "{line}: {}", ran.text());
+    }
+    let odd = feed(["check", "--dialect", "tricode"], b"{\"type\":\"final\",\"content\":5}\n");
+    let told = "-:1: does not fit the schema: /content: value is not of type \"string\" (1 in all)";
+    assert!(odd.text().contains(told), "{}", odd.text());
+    assert_eq!(feed(["check"], b"{\"x\":1}\n").code, 2);
+    assert_eq!(run(["check", "/no/such/file", arg(&golden("claude/cli_plain.out.jsonl"))]).code, 3);
+    assert_eq!(
+        feed(["check", "--dialect", "claude", "--max-line", "10"], log("s", "x").as_bytes()).code,
+        1
+    );
+}
+
+#[test]
+fn schemas_are_written() {
+    let of = |args: &[&str]| serde_json::from_slice::<serde_json::Value>(&run([&["schema"], args].concat()).out).unwrap();
+    let all = of(&[]);
+    assert_eq!(all["claude"], of(&["--dialect", "claude"]));
+    assert_ne!(of(&["--dialect", "qwen", "--input"]), all["qwen"]);
+    assert_eq!(run(["schema", "--dialect", "tricode", "--input"]).code, 2);
+    assert_eq!(run(["schema", "--dialect", "wool"]).code, 2);
+}
+
+#[test]
+fn check_reads_documents_too() {
+    let ran = run(["check", arg(&golden("claude/cli_json_verbose.out.json"))]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.text().contains("claude:json (message 1: "), "{}", ran.text());
+    assert_eq!(run(["check", arg(&golden("hostile/claude-array-cut.json"))]).code, 1);
+}
+
+#[test]
+fn other_programs_convert_through_the_library() {
+    let options = agentglot::adapters::convert::Options::new("claude".parse().unwrap(), "tricode".parse().unwrap());
+    let input = format!("{}{{\"type\":", log("s-1", "Good day."));
+    let mut written = Vec::new();
+    let report = agentglot::convert(input.as_bytes(), &mut written, options).unwrap();
+    assert_eq!((report.lines, report.damage.len()), (4, 1));
+    assert_eq!(written, feed(["convert", "--from", "claude", "--to", "tricode"], input.as_bytes()).out);
+}
+
+/// A terminal as standard input is wrong usage.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_is_not_waited_for() {
+    let Ok(output) = std::process::Command::new("script")
+        .args(["-qec", &format!("{} convert --to claude", env!("CARGO_BIN_EXE_agentglot")), "/dev/null"])
+        .stdin(std::process::Stdio::null())
+        .output()
+    else {
+        return skipped("a terminal as standard input", "there is no script(1)");
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("standard input is a terminal"), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,94 @@
+//! The program from outside, and the library's living parts: one binary, so that everything is linked once. What all tests of a process
+//! share (its environment, its folder, its memory) belongs to none of them: a test that needs it runs `support::alone`.
+
+#[cfg(unix)]
+mod agent;
+#[cfg(unix)]
+mod agent_claude;
+#[cfg(target_os = "linux")]
+mod agent_commands;
+#[cfg(unix)]
+mod agent_faults;
+#[cfg(unix)]
+mod agent_mcp;
+#[cfg(unix)]
+mod agent_mcp_sse;
+#[cfg(target_os = "linux")]
+mod agent_secrets;
+#[cfg(target_os = "linux")]
+mod agent_shows;
+#[cfg(unix)]
+mod agent_turns;
+#[cfg(unix)]
+mod agent_web;
+#[cfg(unix)]
+mod child;
+mod cli_compressed;
+mod cli_detect;
+mod cli_input;
+mod cli_jobs;
+mod cli_live;
+mod cli_output;
+mod cli_usage;
+mod common;
+#[cfg(unix)]
+mod examples;
+#[cfg(unix)]
+mod fake_agent;
+mod installed;
+#[cfg(unix)]
+mod live;
+#[cfg(unix)]
+mod mcp_servers;
+#[cfg(unix)]
+mod model;
+#[cfg(unix)]
+mod model_faults;
+#[cfg(unix)]
+mod model_local;
+#[cfg(unix)]
+mod model_network;
+#[cfg(unix)]
+mod model_requests;
+#[cfg(unix)]
+mod model_servers;
+mod pages;
+#[cfg(unix)]
+mod python_types;
+mod rfc;
+#[cfg(target_os = "linux")]
+mod rfc_commands;
+#[cfg(target_os = "linux")]
+mod rfc_faults;
+#[cfg(target_os = "linux")]
+mod rfc_requests;
+#[cfg(unix)]
+mod run_asks;
+#[cfg(unix)]
+mod run_config;
+#[cfg(unix)]
+mod run_faults;
+#[cfg(unix)]
+mod run_host;
+#[cfg(unix)]
+mod run_launch;
+#[cfg(unix)]
+mod run_record;
+#[cfg(unix)]
+mod run_rfc;
+#[cfg(unix)]
+mod run_samples;
+#[cfg(unix)]
+mod run_turns;
+#[cfg(unix)]
+mod run_waits;
+#[cfg(unix)]
+mod sdks;
+#[cfg(unix)]
+mod support;
+#[cfg(unix)]
+mod tracing;
+#[cfg(unix)]
+mod tricode_scenarios;
+#[cfg(target_os = "linux")]
+mod wire;

@@ -1,0 +1,501 @@
+//! What a host can do wrong, or what can happen to it, in front of a stand-in. The table is in docs/run.md.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::stage::{CLAUDE, Host, INIT, QWEN, Stage, request, result, text, user};
+use crate::support::{alive, eventually, within};
+
+fn say(line: &str) -> String {
+    format!("say {line}")
+}
+
+/// An agent that notes its process and one that it started, both deaf to signals.
+fn stubborn(commands: &[String]) -> Stage {
+    let stage = Stage::new::<&str>(&[]);
+    let pids = format!("pid {}", stage.path("pids").display());
+    let script = [
+        vec!["ignore TERM".to_owned(), "ignore INT".to_owned(), pids, "spawn".to_owned()],
+        commands.to_vec(),
+    ]
+    .concat();
+    std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+    stage
+}
+
+/// Starts a turn of such an agent that never ends.
+fn busy(dialect: &str, args: &[&str], stage: &Stage) -> Host {
+    let mut host = stage.host(dialect, "claude", &[], args);
+    host.say(&user("hi"));
+    host.until("system");
+    assert!(!stage.living().is_empty());
+    host
+}
+
+fn endless() -> Vec<String> {
+    vec!["read".to_owned(), say(INIT), say(&text("begun")), "hang".to_owned()]
+}
+
+/// Nothing of it is alive five seconds later.
+async fn dies(stage: &Stage, since: Instant, what: &str) {
+    let left = Duration::from_secs(5).saturating_sub(since.elapsed());
+    eventually(what, left, || stage.living().is_empty()).await;
+}
+
+#[test]
+fn term_and_int_end_the_stream_and_everything_behind_it() {
+    within(120, async {
+        for (dialect, args) in [("claude", CLAUDE), ("qwen-code", QWEN)] {
+            for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+                let stage = stubborn(&endless());
+                let host = busy(dialect, args, &stage);
+                let since = Instant::now();
+                host.signal(signal);
+                let end = host.end();
+                assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+                assert_eq!(end.code(), code, "{dialect}: {end:#?}");
+                assert_eq!(end.result()["is_error"], true, "{dialect}: {end:#?}");
+                dies(&stage, since, dialect).await;
+            }
+        }
+    });
+}
+
+#[test]
+fn term_while_the_host_does_not_read_ends_it_all_the_same() {
+    within(60, async {
+        let stage = Stage::new::<&str>(&[]);
+        let many: String = (0..1000).map(|_| text(&"x".repeat(4000)) + "\n").collect();
+        std::fs::write(stage.path("many"), many).unwrap();
+        let script = [
+            "ignore TERM".to_owned(),
+            format!("pid {}", stage.path("pids").display()),
+            "spawn".to_owned(),
+            "read".to_owned(),
+            say(INIT),
+            format!("rate 1000000 1000 {}", stage.path("many").display()),
+        ];
+        std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+        let mut host = Host::deaf(stage.command("claude", "claude", &[], CLAUDE));
+        host.say(&user("hi"));
+        eventually("the agent runs", Duration::from_secs(10), || stage.living().len() == 2).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let since = Instant::now();
+        host.signal(Signal::TERM);
+        // Its pipe stays open, and nobody reads from it.
+        let _pipe = host.take_stdout();
+        let end = host.end();
+        assert_eq!(end.code(), 143);
+        dies(&stage, since, "the agent").await;
+        assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    });
+}
+
+#[test]
+fn a_killed_stand_in_takes_its_agent_along() {
+    within(60, async {
+        let stage = stubborn(&endless());
+        let host = busy("claude", CLAUDE, &stage);
+        let since = Instant::now();
+        host.signal(Signal::KILL);
+        dies(&stage, since, "the agent").await;
+    });
+}
+
+#[test]
+fn a_closed_output_ends_everything() {
+    within(60, async {
+        let stage = stubborn(&endless());
+        let mut host = Host::deaf(stage.command("claude", "claude", &[], CLAUDE));
+        host.say(&user("hi"));
+        let mut stdout = host.take_stdout();
+        let mut byte = [0; 1];
+        stdout.read_exact(&mut byte).unwrap();
+        let us = i32::try_from(host.process.id()).unwrap();
+        let since = Instant::now();
+        drop(stdout);
+        let end = host.end();
+        assert!(!alive(us) && end.code() >= 0, "{end:#?}");
+        dies(&stage, since, "the agent").await;
+    });
+}
+
+#[test]
+fn a_closed_input_ends_an_idle_session_and_lets_a_turn_end() {
+    within(60, async {
+        // The agent does not look at its input.
+        let idle = stubborn(&["control answer".to_owned(), "hang".to_owned()]);
+        let mut host = idle.host("claude", "claude", &[], CLAUDE);
+        host.say(&request("r1", r#"{"subtype":"initialize","hooks":null}"#));
+        host.until("control_response");
+        let since = Instant::now();
+        host.close();
+        let end = host.end();
+        assert_eq!(end.code(), 0, "{end:#?}");
+        assert!(end.results().is_empty(), "{end:#?}");
+        dies(&idle, since, "the idle agent").await;
+
+        let script = [
+            "read".to_owned(),
+            say(INIT),
+            say(&text("begun")),
+            "sleep 700".to_owned(),
+            say(&result("done")),
+            "hang".to_owned(),
+        ];
+        let stage = stubborn(&script);
+        let mut host = busy("claude", CLAUDE, &stage);
+        host.close();
+        host.until("result");
+        let since = Instant::now();
+        let end = host.end();
+        assert_eq!((end.result()["result"].as_str(), end.code()), (Some("done"), 0), "{end:#?}");
+        dies(&stage, since, "the agent whose turn is over").await;
+    });
+}
+
+/// The most memory that a process has had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak(pid: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// A host reads 1 KiB a second for so long, and then all it can, while the agent writes so many times 4 MiB in one turn, as fast as
+/// they are taken.
+#[cfg(target_os = "linux")]
+fn reads_slowly(dialect: &str, args: &[&str], seconds: usize, times: usize) {
+    const LINES: usize = 256;
+    let stage = Stage::new::<&str>(&[]);
+    let many: String = (0..LINES).map(|_| text(&"x".repeat(16 << 10)) + "\n").collect();
+    std::fs::write(stage.path("many"), many).unwrap();
+    let script = [
+        "read".to_owned(),
+        say(INIT),
+        format!("pour {times} {}", stage.path("many").display()),
+        say(&result("done")),
+        "read all".to_owned(),
+    ];
+    std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+    let mut host = Host::deaf(stage.command(dialect, "claude", &[], args));
+    let pid = host.process.id();
+    std::thread::sleep(Duration::from_millis(300));
+    let before = peak(pid);
+    host.say(&user("hi"));
+    let mut stdout = host.take_stdout();
+    let mut tail = Vec::new();
+    let mut piece = [0; 1024];
+    for _ in 0..seconds {
+        stdout.read_exact(&mut piece).unwrap();
+        tail.extend_from_slice(&piece);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let slow = peak(pid);
+    let (mut texts, mut results) = (0, 0);
+    let mut room = vec![0; 64 << 10];
+    while results == 0 {
+        let read = stdout.read(&mut room).unwrap();
+        assert!(read > 0, "it ended after {texts} texts");
+        tail.extend_from_slice(&room[..read]);
+        if let Some(end) = tail.iter().rposition(|&byte| byte == b'\n') {
+            for line in tail[..end].split(|&byte| byte == b'\n') {
+                texts += usize::from(line.len() > 16 << 10);
+                results += usize::from(line.windows(15).take(400).any(|part| part == b"\"type\":\"result\""));
+            }
+            tail.drain(..=end);
+        }
+    }
+    let after = peak(pid);
+    host.close();
+    assert_eq!(host.end().code(), 0, "{dialect}");
+    assert_eq!((texts, results), (times * LINES, 1), "{dialect}");
+    assert!(
+        slow - before < 64 << 20 && after - before < 64 << 20,
+        "{dialect}: {before} {slow} {after}"
+    );
+    println!("{dialect}: {times} times 4 MiB, memory grew by {} KiB", (after - before) >> 10);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_slow_host_loses_nothing_of_a_gigabyte() {
+    within(900, async { reads_slowly("claude", CLAUDE, 20, 256) });
+}
+
+#[test]
+fn a_question_that_the_host_does_not_answer_is_denied_with_the_time() {
+    within(60, async {
+        let ask = r#"ask q1 20000 {"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"t1"}"#;
+        let yes = |id: &str| {
+            format!(
+                r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{{"behavior":"allow","updatedInput":{{"command":"ls"}}}}}}}}"#
+            )
+        };
+        let malformed = r#"{"type":"control_response","response":{"subtype":"success","request_id":"q1","response":{"behavior":7}}}"#;
+        let empty = r#"{"type":"control_response"}"#;
+        let error = r#"{"type":"control_response","response":{"subtype":"error","request_id":"q1","error":"callback failed"}}"#;
+        for (answers, words, limit) in [
+            (vec![], "did not answer within 1.", "1"),
+            (vec![yes("another")], "did not answer within 1.", "1"),
+            (vec![empty.to_owned()], "did not answer within 1.", "1"),
+            (vec![malformed.to_owned()], "could not be understood", "30"),
+            (vec![error.to_owned()], "callback failed", "30"),
+            (vec![yes("q1"), yes("q1")], "\"behavior\":\"allow\"", "30"),
+        ] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("keep {}", stage.path("kept").display()),
+                "read".to_owned(),
+                say(INIT),
+                ask.to_owned(),
+                say(&result("lives")),
+                "read".to_owned(),
+                say(INIT),
+                say(&result("goes on")),
+                "read all".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let mut host = stage.host("claude", "claude", &["--permission-timeout", limit], CLAUDE);
+            host.say(&user("hi"));
+            host.until("control_request");
+            for answer in &answers {
+                host.say(answer);
+            }
+            host.until("result");
+            host.say(&user("more"));
+            host.until("result");
+            host.close();
+            let end = host.end();
+            assert_eq!(end.code(), 0, "{end:#?}");
+            let kept = std::fs::read_to_string(stage.path("kept")).unwrap();
+            let replies: Vec<&str> = kept.lines().filter(|line| line.contains("control_response")).collect();
+            assert_eq!(replies.len(), 1, "{answers:?}: {kept}");
+            assert!(replies[0].contains(words) && replies[0].contains("q1"), "{answers:?}: {kept}");
+            let withdrawn = end.lines.iter().any(|line| line["type"] == "control_cancel_request");
+            assert_eq!(withdrawn, words.contains("within"), "{end:#?}");
+        }
+    });
+}
+
+/// What a session with these lines of the host ends like.
+fn after(dialect: &str, args: &[&str], lines: &[&str]) -> crate::support::stage::End {
+    let stage = Stage::new(&["read".to_owned(), say(INIT), say(&result("fine")), "read all".to_owned()]);
+    let mut host = stage.host(dialect, "claude", &[], args);
+    for line in lines {
+        host.say(line);
+    }
+    host.close();
+    host.end()
+}
+
+#[test]
+fn bad_lines_of_a_claude_host_do_what_claude_does() {
+    within(60, async {
+        let hi = user("hi");
+        for (line, words) in [
+            ("this is no JSON", "(type=unknown, 15 chars): SyntaxError"),
+            ("{\"type\":\"user\",", "SyntaxError"),
+            (r#"{"type":"user"}"#, "Expected message role 'user'"),
+            (
+                r#"{"type":"user","message":{"role":"assistant","content":"x"}}"#,
+                "Expected message role 'user'",
+            ),
+            (r#"{"type":"control_request","request_id":"r"}"#, "Missing request on control_request"),
+        ] {
+            let end = after("claude", CLAUDE, &[line]);
+            assert_eq!(end.code(), 1, "{line}: {end:#?}");
+            assert!(
+                end.lines.is_empty() && !end.stderr.is_empty() && end.stderr.contains(words),
+                "{line}: {end:#?}"
+            );
+        }
+        for line in [
+            "",
+            "\r",
+            "[]",
+            "7",
+            r#"{"a":1}"#,
+            r#"{"type":"never_heard_of"}"#,
+            r#"{"type":"keep_alive"}"#,
+            r#"{"type":"control_response","response":{"subtype":"success","request_id":"x"}}"#,
+        ] {
+            let end = after("claude", CLAUDE, &[line, &hi]);
+            assert_eq!((end.code(), end.result()["result"].as_str()), (0, Some("fine")), "{line}: {end:#?}");
+        }
+    });
+}
+
+#[test]
+fn unknown_control_requests_are_refused_in_the_words_of_the_program() {
+    within(60, async {
+        for (dialect, backend, args, error, code) in [
+            (
+                "claude",
+                "qwen",
+                CLAUDE,
+                "Unsupported control request subtype: dance",
+                Some("unsupported_request"),
+            ),
+            ("qwen-code", "claude", QWEN, "Unknown control request subtype: dance", None),
+        ] {
+            let stage = Stage::new(&["control answer", "read all"]);
+            let mut host = stage.host(dialect, backend, &[], args);
+            host.say(&request("r0", r#"{"subtype":"initialize","hooks":null}"#))
+                .until("control_response");
+            host.say(&request("r1", r#"{"subtype":"dance"}"#));
+            let answer = host.until("control_response")["response"].clone();
+            assert_eq!(
+                (answer["subtype"].as_str(), answer["error"].as_str()),
+                (Some("error"), Some(error)),
+                "{answer:#}"
+            );
+            assert_eq!(answer.get("error_code").and_then(Value::as_str), code, "{answer:#}");
+            host.close();
+            assert_eq!(host.end().code(), 0);
+        }
+    });
+}
+
+#[test]
+fn bad_lines_of_a_qwen_host_do_what_qwen_does() {
+    within(60, async {
+        let hi = user("hi");
+        for line in ["this is no JSON", "[]", "7", r#"{"a":1}"#] {
+            let end = after("qwen-code", QWEN, &[line]);
+            assert_eq!(end.code(), 1, "{line}: {end:#?}");
+            assert!(end.lines.is_empty() && !end.stderr.is_empty(), "{line}: {end:#?}");
+        }
+        for line in [
+            "",
+            r#"{"type":"never_heard_of"}"#,
+            r#"{"type":"control_request"}"#,
+            r#"{"type":"user","message":{"role":"user","content":""}}"#,
+        ] {
+            let end = after("qwen-code", QWEN, &[line, &hi]);
+            assert_eq!((end.code(), end.result()["result"].as_str()), (0, Some("fine")), "{line}: {end:#?}");
+        }
+        // In mid-turn it gives up in other words.
+        let stage = Stage::new(&["read".to_owned(), say(INIT), say(&text("begun")), "hang".to_owned()]);
+        let mut host = stage.host("qwen-code", "claude", &[], QWEN);
+        host.say(&hi);
+        host.until("system");
+        host.say("this is no JSON");
+        let end = host.end();
+        assert_eq!((end.code(), end.results().len()), (130, 0), "{end:#?}");
+        assert!(end.stderr.contains("Operation cancelled."), "{end:#?}");
+    });
+}
+
+#[test]
+fn bad_lines_of_an_rfc_host_harm_nobody() {
+    within(60, async {
+        let prompt = r#"{"session_id":"_new","input":{"origin":"user","parts":[{"type":"text","text":"hi"}]}}"#;
+        for line in ["this is no JSON", "[]", "7", r#"{"a":1}"#, r#"{"type":"never_heard_of"}"#] {
+            let end = after("qwen", QWEN, &[line, prompt]);
+            assert_eq!(end.code(), 0, "{line}: {end:#?}");
+            assert!(!end.lines.is_empty(), "{line}: {end:#?}");
+        }
+        let end = after("qwen", QWEN, &[r#"{"type":"heartbeat_request","session_id":"s"}"#]);
+        let beat = end.lines.iter().find(|line| line["type"] == "result/heartbeat").unwrap();
+        assert!(beat["ts"].as_u64().is_some_and(|seconds| seconds > 1_700_000_000), "{beat}");
+    });
+}
+
+/// What the agent was answered to its questions.
+fn answers(stage: &Stage) -> Vec<(String, String)> {
+    let kept = std::fs::read_to_string(stage.path("kept")).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    lines
+        .filter(|line| line["type"] == "control_response")
+        .map(|line| (word(&line["response"]["request_id"]), word(&line["response"]["response"]["behavior"])))
+        .filter(|(_, behavior)| !behavior.is_empty())
+        .collect()
+}
+
+#[test]
+fn what_the_command_line_says_of_tools_holds_for_an_agent_that_is_not_told() {
+    within(60, async {
+        let ask = |id: &str, tool: &str, input: &str| {
+            format!(r#"ask {id} 5000 {{"subtype":"can_use_tool","tool_name":"{tool}","tool_use_id":"c-{id}","input":{input}}}"#)
+        };
+        for (mode, rest) in [("dontAsk", "deny"), ("default", "allow")] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("keep {}", stage.path("kept").display()),
+                "read".to_owned(),
+                say(INIT),
+                ask("listed", "run_shell_command", r#"{"command":"ls -l"}"#),
+                ask("two", "run_shell_command", r#"{"command":"ls; touch x"}"#),
+                ask("ruled-out", "write_file", r#"{"file_path":"/x","content":"y"}"#),
+                ask("other", "edit", r#"{"file_path":"/x","old_string":"a","new_string":"b"}"#),
+                say(&result("done")),
+                "read all".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let rules = ["--allowedTools", "Bash(ls:*)", "--disallowedTools", "Write", "--permission-mode", mode];
+            let mut host = stage.host("claude", "qwen", &[], &[CLAUDE, &rules].concat());
+            host.say(&user("hi"));
+            let mut asked = Vec::new();
+            let end = loop {
+                let line = host.next(Duration::from_secs(20)).unwrap();
+                if line["type"] == "control_request" {
+                    asked.push(line["request"]["tool_name"].as_str().unwrap().to_owned());
+                    let id = line["request_id"].as_str().unwrap();
+                    host.say(&format!(
+                        r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{{"behavior":"allow","updatedInput":{}}}}}}}"#,
+                        line["request"]["input"]
+                    ));
+                }
+                if line["type"] == "result" {
+                    break line;
+                }
+            };
+            host.close();
+            assert_eq!(host.end().code(), 0);
+            let expected = [("listed", "allow"), ("two", rest), ("ruled-out", "deny"), ("other", rest)];
+            assert_eq!(answers(&stage), expected.map(|(id, word)| (id.to_owned(), word.to_owned())), "{mode}");
+            assert_eq!(asked, if rest == "allow" { vec!["Bash", "Edit"] } else { vec![] }, "{mode}");
+            let denied = end["permission_denials"].as_array().unwrap();
+            assert_eq!(denied.len(), if rest == "allow" { 1 } else { 3 }, "{mode}: {end:#}");
+            assert!(denied.iter().any(|denied| denied["tool_name"] == "Write"), "{mode}: {end:#}");
+        }
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn daemons_live_on_only_where_that_was_asked_for() {
+    within(60, async {
+        for (settings, lives) in [(&["--keep-daemons"][..], true), (&[], false)] {
+            let stage = Stage::new::<&str>(&[]);
+            let script = [
+                format!("pid {}", stage.path("pids").display()),
+                "spawn detached".to_owned(),
+                "sleep 700".to_owned(),
+                "read".to_owned(),
+                say(INIT),
+                say(&result("done")),
+                "read all".to_owned(),
+            ];
+            std::fs::write(stage.path("agent-program.script"), script.join("\n")).unwrap();
+            let mut host = stage.host("claude", "claude", settings, CLAUDE);
+            host.say(&user("hi"));
+            host.until("result");
+            eventually("both have begun", Duration::from_secs(5), || stage.living().len() == 2).await;
+            host.close();
+            // The daemon holds our pipes' other ends: the run ends all the same.
+            assert_eq!(host.end().code(), 0);
+            let living = stage.living();
+            for pid in &living {
+                let pid = rustix::process::Pid::from_raw(*pid).unwrap();
+                rustix::process::kill_process(pid, Signal::KILL).unwrap();
+            }
+            assert_eq!(living.len(), usize::from(lives), "{settings:?}");
+        }
+    });
+}
