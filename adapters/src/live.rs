@@ -180,7 +180,7 @@ impl Manner {
     #[must_use]
     pub const fn of_ours(self) -> Self {
         Self {
-            from: Dialect::Agentglot,
+            from: Dialect::CANONICAL,
             ..self
         }
     }
@@ -214,9 +214,11 @@ impl Speaker {
         // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
         let same = from == to && !matches!(manner.to.mode, Mode::Json | Mode::Text);
         let want = if same { Want::AS_IS } else { encoder.want() };
-        // Cursor's typed calls are made of Claude Code's; in the other dialects our agent uses their own names.
-        let tools = if manner.agent && to == Dialect::Cursor { Dialect::Claude } else { from };
-        let native = manner.native_tools && tools != to && tools != Dialect::Agentglot && to != Dialect::Agentglot;
+        let tools = match to.vendor().agent_tools {
+            Some(tools) if manner.agent => tools,
+            _ => from,
+        };
+        let native = manner.native_tools && tools != to && !tools.vendor().stores_others && !to.vendor().stores_others;
         let duties = Duties {
             tools: native.then_some(Translate { from: tools, to }),
             ..Duties::default()
@@ -224,7 +226,7 @@ impl Speaker {
         Self {
             assembler: Assembler::new(from, want, duties),
             encoder,
-            whole: same && to == Dialect::Cursor && !manner.partial,
+            whole: same && to.vendor().pieces_on_request && !manner.partial,
             out: Out::new(None),
             arena: Bump::new(),
         }

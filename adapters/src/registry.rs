@@ -90,6 +90,9 @@ macro_rules! dialects {
 vendors!(dialects);
 
 impl Dialect {
+    /// The canonical model's own.
+    pub const CANONICAL: Self = Self::Agentglot;
+
     /// Every dialect of agents, and the model APIs.
     pub fn readable() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().chain(Self::APIS)

@@ -1,9 +1,9 @@
 //! What a vendor's folder says of itself: one static descriptor, which everything shared asks.
 
 use crate::codec::{Dialect, Mode, Style};
-use crate::conduct::Conduct;
+use crate::conduct::{Conduct, NoProgram};
 use crate::detect::{Evidence, Opened};
-use crate::launch::Program;
+use crate::launch::{PermissionMode, Program};
 use crate::registry::{Decoder, Encoder};
 
 /// A vendor: an agent's maker as we know it, or a protocol that belongs to nobody.
@@ -26,15 +26,22 @@ pub struct Vendor {
     /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
     /// signs.
     pub ids_name_rounds: bool,
+    /// Whether it stores the events of other dialects: below a header that says whose they are, tools are named as they named them, and
+    /// what is stored goes back as it was.
+    pub stores_others: bool,
+    /// Whether an answer comes in pieces only for those who ask for them; the whole follows in any case.
+    pub pieces_on_request: bool,
+    /// The dialect whose tools the built-in agent uses in this one, where those are not its own.
+    pub agent_tools: Option<Dialect>,
     /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
     /// name. They stand on the dialect's page.
     pub fields: &'static [(&'static str, &'static str)],
     /// What a line says about the dialect of its log.
     pub(crate) recognise: fn(&Opened<'_>) -> Option<Evidence>,
-    /// The command line of its program, if it has one.
+    /// Its names of permission modes; the first of a mode is the one that is written.
+    pub permission_modes: &'static [(&'static str, PermissionMode)],
+    /// Its program, if it has one.
     pub program: Option<&'static Program>,
-    /// How its program behaves towards its host.
-    pub conduct: &'static dyn Conduct,
 }
 
 impl Dialect {
@@ -64,13 +71,13 @@ impl Dialect {
         self.vendor().fields
     }
 
-    /// The command line of its program; the canonical events and the model APIs have none.
-    pub const fn args(self) -> Option<&'static Program> {
+    /// Its program; the canonical events and the model APIs have none.
+    pub const fn program(self) -> Option<&'static Program> {
         self.vendor().program
     }
 
-    /// How its own program behaves towards its host. The canonical events and the model APIs have no program: they behave like the RFC's.
+    /// How its own program behaves towards its host.
     pub fn conduct(self) -> &'static dyn Conduct {
-        self.vendor().conduct
+        self.program().map_or(&NoProgram, |program| program.conduct)
     }
 }

@@ -145,7 +145,7 @@ pub fn modes(dialect: Dialect) -> Vec<(String, &'static str)> {
     let words = PermissionMode::ALL
         .into_iter()
         .filter_map(|mode| mode.name(dialect).map(|name| (format!("`{name}`"), mode)));
-    let flags = dialect.args().map_or(&[][..], |program| program.flags);
+    let flags = dialect.program().map_or(&[][..], |program| program.flags);
     let flags = flags.iter().filter_map(|flag| match flag.means {
         Means::PermissionIs(mode) => Some((flag.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "), mode)),
         _ => None,
@@ -172,7 +172,7 @@ mod tests {
     fn flags_that_are_heeded_are_flags() {
         for (name, dialects) in HEEDED {
             for dialect in *dialects {
-                let program = dialect.args().unwrap();
+                let program = dialect.program().unwrap();
                 // `--no-x` is another way to write `--x`.
                 let plain = name.replace("--no-chat", "--chat");
                 let known = program.flags.iter().any(|flag| flag.names.contains(&plain.as_str()));

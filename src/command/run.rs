@@ -97,7 +97,7 @@ pub enum Choice {
 /// # Errors
 /// When the back end cannot be had.
 pub fn run(run: &Run) -> Result<u8, Failure> {
-    let Some(program) = run.dialect.args() else {
+    let Some(program) = run.dialect.program() else {
         return Err(Failure::Usage(format!("{} is no program that could be stood in for", run.dialect.name())));
     };
     let launch = match launch::parse(program, &run.args, run.strict) {

@@ -46,7 +46,7 @@ fn the_pages_name_the_fields_that_the_codecs_know() {
 #[test]
 fn the_pages_name_the_flags_that_the_command_lines_know() {
     for dialect in DIALECTS {
-        let program = dialect.args().expect("the dialects of programs have command lines");
+        let program = dialect.program().expect("the dialects of programs have command lines");
         let mut table = String::from("| flag | value | sets | means | agent |\n|---|---|---|---|---|\n");
         for flag in program.flags {
             let heeded = if about::heeds(dialect, flag) { "yes" } else { "" };

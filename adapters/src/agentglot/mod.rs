@@ -14,7 +14,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::Mode;
-use crate::conduct::NoProgram;
+use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -27,10 +27,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: false,
     ids_name_rounds: true,
+    stores_others: true,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: &[],
     recognise: recognise::recognise,
     program: None,
-    conduct: &NoProgram,
+    permission_modes: PermissionMode::NAMES,
 };
 
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.

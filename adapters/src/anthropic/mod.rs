@@ -13,7 +13,7 @@ pub use decode::Decoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
-use crate::conduct::NoProgram;
+use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -26,10 +26,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: None,
     one_turn_a_run: false,
     ids_name_rounds: true,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
     program: None,
-    conduct: &NoProgram,
+    permission_modes: PermissionMode::NAMES,
 };
 
 static WORDS: Vocabulary = Vocabulary {

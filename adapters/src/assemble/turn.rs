@@ -1,7 +1,7 @@
 //! What belongs to a turn as a whole: its beginning, prompts, requests, results and its outcome.
 
 use super::{Assembler, Desk, Down};
-use crate::codec::{Dialect, Encode};
+use crate::codec::Encode;
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
 };
@@ -85,12 +85,8 @@ impl Assembler {
             let (thread, mut desk) = self.at(event.origin.parent, down);
             thread.settle_whole_calls(event.origin, &mut desk);
         }
-        // Cursor and Tricode have no line that asks.
-        let tools = self
-            .duties
-            .tools
-            .as_ref()
-            .filter(|tools| !matches!(tools.to, Dialect::Cursor | Dialect::Tricode));
+        // Without a line that asks there is nothing to translate.
+        let tools = self.duties.tools.as_ref().filter(|tools| tools.to.conduct().can_ask());
         let translated = request.permission.zip(tools).and_then(|(permission, tools)| {
             let call = ToolCall {
                 id: permission.call.unwrap_or_default(),

@@ -1,7 +1,5 @@
 //! Claude Code: `stream-json`, `json` and `text`, as CLI 2.1.329 writes them (docs/claude.md).
 
-pub mod args;
-pub mod conduct;
 mod control;
 mod decode;
 mod decode_result;
@@ -16,6 +14,7 @@ pub(crate) mod fields;
 mod frames;
 mod input;
 mod line;
+mod program;
 pub(crate) mod recognise;
 
 #[cfg(test)]
@@ -26,6 +25,7 @@ pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
+use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -38,10 +38,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: false,
     ids_name_rounds: true,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
-    program: Some(&args::PROGRAM),
-    conduct: &conduct::Claude,
+    program: Some(&program::PROGRAM),
+    permission_modes: PermissionMode::NAMES,
 };
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.

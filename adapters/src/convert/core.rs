@@ -49,7 +49,7 @@ fn gives_back(options: &Options, source: Dialect) -> bool {
         .modes()
         .iter()
         .filter(|&&mode| Format { mode, ..options.to }.is_streaming());
-    options.from.dialect == Dialect::Agentglot && source == options.to.dialect && options.to.is_streaming() && streaming.count() == 1
+    options.from.dialect.vendor().stores_others && source == options.to.dialect && options.to.is_streaming() && streaming.count() == 1
 }
 
 pub(super) fn style(options: &Options, source: Dialect) -> Style {
@@ -67,8 +67,7 @@ pub(super) fn style(options: &Options, source: Dialect) -> Style {
 pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let identity = options.from == options.to;
     let (from, to) = (source, options.to.dialect);
-    // The canonical events name tools as their source did; their header says whose names those are.
-    let native = options.tools == ToolNames::Native && from != to && from != Dialect::Agentglot && to != Dialect::Agentglot;
+    let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
     let escape = |text: &String| {
         let mut body = String::new();
         crate::json::Str::escape(text, &mut body);

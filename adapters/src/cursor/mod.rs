@@ -7,8 +7,6 @@
 //! Read are both generations (assistant lines of 2025 are pieces, today's are whole segments), with and without
 //! `--stream-partial-output` (`segments`). Written is today's.
 
-pub mod args;
-pub mod conduct;
 mod content;
 mod decode;
 mod encode;
@@ -18,6 +16,7 @@ mod lines;
 mod members;
 mod message;
 mod own;
+mod program;
 pub(crate) mod recognise;
 mod segments;
 mod text;
@@ -30,7 +29,8 @@ mod tests;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-use crate::codec::Mode;
+use crate::codec::{Dialect, Mode};
+use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -43,8 +43,12 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: true,
     ids_name_rounds: true,
+    stores_others: false,
+    pieces_on_request: true,
+    // Its typed calls are made of these.
+    agent_tools: Some(Dialect::Claude),
     fields: fields::KNOWN,
     recognise: recognise::recognise,
-    program: Some(&args::PROGRAM),
-    conduct: &conduct::CursorAgent,
+    program: Some(&program::PROGRAM),
+    permission_modes: &[("plan", PermissionMode::Plan), ("ask", PermissionMode::Plan)],
 };

@@ -1,6 +1,7 @@
 //! The command line with which we start a program.
 
-use super::flag::{Flag, Means, Program, Shape};
+use super::flag::{Flag, Means, Shape};
+use super::program::{Program, Traits};
 use super::{Answerer, Launch, PermissionMode, Resume, Text, servers};
 use crate::codec::Dialect;
 use crate::event::ToolKind;
@@ -83,7 +84,7 @@ pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
             args: program.child.iter().map(|&arg| arg.to_owned()).collect(),
             files: Vec::new(),
             unsaid: Vec::new(),
-            prompt: prompt_by(program),
+            prompt: program.prompt,
         },
         own: program.dialect == launch.format.dialect,
     };
@@ -106,14 +107,6 @@ pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
         line.push("the prompt", prompt.to_owned())?;
     }
     Ok(line.child)
-}
-
-const fn prompt_by(program: &Program) -> PromptBy {
-    match program.dialect {
-        Dialect::Cursor => PromptBy::Stdin,
-        Dialect::Tricode => PromptBy::Argument,
-        _ => PromptBy::Lines,
-    }
 }
 
 struct Line<'p> {
@@ -141,8 +134,7 @@ impl Line<'_> {
             self.value("resume_at", Means::ResumeAt, id)?;
         }
         if launch.partial {
-            // A program whose format is a piece a line has no flag for it.
-            if self.program.dialect != Dialect::Qwen {
+            if !self.program.traits.always_in_pieces {
                 self.switch("partial", Means::Partial)?;
             }
         }
@@ -156,6 +148,7 @@ impl Line<'_> {
     }
 
     fn model(&mut self, launch: &Launch) -> Result<(), ArgvError> {
+        let asked_of = traits(launch.format.dialect);
         if let Some(model) = &launch.model {
             self.value("model", Means::Model, model)?;
         }
@@ -165,8 +158,7 @@ impl Line<'_> {
         self.text("system.replace", Means::System, Means::SystemFile, launch.system.replace.as_ref())?;
         self.text("system.append", Means::Append, Means::AppendFile, launch.system.append.as_ref())?;
         match launch.max_turns {
-            // Qwen counts the rounds of the whole session, and dies of them with exit code 53 and no result.
-            Some(_) if self.program.dialect.is_qwen() && !launch.format.dialect.is_qwen() => {
+            Some(_) if self.program.traits.limits_sessions && !asked_of.limits_sessions => {
                 self.unsaid(
                     "max_turns",
                     "this program counts a whole session and dies at its limit; rounds have to be counted",
@@ -187,7 +179,7 @@ impl Line<'_> {
             }
         }
         if let Some(schema) = &launch.json_schema {
-            if self.program.dialect == Dialect::QwenCode {
+            if self.program.traits.schema_for_one_prompt {
                 self.unsaid("json_schema", "this program takes a schema for a single prompt only");
             } else {
                 self.value("json_schema", Means::Schema, schema)?;
@@ -212,9 +204,9 @@ impl Line<'_> {
             Answerer::Tool(_) => self.unsaid("answerer", "a tool of another program's MCP server"),
             Answerer::Host | Answerer::Typed => match self.program.flag_for(Means::Answerer) {
                 Some(flag) => self.push(flag.long(), format!("{}=stdio", flag.long()))?,
-                // Qwen asks on its control channel unbidden, Tricode at its stdin.
-                None if self.program.dialect == Dialect::Cursor => self.unsaid("answerer", "this program asks nobody"),
-                None => {}
+                // It asks unbidden.
+                None if self.program.asks() => {}
+                None => self.unsaid("answerer", "this program asks nobody"),
             },
         }
         Ok(())
@@ -230,11 +222,11 @@ impl Line<'_> {
         match mode {
             // What a program without the mode does by itself.
             PermissionMode::Ask => {}
-            PermissionMode::DontAsk if self.program.dialect == Dialect::Cursor => {}
+            PermissionMode::DontAsk if !self.program.asks() => {}
             PermissionMode::DontAsk => {
                 self.unsaid("permission", "this program has no such mode; its questions have to be refused");
-                if self.program.dialect.is_qwen() {
-                    // Without a mode a model would judge instead.
+                // Without a mode a model would judge instead.
+                if self.program.permission == PermissionMode::Auto {
                     return self.mode(PermissionMode::Ask);
                 }
             }
@@ -246,7 +238,7 @@ impl Line<'_> {
     fn tools(&mut self, launch: &Launch) -> Result<(), ArgvError> {
         let from = launch.format.dialect;
         if let Some(list) = &launch.tools {
-            if list.is_empty() && self.program.dialect != Dialect::Claude {
+            if list.is_empty() && !self.program.traits.takes_empty {
                 self.unsaid("tools", "this program cannot be without tools");
             } else {
                 self.rules("tools", Means::Tools, list, from)?;
@@ -270,7 +262,7 @@ impl Line<'_> {
             self.value("cwd", Means::Cwd, path)?;
         }
         for path in &launch.add_dirs {
-            if self.program.dialect.is_qwen() && path.contains(',') {
+            if self.program.traits.cuts_at_commas && path.contains(',') {
                 self.unsaid("add_dirs", "this program cuts paths at commas");
             } else {
                 self.value("add_dirs", Means::AddDir, path)?;
@@ -307,7 +299,7 @@ impl Line<'_> {
         let (texts, paths): (Vec<&str>, Vec<&str>) = launch.mcp_config.iter().map(String::as_str).partition(here);
         let mut said: Vec<String> = Vec::new();
         let merged = (!self.own && !texts.is_empty())
-            .then(|| servers::merged(&texts, launch.format.dialect, self.program.dialect))
+            .then(|| servers::merged(&texts, traits(launch.format.dialect).servers, self.program.traits.servers))
             .flatten();
         match merged {
             Some((text, why)) => {
@@ -390,8 +382,7 @@ impl Line<'_> {
         match text {
             None => Ok(()),
             Some(Text::File(path)) => self.value(what, file, path),
-            // To Claude no text is a text; the others take it for none said.
-            Some(Text::Here(text)) if text.is_empty() && self.program.dialect != Dialect::Claude => {
+            Some(Text::Here(text)) if text.is_empty() && !self.program.traits.takes_empty => {
                 self.unsaid(what, "an empty text says nothing to this program");
                 Ok(())
             }
@@ -427,15 +418,15 @@ impl Line<'_> {
         let mut said: Vec<String> = Vec::new();
         for rule in rules {
             match rule_for(rule, from, self.program.dialect) {
-                Ok(rule) if self.program.dialect.is_qwen() && rule.contains(',') => {
+                Ok(rule) if self.program.traits.cuts_at_commas && rule.contains(',') => {
                     self.unsaid(what, "this program cuts rules at commas");
                 }
                 Ok(rule) => said.push(rule),
                 Err(why) => self.unsaid(what, why),
             }
         }
-        // A list of which nothing is left says nothing, but for Claude's list of the tools that exist: empty means none.
-        if said.is_empty() && !(means == Means::Tools && self.program.dialect == Dialect::Claude) {
+        // A list of which nothing is left says nothing, but for a list of the tools that exist where empty means none.
+        if said.is_empty() && !(means == Means::Tools && self.program.traits.takes_empty) {
             return Ok(());
         }
         self.value(what, means, &said.join(","))
@@ -458,6 +449,11 @@ impl Line<'_> {
         self.child.args.push(arg);
         Ok(())
     }
+}
+
+/// What sets the program apart that a launch was meant for.
+fn traits(dialect: Dialect) -> Traits {
+    dialect.program().map_or(Traits::NONE, |program| program.traits)
 }
 
 const NO_FLAG: &str = "this program has no flag for it";

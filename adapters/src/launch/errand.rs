@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::{ArgError, Program, help};
-use crate::codec::Dialect;
 use crate::json::Str;
 
 /// A small command, answered at once and without a model.
@@ -141,16 +140,9 @@ fn models(facts: &Facts<'_>) -> String {
 }
 
 fn not_here(program: &Program, words: &str) -> String {
-    let whose = match program.dialect {
-        Dialect::Claude => "Claude Code",
-        Dialect::Qwen | Dialect::QwenCode => "Qwen Code",
-        Dialect::Tricode => "Tricode",
-        Dialect::Cursor => "Cursor",
-        Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => "agentglot",
-    };
     format!(
-        "error: '{} {words}' is a command of {whose} itself, which a stand-in does not have\n",
-        program.name
+        "error: '{} {words}' is a command of {} itself, which a stand-in does not have\n",
+        program.name, program.product
     )
 }
 

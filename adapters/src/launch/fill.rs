@@ -1,6 +1,7 @@
 //! What the words of a command line mean.
 
-use super::flag::{Grammar, Means, Program, Shape};
+use super::flag::{Grammar, Means, Shape};
+use super::program::Program;
 use super::scan::{Given, Outcome, Scanned, Unknown, check_choices, check_numbers, scan, unknown_error, yargs_error};
 use super::{Answerer, ArgError, Command, Errand, InputFormat, Launch, PermissionMode, Resume, Text, mode_of};
 use crate::codec::{Format, Mode};
@@ -41,7 +42,7 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
         match given.flag.means {
             Means::Sessions => return Ok(Command::Errand(Errand::Sessions)),
             Means::Update => return Ok(Command::Errand(Errand::Update)),
-            _ => fill(&mut launch, given),
+            _ => fill(program, &mut launch, given),
         }
     }
     let words = take_values(&mut launch, operands, unknown);
@@ -54,8 +55,8 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
 }
 
 /// Sets what one flag means. A flag that is given twice counts the second time; lists grow.
-fn fill(launch: &mut Launch, given: &Given) {
-    let dialect = launch.format.dialect;
+fn fill(program: &Program, launch: &mut Launch, given: &Given) {
+    let dialect = program.dialect;
     // Only yargs gives a switch a value: `--x=false`, `--no-x`.
     let on = given.value.as_deref() != Some("false");
     let text = || given.value.clone().unwrap_or_default();
@@ -116,8 +117,8 @@ fn fill(launch: &mut Launch, given: &Given) {
         Means::ResumeAt => launch.resume_at = some(),
         Means::Cwd => launch.cwd = some(),
         Means::AddDir => match given.flag.shape {
-            // yargs' lists are cut at commas, paths of the others are not.
-            Shape::List(_) if dialect.is_qwen() => launch.add_dirs.extend(commas(&text())),
+            // Elsewhere a comma is part of a path.
+            Shape::List(_) if program.traits.cuts_at_commas => launch.add_dirs.extend(commas(&text())),
             _ => launch.add_dirs.push(text()),
         },
         Means::Mcp => launch.mcp_config.push(text()),

@@ -1,31 +1,6 @@
 //! The table of a program's flags.
 
 use super::{ArgError, Errand, Launch, PermissionMode};
-use crate::codec::Dialect;
-
-/// The command line of a program.
-#[derive(Debug)]
-pub struct Program {
-    /// Whose it is.
-    pub dialect: Dialect,
-    /// What the program calls itself in its texts.
-    pub name: &'static str,
-    /// What `--version` prints.
-    pub version: &'static str,
-    /// How its command line is read.
-    pub grammar: Grammar,
-    /// Its flags, in the order of its help.
-    pub flags: &'static [Flag],
-    /// Its small commands: the first word of the command line.
-    pub commands: &'static [SubCommand],
-    /// Flags that it does not know are an error even when nobody asks for strictness. Without it they are kept in
-    /// [`Launch::unknown`], because the SDKs of Claude and Qwen gain flags faster than a table can follow.
-    pub closed: bool,
-    /// What it checks when all flags are read.
-    pub check: Check,
-    /// What we always say when we start it.
-    pub child: &'static [&'static str],
-}
 
 /// Refuses what a program refuses, and sets what follows from several flags. The second argument answers whether a flag was given.
 pub type Check = fn(&mut Launch, &dyn Fn(&str) -> bool) -> Result<(), ArgError>;
@@ -247,22 +222,5 @@ impl Flag {
             text.push_str(self.shape.placeholder());
         }
         text
-    }
-}
-
-impl Program {
-    /// The flag of a name with its dashes.
-    pub fn flag(&self, name: &str) -> Option<&'static Flag> {
-        self.flags.iter().find(|flag| flag.names.contains(&name))
-    }
-
-    /// The flag that says this.
-    pub fn flag_for(&self, means: Means) -> Option<&'static Flag> {
-        self.flags.iter().find(|flag| flag.spoken && flag.means == means)
-    }
-
-    /// The small command of a name.
-    pub fn command(&self, name: &str) -> Option<&'static SubCommand> {
-        self.commands.iter().find(|command| command.names.contains(&name))
     }
 }

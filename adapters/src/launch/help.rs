@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::flag::{Flag, Grammar, Program, Shape};
+use super::flag::{Flag, Grammar, Shape};
+use super::program::Program;
 
 /// What `--help` prints.
 pub fn help(program: &Program) -> String {

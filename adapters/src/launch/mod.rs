@@ -1,6 +1,6 @@
 //! Command lines: what a host asks of a program when it starts it, whatever the program.
 //!
-//! Each dialect's `args` has one table of flags ([`Flag`]) that drives three things: [`parse`] reads what a host typed into a
+//! Each vendor's [`Program`] has one table of flags ([`Flag`]) that drives three things: [`parse`] reads what a host typed into a
 //! [`Launch`], [`argv`] writes the command line with which we start that program ourselves, and the dialect's page in `docs/`
 //! shows the table. Nothing here touches the world: ids and names come from the caller, files are named and never opened.
 //!
@@ -13,12 +13,13 @@ mod errand;
 mod fill;
 mod flag;
 mod help;
-pub(crate) mod qwen_flags;
+mod program;
 mod refusal;
 mod scan;
 mod servers;
+pub(crate) mod shared_flags;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::codec::{Dialect, Format, Mode};
 
@@ -27,8 +28,9 @@ pub(crate) use errand::wants_json;
 pub use errand::{Answer, Errand, Facts};
 pub use fill::parse;
 pub(crate) use fill::{is_number, is_uuid};
-pub use flag::{Check, Flag, Grammar, Means, Program, Shape, Sub, SubCommand};
+pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
+pub use program::{Program, ServerWords, Traits};
 pub(crate) use scan::argparse_error;
 
 /// What a host asks of a program when it starts it.
@@ -157,14 +159,10 @@ impl Launch {
         matches!(self.input, InputFormat::StreamJson)
     }
 
-    /// The permission mode, and where the host named none, what the program does then: Qwen's headless default is `auto`, the
-    /// others ask.
-    pub const fn permission_or_default(&self) -> PermissionMode {
-        match (self.permission, self.format.dialect) {
-            (Some(mode), _) => mode,
-            (None, Dialect::Qwen | Dialect::QwenCode) => PermissionMode::Auto,
-            (None, _) => PermissionMode::Ask,
-        }
+    /// The permission mode, and where the host named none, what the program does then.
+    pub fn permission_or_default(&self) -> PermissionMode {
+        let default = || self.format.dialect.program().map_or(PermissionMode::Ask, |program| program.permission);
+        self.permission.unwrap_or_else(default)
     }
 }
 
@@ -216,40 +214,27 @@ impl PermissionMode {
     /// Every mode.
     pub const ALL: [Self; 6] = [Self::Ask, Self::AcceptEdits, Self::Plan, Self::Bypass, Self::DontAsk, Self::Auto];
 
+    /// The names of the canonical model; the first of a mode is the one that is written.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("default", Self::Ask),
+        ("manual", Self::Ask),
+        ("acceptEdits", Self::AcceptEdits),
+        ("plan", Self::Plan),
+        ("bypassPermissions", Self::Bypass),
+        ("dontAsk", Self::DontAsk),
+        ("auto", Self::Auto),
+    ];
+
     /// What a dialect calls it where a mode has a name: on its command line, in its lines and its control requests.
     pub fn name(self, dialect: Dialect) -> Option<&'static str> {
-        names(dialect).iter().find(|(_, mode)| *mode == self).map(|(name, _)| *name)
+        let mut names = dialect.vendor().permission_modes.iter();
+        names.find(|(_, mode)| *mode == self).map(|(name, _)| *name)
     }
 
     /// The mode of a dialect's name.
     pub fn from_name(dialect: Dialect, name: &str) -> Option<Self> {
-        names(dialect).iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
-    }
-}
-
-/// A dialect's names; the first of a mode is the one that is written.
-const fn names(dialect: Dialect) -> &'static [(&'static str, PermissionMode)] {
-    use PermissionMode::{AcceptEdits, Ask, Auto, Bypass, DontAsk, Plan};
-    match dialect {
-        Dialect::Claude | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[
-            ("default", Ask),
-            ("manual", Ask),
-            ("acceptEdits", AcceptEdits),
-            ("plan", Plan),
-            ("bypassPermissions", Bypass),
-            ("dontAsk", DontAsk),
-            ("auto", Auto),
-        ],
-        Dialect::Qwen | Dialect::QwenCode => &[
-            ("default", Ask),
-            ("auto-edit", AcceptEdits),
-            ("plan", Plan),
-            ("yolo", Bypass),
-            ("auto", Auto),
-        ],
-        // `ask` only answers questions: it changes as little as `plan` does.
-        Dialect::Cursor => &[("plan", Plan), ("ask", Plan)],
-        Dialect::Tricode => &[],
+        let mut names = dialect.vendor().permission_modes.iter();
+        names.find(|(known, _)| *known == name).map(|(_, mode)| *mode)
     }
 }
 
@@ -312,11 +297,4 @@ fn mode_of(name: &str) -> Option<Mode> {
     [Mode::StreamJson, Mode::StreamChunkJson, Mode::Json, Mode::Text]
         .into_iter()
         .find(|mode| mode.name() == name)
-}
-
-impl Dialect {
-    /// Whether it is one of the two that share the `qwen` program's flags and tools.
-    const fn is_qwen(self) -> bool {
-        matches!(self, Self::Qwen | Self::QwenCode)
-    }
 }

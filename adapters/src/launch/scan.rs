@@ -4,8 +4,9 @@ mod argparse;
 mod commander;
 mod yargs;
 
-use super::flag::{Flag, Grammar, Program, Shape, Sub};
+use super::flag::{Flag, Grammar, Shape, Sub};
 use super::help::{did_you_mean, usage};
+use super::program::Program;
 use super::{ArgError, Errand, Means};
 
 /// A command line taken apart.

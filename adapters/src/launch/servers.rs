@@ -1,15 +1,14 @@
 //! Configurations of MCP servers in another program's words.
 //!
-//! Claude Code and Qwen Code both have an object of servers by name below `mcpServers`. How a server at an address is reached,
-//! Claude Code says by `type`; Qwen Code says it by the member that holds the address: `httpUrl`, `url` for server-sent events,
-//! `tcp` for a WebSocket.
+//! All have an object of servers by name below `mcpServers`, and one of two ways to say how a server at an address is reached
+//! ([`ServerWords`]).
 
-use crate::codec::Dialect;
+use super::program::ServerWords;
 use crate::json::{Raw, Shape};
 
-/// Several configurations as one, for a program of the dialect `to`. Of servers with the same name the last one counts. With it
+/// Several configurations as one, in the words `to`. Of servers with the same name the last one counts. With it
 /// comes why something of it could not be said, if that is so; `None` if one of them is no JSON object.
-pub(super) fn merged(configs: &[&str], from: Dialect, to: Dialect) -> Option<(String, Option<&'static str>)> {
+pub(super) fn merged(configs: &[&str], from: ServerWords, to: ServerWords) -> Option<(String, Option<&'static str>)> {
     let mut said: Vec<(&str, String)> = Vec::new();
     let mut why = None;
     for config in configs {
@@ -20,7 +19,7 @@ pub(super) fn merged(configs: &[&str], from: Dialect, to: Dialect) -> Option<(St
         let servers = config.get("mcpServers").unwrap_or(config);
         for (name, server) in servers.members() {
             said.retain(|(known, _)| *known != name.as_escaped());
-            match in_words(server, from.is_qwen(), to.is_qwen()) {
+            match in_words(server, from, to) {
                 Ok((server, lost)) => {
                     said.push((name.as_escaped(), server));
                     why = why.or(lost);
@@ -34,15 +33,15 @@ pub(super) fn merged(configs: &[&str], from: Dialect, to: Dialect) -> Option<(St
 }
 
 /// A server, and what of it could not be said; an error if it cannot be said at all.
-fn in_words(server: Raw<'_>, from_qwen: bool, to_qwen: bool) -> Result<(String, Option<&'static str>), &'static str> {
+fn in_words(server: Raw<'_>, from: ServerWords, to: ServerWords) -> Result<(String, Option<&'static str>), &'static str> {
     let kind = server.get("type").and_then(Raw::string);
     let is = |word: &str| kind.is_some_and(|kind| kind.is(word));
-    if from_qwen == to_qwen || is("sdk") || server.shape() != Some(Shape::Object) {
+    if from == to || is("sdk") || server.shape() != Some(Shape::Object) {
         return Ok((server.as_str().to_owned(), None));
     }
     let has = |name: &str| server.get(name).is_some_and(|value| value.string().is_some());
     // The member with the address, what it is called over there, and the `type` that belongs to it.
-    let (address, named, kind) = if to_qwen {
+    let (address, named, kind) = if to == ServerWords::Member {
         ("url", if is("sse") { "url" } else { "httpUrl" }, None)
     } else if has("httpUrl") {
         ("httpUrl", "url", Some("http"))
@@ -69,18 +68,19 @@ fn in_words(server: Raw<'_>, from_qwen: bool, to_qwen: bool) -> Result<(String, 
 
 #[cfg(test)]
 mod tests {
+    use super::ServerWords::{Member, Type};
     use super::*;
 
     #[test]
     fn servers_are_said_in_the_words_of_the_program() {
         let claude = r#"{"mcpServers":{"files":{"type":"stdio","command":"x","args":["-a"],"env":{"K":"v"}},"far":{"type":"http","url":"http://h/mcp","headers":{"A":"b"}},"old":{"type":"sse","url":"http://h/sse"},"here":{"type":"sdk","name":"here"}}}"#;
         let qwen = r#"{"mcpServers":{"files":{"command":"x","args":["-a"],"env":{"K":"v"}},"far":{"httpUrl":"http://h/mcp","headers":{"A":"b"}},"old":{"url":"http://h/sse"},"here":{"type":"sdk","name":"here"}}}"#;
-        assert_eq!(merged(&[claude], Dialect::Claude, Dialect::QwenCode), Some((qwen.to_owned(), None)));
+        assert_eq!(merged(&[claude], Type, Member), Some((qwen.to_owned(), None)));
         let back = claude.replace(r#""type":"stdio","#, "");
-        assert_eq!(merged(&[qwen], Dialect::QwenCode, Dialect::Claude), Some((back, None)));
-        // Qwen Code takes servers without the frame as well, and both of its dialects say the same.
+        assert_eq!(merged(&[qwen], Member, Type), Some((back, None)));
+        // Servers are taken without the frame as well.
         let bare = qwen.strip_prefix(r#"{"mcpServers":"#).and_then(|rest| rest.strip_suffix('}')).unwrap();
-        assert_eq!(merged(&[bare], Dialect::Qwen, Dialect::QwenCode), Some((qwen.to_owned(), None)));
+        assert_eq!(merged(&[bare], Member, Member), Some((qwen.to_owned(), None)));
     }
 
     #[test]
@@ -90,9 +90,9 @@ mod tests {
             r#" {"mcpServers":{"a":{"command":"3"}}} "#,
         ];
         let one = r#"{"mcpServers":{"b":{"command":"2"},"a":{"command":"3"}}}"#;
-        assert_eq!(merged(&configs, Dialect::Claude, Dialect::QwenCode), Some((one.to_owned(), None)));
+        assert_eq!(merged(&configs, Type, Member), Some((one.to_owned(), None)));
         for broken in ["{", "[]", "{\"a\":}", ""] {
-            assert_eq!(merged(&[configs[0], broken], Dialect::Claude, Dialect::QwenCode), None, "{broken}");
+            assert_eq!(merged(&[configs[0], broken], Type, Member), None, "{broken}");
         }
     }
 
@@ -100,8 +100,8 @@ mod tests {
     fn what_cannot_be_said_of_a_server_is_told() {
         let (text, why) = merged(
             &[r#"{"mcpServers":{"a":{"tcp":"ws://h"},"b":{"command":"x","cwd":"/tmp"}}}"#],
-            Dialect::QwenCode,
-            Dialect::Claude,
+            Member,
+            Type,
         )
         .unwrap();
         assert_eq!(text, r#"{"mcpServers":{"b":{"command":"x"}}}"#);

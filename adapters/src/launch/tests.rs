@@ -1,47 +1,43 @@
 mod child;
-mod claude;
-mod cursor;
-mod qwen;
 mod recorded;
-mod tricode;
 
 use super::*;
 
-const UUID: &str = "11111111-2222-4333-8444-555555555556";
+pub(crate) const UUID: &str = "11111111-2222-4333-8444-555555555556";
 
-fn words<S: AsRef<str>>(list: &[S]) -> Vec<String> {
+pub(crate) fn words<S: AsRef<str>>(list: &[S]) -> Vec<String> {
     list.iter().map(|word| word.as_ref().to_owned()).collect()
 }
 
-fn launch(dialect: Dialect, list: &[&str]) -> Launch {
+pub(crate) fn launch(dialect: Dialect, list: &[&str]) -> Launch {
     match parse(program(dialect), &words(list), false) {
         Ok(Command::Launch(launch)) => *launch,
         other => panic!("{list:?}: {other:?}"),
     }
 }
 
-fn refusal(dialect: Dialect, list: &[&str]) -> ArgError {
+pub(crate) fn refusal(dialect: Dialect, list: &[&str]) -> ArgError {
     match parse(program(dialect), &words(list), false) {
         Err(error) => error,
         other => panic!("{list:?}: {other:?}"),
     }
 }
 
-fn errand(dialect: Dialect, list: &[&str]) -> Errand {
+pub(crate) fn errand(dialect: Dialect, list: &[&str]) -> Errand {
     match parse(program(dialect), &words(list), false) {
         Ok(Command::Errand(errand)) => errand,
         other => panic!("{list:?}: {other:?}"),
     }
 }
 
-fn program(dialect: Dialect) -> &'static Program {
-    dialect.args().expect("the four programs have command lines")
+pub(crate) fn program(dialect: Dialect) -> &'static Program {
+    dialect.program().expect("the four programs have command lines")
 }
 
 const PROGRAMS: [Dialect; 5] = [Dialect::Claude, Dialect::Qwen, Dialect::QwenCode, Dialect::Tricode, Dialect::Cursor];
 
 /// What a program is asked, in one line for tests.
-fn facts() -> Facts<'static> {
+pub(crate) fn facts() -> Facts<'static> {
     Facts {
         new_id: UUID,
         account: "a@b",

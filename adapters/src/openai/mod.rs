@@ -14,7 +14,7 @@ pub use crate::weave::End;
 pub use decode::Decoder;
 
 use crate::codec::Mode;
-use crate::conduct::NoProgram;
+use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -27,10 +27,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: None,
     one_turn_a_run: false,
     ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
     program: None,
-    conduct: &NoProgram,
+    permission_modes: PermissionMode::NAMES,
 };
 
 #[cfg(test)]

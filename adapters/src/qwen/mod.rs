@@ -8,10 +8,8 @@
 
 mod annotations;
 mod answer;
-pub mod args;
 mod chunk;
 mod completion;
-pub mod conduct;
 mod decode;
 mod display;
 mod encode;
@@ -30,6 +28,7 @@ mod learnt;
 mod line;
 mod metadata;
 mod own;
+mod program;
 pub(crate) mod recognise;
 mod side;
 mod tasks;
@@ -53,8 +52,11 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: false,
     ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
-    program: Some(&args::PROGRAM),
-    conduct: &conduct::Rfc,
+    program: Some(&program::PROGRAM),
+    permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
 };

@@ -6,11 +6,10 @@
 //! * `json`: the same messages, without pieces and control lines, as one array.
 //! * `text`: the answer alone.
 
-pub mod args;
-pub mod conduct;
 mod decode;
 mod encode;
 pub(crate) mod fields;
+mod program;
 pub(crate) mod recognise;
 
 pub use decode::Decoder;
@@ -30,10 +29,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: false,
     ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
-    program: Some(&args::PROGRAM),
-    conduct: &conduct::Qwen,
+    program: Some(&program::PROGRAM),
+    permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
 };
 
 static WORDS: Vocabulary = Vocabulary {

@@ -4,11 +4,10 @@
 //! `final`, or a plain error line, or nothing. Calls and results have no ids, and nothing is said of text beside calls, of
 //! thinking or of usage. docs/tricode.md holds what real programs write.
 
-pub mod args;
 pub mod ask;
+mod program;
 pub(crate) mod recognise;
 
-pub mod conduct;
 mod decode;
 mod encode;
 mod failure;
@@ -39,10 +38,13 @@ pub static VENDOR: Vendor = Vendor {
     encoder: Some(|style| Encoder::new(style).into()),
     one_turn_a_run: true,
     ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
-    program: Some(&args::PROGRAM),
-    conduct: &conduct::Tricode,
+    program: Some(&program::PROGRAM),
+    permission_modes: &[],
 };
 
 /// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.

@@ -12,7 +12,7 @@ use crate::child::{Child, Plan};
 impl Cli {
     /// Starts the program. `prompt`: that of its only turn.
     pub(super) fn start(&mut self, prompt: Option<&str>) -> Result<(), String> {
-        let Some(program) = self.dialect.args() else {
+        let Some(program) = self.dialect.program() else {
             return Err("there is no such program".to_owned());
         };
         self.launch.prompt = prompt.map(str::to_owned);

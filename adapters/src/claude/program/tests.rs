@@ -1,4 +1,6 @@
-use super::*;
+use crate::codec::Dialect;
+use crate::launch::tests::*;
+use crate::launch::*;
 
 #[test]
 fn the_python_sdk_of_claude() {

@@ -1,13 +1,40 @@
+//! The command line of the `qwen` program as it ships. Its SDK starts it with `--input-format stream-json --output-format
+//! stream-json --channel=SDK` and flags of the table, and never with a prompt.
 //! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
 
+use crate::codec::Dialect;
 use crate::codec::Mode;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
-use crate::launch::Launch;
+use crate::launch::{Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, shared_flags};
+
+pub(crate) static PROGRAM: Program = Program {
+    dialect: Dialect::QwenCode,
+    name: "qwen",
+    product: "Qwen Code",
+    version: "0.24.4",
+    grammar: Grammar::Yargs,
+    flags: FLAGS,
+    commands: shared_flags::COMMANDS,
+    closed: false,
+    check: |launch, given| shared_flags::check(&PROGRAM, true, launch, given),
+    child: &["--input-format=stream-json", "--output-format=stream-json", "--channel=SDK"],
+    prompt: PromptBy::Lines,
+    permission: PermissionMode::Auto,
+    no_prompt: shared_flags::no_prompt,
+    no_session: shared_flags::no_session,
+    traits: Traits {
+        schema_for_one_prompt: true,
+        ..shared_flags::TRAITS
+    },
+    conduct: &Qwen,
+};
+
+const FLAGS: &[Flag] = &shared_flags::flags(&["text", "stream-json"], &["text", "json", "stream-json"]);
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Qwen;
+struct Qwen;
 
 /// Its permission modes.
 const MODES: [&str; 5] = ["plan", "default", "auto-edit", "auto", "yolo"];
@@ -139,3 +166,6 @@ impl Conduct for Qwen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

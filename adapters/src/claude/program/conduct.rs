@@ -7,7 +7,7 @@ use crate::launch::{Launch, Text};
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Claude;
+pub(super) struct Claude;
 
 /// Its permission modes.
 const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];

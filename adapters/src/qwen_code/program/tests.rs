@@ -1,4 +1,6 @@
-use super::*;
+use crate::codec::{Dialect, Mode};
+use crate::launch::tests::*;
+use crate::launch::*;
 
 #[test]
 fn the_sdk_of_qwen() {

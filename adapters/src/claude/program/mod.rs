@@ -1,31 +1,22 @@
 //! The command line of Claude Code (protocols: both SDKs start it without `-p`, Python mostly with `--flag value`, TypeScript
 //! with `--flag=value`; both send empty values).
 
+mod conduct;
+#[cfg(test)]
+mod tests;
+
+use conduct::Claude;
+
 use crate::codec::{Dialect, Mode};
 use crate::launch::{
-    self, ArgError, ArgvError, Child, Command, Errand, Flag, Grammar, InputFormat, Launch, Means, PermissionMode, Program, Resume, Shape, Sub,
-    SubCommand, is_number, is_uuid,
+    ArgError, Errand, Flag, Grammar, InputFormat, Launch, Means, PermissionMode, Program, PromptBy, Resume, Shape, Sub, SubCommand, Traits,
+    is_number, is_uuid,
 };
-
-/// Reads what a host typed after `claude`.
-///
-/// # Errors
-/// What the program says to it, and its exit code 1. Flags that nobody knows are an error with `strict` only.
-pub fn parse(args: &[String], strict: bool) -> Result<Command, ArgError> {
-    launch::parse(&PROGRAM, args, strict)
-}
-
-/// The command line with which we start `claude`: both sides line by line, the prompt by stdin.
-///
-/// # Errors
-/// When a part cannot be an argument.
-pub fn argv(launch: &Launch) -> Result<Child, ArgvError> {
-    launch::argv(&PROGRAM, launch)
-}
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Claude,
     name: "claude",
+    product: "Claude Code",
     version: "2.1.329 (Claude Code)",
     grammar: Grammar::Commander,
     flags: FLAGS,
@@ -33,6 +24,20 @@ pub(crate) static PROGRAM: Program = Program {
     closed: false,
     check,
     child: &["--output-format=stream-json", "--verbose", "--input-format=stream-json"],
+    prompt: PromptBy::Lines,
+    permission: PermissionMode::Ask,
+    no_prompt: || {
+        ArgError::line(
+            "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+            1,
+        )
+    },
+    no_session,
+    traits: Traits {
+        takes_empty: true,
+        ..Traits::NONE
+    },
+    conduct: &Claude,
 };
 
 const FLAGS: &[Flag] = &[
@@ -479,4 +484,17 @@ fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgErr
         return Ok(());
     };
     Err(ArgError::line(refusal, 1))
+}
+
+fn no_session(id: &str) -> ArgError {
+    if is_uuid(id) {
+        return ArgError::line(format!("No conversation found with session ID: {id}"), 1);
+    }
+    ArgError::line(
+        format!(
+            "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume \
+             <session-id|title>. Provided value \"{id}\" is not a UUID and does not match any session title."
+        ),
+        1,
+    )
 }

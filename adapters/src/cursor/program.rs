@@ -1,31 +1,19 @@
 //! The command line of Cursor's `cursor-agent`, also named `agent`: one process is one turn, the prompt is what is left of the
 //! command line, or stdin.
+//! How `cursor-agent` behaves towards its host: docs/cursor.md. It reads a prompt and nothing else.
 
 use crate::codec::Dialect;
+use crate::codec::Mode;
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
+use crate::event::{Fields, Request};
 use crate::launch::{
-    self, ArgError, ArgvError, Child, Command, Errand, Flag, Grammar, Launch, Means, PermissionMode, Program, Resume, Shape, Sub, SubCommand,
-    wants_json,
+    ArgError, Errand, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Resume, Shape, Sub, SubCommand, Traits, wants_json,
 };
-
-/// Reads what a host typed after `cursor-agent`.
-///
-/// # Errors
-/// What the program says to it, and its exit code 1. Flags that nobody knows are always an error.
-pub fn parse(args: &[String], strict: bool) -> Result<Command, ArgError> {
-    launch::parse(&PROGRAM, args, strict)
-}
-
-/// The command line with which we start `cursor-agent` for one turn; the prompt goes to its stdin.
-///
-/// # Errors
-/// When a part cannot be an argument.
-pub fn argv(launch: &Launch) -> Result<Child, ArgvError> {
-    launch::argv(&PROGRAM, launch)
-}
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Cursor,
     name: "cursor-agent",
+    product: "Cursor",
     version: "2026.09.10-fd3934a",
     grammar: Grammar::Commander,
     flags: FLAGS,
@@ -34,6 +22,12 @@ pub(crate) static PROGRAM: Program = Program {
     check,
     // Without --trust it refuses to start in a directory that it has not seen.
     child: &["--print", "--output-format=stream-json", "--trust"],
+    prompt: PromptBy::Stdin,
+    permission: PermissionMode::Ask,
+    no_prompt: || ArgError::line("Error: No prompt provided for print mode", 1),
+    no_session: |id| ArgError::line(format!("Error: Session {id} not found"), 1),
+    traits: Traits::NONE,
+    conduct: &CursorAgent,
 };
 
 const FLAGS: &[Flag] = &[
@@ -249,3 +243,38 @@ fn check(launch: &mut Launch, _: &dyn Fn(&str) -> bool) -> Result<(), ArgError> 
     }
     Ok(())
 }
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+struct CursorAgent;
+
+impl Conduct for CursorAgent {
+    fn version(&self) -> &'static str {
+        "2026.09.10-fd3934a"
+    }
+
+    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
+        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
+    }
+
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
+        Damage::Ignored
+    }
+
+    /// A run that fails has no result line; the code says it.
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.is_error || ended.outcome.is_none())
+    }
+
+    /// A failed turn has no line at all.
+    fn tells_failures(&self, _mode: Mode) -> bool {
+        false
+    }
+
+    fn echoes(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,6 @@
-use super::*;
+use crate::codec::{Dialect, Mode};
+use crate::launch::tests::*;
+use crate::launch::*;
 
 /// The command lines of five clients that were written for the real program.
 #[test]

@@ -1,9 +1,10 @@
-//! The flags of the `qwen` program: those of what it ships, which the RFC takes over.
+//! A command line that two vendors share: a program with yargs as it ships, and the description of the same program that takes over
+//! its flags.
 
 use super::flag::{Flag, Means, Shape, Sub, SubCommand};
 use super::scan::yargs_error;
-use super::{Answerer, ArgError, Errand, InputFormat, Launch, PermissionMode, Program, Resume, is_uuid};
-use crate::codec::{Dialect, Mode};
+use super::{Answerer, ArgError, Errand, InputFormat, Launch, PermissionMode, Program, Resume, ServerWords, Traits, is_uuid};
+use crate::codec::Mode;
 
 /// How many there are.
 pub(crate) const COUNT: usize = 64;
@@ -242,18 +243,18 @@ const fn other(names: &'static [&'static str], about: &'static str) -> SubComman
     }
 }
 
-/// What the program refuses when all flags are read: exit 1 and the help, but 52 for a number of turns that is none.
-pub(crate) fn check(program: &Program, launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
+/// What the program refuses when all flags are read: exit 1 and the help, but 52 for a number of turns that is none. `pairs`: what
+/// comes in and what goes out have to go together.
+pub(crate) fn check(program: &Program, pairs: bool, launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
     let streams = launch.format.mode == Mode::StreamJson;
     let protocol = launch.input == InputFormat::StreamJson;
-    let ships = program.dialect == Dialect::QwenCode;
     let resumes = launch.resume != Resume::New;
     let invalid_id;
     let refusal = if given("--yolo") && given("--approval-mode") {
         "Cannot use both --yolo (-y) and --approval-mode together. Use --approval-mode=yolo instead."
-    } else if ships && launch.partial && !streams {
+    } else if pairs && launch.partial && !streams {
         "--include-partial-messages requires --output-format stream-json"
-    } else if ships && protocol && !streams {
+    } else if pairs && protocol && !streams {
         "--input-format stream-json requires --output-format stream-json"
     } else if given("--continue") && given("--resume") {
         "Cannot use both --continue and --resume together. Use --continue to resume the latest session, or --resume <sessionId> to resume a specific session."
@@ -268,7 +269,7 @@ pub(crate) fn check(program: &Program, launch: &mut Launch, given: &dyn Fn(&str)
         "--json-fd and --json-file are mutually exclusive. Use one or the other."
     } else if launch.json_schema.is_some() && given("--prompt-interactive") {
         "--json-schema cannot be used with --prompt-interactive (-i); structured output only terminates the non-interactive flow."
-    } else if ships && launch.json_schema.is_some() && protocol {
+    } else if pairs && launch.json_schema.is_some() && protocol {
         "--json-schema cannot be used with --input-format stream-json; the \"first structured_output call ends the session\" contract is incompatible with the long-lived stream-json input protocol."
     } else {
         ""
@@ -283,6 +284,39 @@ pub(crate) fn check(program: &Program, launch: &mut Launch, given: &dyn Fn(&str)
     launch.partial |= launch.format.mode == Mode::StreamChunkJson;
     Ok(())
 }
+
+/// What it says without a prompt.
+pub(crate) fn no_prompt() -> ArgError {
+    ArgError::line(
+        "No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.",
+        1,
+    )
+}
+
+/// What it says without a session of this id.
+pub(crate) fn no_session(id: &str) -> ArgError {
+    ArgError::line(
+        format!("No saved session found with ID {id}. Run `qwen --resume` without an ID to choose from existing sessions."),
+        1,
+    )
+}
+
+/// What sets it apart: it counts the rounds of the whole session, and dies of them with exit code 53 and no result.
+pub(crate) const TRAITS: Traits = Traits {
+    limits_sessions: true,
+    cuts_at_commas: true,
+    servers: ServerWords::Member,
+    ..Traits::NONE
+};
+
+/// Its names of permission modes.
+pub(crate) const PERMISSION_MODES: &[(&str, PermissionMode)] = &[
+    ("default", PermissionMode::Ask),
+    ("auto-edit", PermissionMode::AcceptEdits),
+    ("plan", PermissionMode::Plan),
+    ("yolo", PermissionMode::Bypass),
+    ("auto", PermissionMode::Auto),
+];
 
 /// The number of turns as the program reads it.
 fn turns(text: &str) -> Result<(), &'static str> {

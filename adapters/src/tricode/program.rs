@@ -1,30 +1,17 @@
 //! The command line of `tricode`: one process is one turn, the prompt is on the command line, and stdin is read for the answers
 //! to questions for permission alone.
+//! How `tricode` behaves towards its host: docs/tricode.md. It reads a prompt and, where it asks in plain text, a choice.
 
+use super::ask::{AGAIN, CLOSED, Choice};
 use crate::codec::{Dialect, Mode};
-use crate::launch::{
-    self, Answerer, ArgError, ArgvError, Child, Command, Flag, Grammar, Launch, Means, PermissionMode, Program, Shape, argparse_error,
-};
-
-/// Reads what a host typed after `tricode`.
-///
-/// # Errors
-/// What the program says to it, and its exit code 2. Flags that nobody knows are always an error.
-pub fn parse(args: &[String], strict: bool) -> Result<Command, ArgError> {
-    launch::parse(&PROGRAM, args, strict)
-}
-
-/// The command line with which we start `tricode` for one turn, its prompt included.
-///
-/// # Errors
-/// When a part cannot be an argument.
-pub fn argv(launch: &Launch) -> Result<Child, ArgvError> {
-    launch::argv(&PROGRAM, launch)
-}
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, Typed};
+use crate::event::{Fields, OutcomeKind, Request};
+use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Shape, Traits, argparse_error};
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Tricode,
     name: "tricode.py",
+    product: "Tricode",
     version: "Tricode-cli dev (git-unknown)",
     grammar: Grammar::Argparse,
     flags: FLAGS,
@@ -32,6 +19,12 @@ pub(crate) static PROGRAM: Program = Program {
     closed: true,
     check,
     child: &["--stdio"],
+    prompt: PromptBy::Argument,
+    permission: PermissionMode::Ask,
+    no_prompt: || argparse_error(&PROGRAM, "the following arguments are required: prompt"),
+    no_session: |id| ArgError::line(format!("Error: Session {id} not found"), 0),
+    traits: Traits::NONE,
+    conduct: &Tricode,
 };
 
 const FLAGS: &[Flag] = &[
@@ -99,3 +92,51 @@ fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgErr
     }
     Ok(())
 }
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+struct Tricode;
+
+impl Conduct for Tricode {
+    fn version(&self) -> &'static str {
+        "341a160"
+    }
+
+    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
+        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
+    }
+
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
+        Damage::Ignored
+    }
+
+    /// A failed model call is told in the stream and exits with 0; only a run that was stopped exits with 1.
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.outcome == Some(OutcomeKind::Cancelled))
+    }
+
+    fn asks_in_text(&self) -> bool {
+        true
+    }
+
+    /// Recorded: `perm_deny`, `perm_terminate`, `perm_eof`.
+    fn typed(&self, line: Option<&str>, tool: &str) -> Typed {
+        match line.map(Choice::read) {
+            Some(Some(Choice::Once)) => Typed::Allow,
+            Some(Some(Choice::Always)) => Typed::AllowTool,
+            Some(Some(Choice::Deny)) => Typed::Deny(format!("User denied {tool} operation")),
+            Some(Some(Choice::Stop)) => Typed::Stop {
+                prints: "",
+                why: format!("User denied {tool} operation and requested termination"),
+            },
+            Some(None) => Typed::Unclear(AGAIN),
+            None => Typed::Stop {
+                prints: CLOSED,
+                why: format!("User cancelled {tool} operation"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

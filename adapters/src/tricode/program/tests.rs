@@ -1,4 +1,6 @@
-use super::*;
+use crate::codec::{Dialect, Mode};
+use crate::launch::tests::*;
+use crate::launch::*;
 
 #[test]
 fn tricode_reads_as_argparse_does() {
