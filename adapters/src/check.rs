@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bumpalo::Bump;
-
-use crate::codec::{Cx, Decode, Decoder, Format, Mode};
+use crate::codec::{Decoder, Format};
 use crate::event::{At, Event, Field, Fields, Input, InputKind, Kind, Sink};
-use crate::frame::{Line, Lines, Values};
 use crate::json::{Cursor, Error, Raw};
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
 
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,24 +51,16 @@ pub struct Summary {
 /// Reads a log piece by piece.
 #[derive(Debug)]
 pub struct Checker {
-    framing: Framing,
-    core: Core,
+    reader: Reader,
+    found: Found,
 }
 
-#[derive(Debug)]
-enum Framing {
-    Lines(Lines),
-    Values { finder: Values, buffer: Vec<u8> },
-}
-
-#[derive(Debug)]
-struct Core {
-    decoder: Decoder,
-    max_line: usize,
-    arena: Bump,
+#[derive(Debug, Default)]
+struct Found {
     session: String,
     /// The line in which the turn began that has not ended yet.
     turn: Option<u64>,
+    /// The line that is read.
     line: u64,
     faults: Vec<Fault>,
     summary: Summary,
@@ -79,188 +69,58 @@ struct Core {
 impl Checker {
     /// Ready for the first byte of a log.
     pub fn new(format: Format, max_line: usize) -> Self {
-        let framing = match format.mode {
-            Mode::Json => Framing::Values {
-                finder: Values::default(),
-                buffer: Vec::new(),
-            },
-            _ => Framing::Lines(Lines::new(max_line)),
-        };
-        let core = Core {
-            decoder: Decoder::new(format.dialect),
-            max_line,
-            arena: Bump::new(),
-            session: String::new(),
-            turn: None,
-            line: 0,
-            faults: Vec::new(),
-            summary: Summary::default(),
-        };
-        Self { framing, core }
+        Self {
+            reader: Reader::new(Framing::of(format.mode, max_line), max_line, Decoder::new(format.dialect)),
+            found: Found::default(),
+        }
     }
 
     /// Takes the next piece.
     pub fn feed(&mut self, input: &[u8]) {
-        let Self { framing, core } = self;
-        match framing {
-            Framing::Lines(lines) => lines.feed(input, |line| core.line(line)),
-            Framing::Values { finder, buffer } => {
-                buffer.extend_from_slice(input);
-                while let Some(end) = finder.end(buffer) {
-                    let rest = buffer.split_off(end);
-                    core.document(&std::mem::replace(buffer, rest));
-                }
-            }
-        }
+        self.reader.feed(input, &mut self.found);
     }
 
     /// Takes the faults found since the last call.
     pub fn take_faults(&mut self) -> Vec<Fault> {
-        std::mem::take(&mut self.core.faults)
+        std::mem::take(&mut self.found.faults)
     }
 
     /// The input is over.
     pub fn finish(mut self) -> (Vec<Fault>, Summary) {
-        let Self { framing, core } = &mut self;
-        match framing {
-            Framing::Lines(lines) => lines.finish(|line| core.line(line)),
-            Framing::Values { buffer, .. } => core.document(buffer),
-        }
-        core.summary.unended.extend(core.turn.take());
-        (self.core.faults, self.core.summary)
+        let Self { reader, found } = &mut self;
+        reader.finish(found);
+        found.summary.lines = reader.lines();
+        found.summary.unended.extend(found.turn.take());
+        (self.found.faults, self.found.summary)
     }
 }
 
-impl Core {
-    fn line(&mut self, line: Line<'_>) -> bool {
-        self.line += 1;
-        self.summary.lines = self.line;
-        match line {
-            Line::Whole(bytes) => self.bytes(bytes, bytes.ends_with(b"\n")),
-            Line::Oversize { bytes, .. } => self.fault("", 0, format!("a line of {bytes} bytes is over the limit of {}", self.max_line)),
-        }
-        true
-    }
-
-    fn document(&mut self, bytes: &[u8]) {
-        let bytes = bytes.trim_ascii();
-        if bytes.is_empty() {
-            return;
-        }
-        let array = bytes.starts_with(b"[").then(|| simdutf8::basic::from_utf8(bytes).ok()).flatten();
-        let Some(text) = array else {
-            self.line += 1;
-            self.summary.lines = self.line;
-            return self.bytes(bytes, true);
-        };
-        let mut at = Cursor::new(text);
-        let Ok(mut array) = at.array() else { return };
-        loop {
-            let element = match array.more(&mut at) {
-                Ok(true) => at.skip(),
-                Ok(false) => return,
-                Err(error) => Err(error),
-            };
-            self.line += 1;
-            self.summary.lines = self.line;
-            match element {
-                Ok(value) => self.bytes(value.as_str().as_bytes(), true),
-                Err(error) => return self.fault(text, error.at, error.why.to_string()),
-            }
-        }
-    }
-
-    fn bytes(&mut self, bytes: &[u8], ended: bool) {
-        let bytes = if self.line == 1 {
-            bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
-        } else {
-            bytes
-        };
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let sound = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-                return self.fault(sound, error.valid_up_to(), "invalid UTF-8".to_owned());
-            }
-        };
-        let mut rest = text.trim_ascii_start();
-        while !rest.is_empty() {
-            let from = text.len() - rest.len();
-            match self.value(rest) {
-                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
-                Err(error) => {
-                    let cut = if ended { "" } else { "; the log ends in the middle of this line" };
-                    let pointer = pointer_at(rest, error.at);
-                    let fault = Fault {
-                        line: self.line,
-                        byte: (from + error.at) as u64 + 1,
-                        pointer,
-                        reason: format!("{}{cut}", error.why),
-                    };
-                    return self.tell(fault);
-                }
-            }
-        }
-    }
-
-    fn value(&mut self, text: &str) -> Result<usize, Error> {
-        let mut listener = Listener {
-            session: &mut self.session,
-            turn: &mut self.turn,
-            line: self.line,
-            summary: &mut self.summary,
-        };
-        let used = self.decoder.line(
-            text,
-            &Cx {
-                arena: &self.arena,
-                trace: None,
-            },
-            &mut listener,
-        );
-        self.arena.reset();
+impl Consumer for Found {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        self.line = source.line;
+        let used = source.tell(text, self)?;
         // Decoders check what they need; here the rest is checked too.
-        let used = used?;
         if text.starts_with('{') {
             Cursor::new(text).raw()?;
         }
         Ok(used)
     }
 
-    fn fault(&mut self, text: &str, at: usize, reason: String) {
-        let pointer = if text.is_empty() { None } else { pointer_at(text, at) };
-        self.tell(Fault {
-            line: self.line,
-            byte: at as u64 + 1,
-            pointer,
-            reason,
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        self.summary.faults += 1;
+        self.faults.push(Fault {
+            line: damaged.line,
+            byte: damaged.byte,
+            pointer: pointer_at(damaged.text, damaged.at),
+            reason: damaged.why.clone(),
         });
     }
-
-    fn tell(&mut self, fault: Fault) {
-        self.summary.faults += 1;
-        self.faults.push(fault);
-    }
 }
 
-/// Counts what a decoder finds.
-struct Listener<'s> {
-    session: &'s mut String,
-    turn: &'s mut Option<u64>,
-    line: u64,
-    summary: &'s mut Summary,
-}
-
-impl<'a> Sink<'a> for Listener<'_> {
+impl<'a> Sink<'a> for Found {
     fn event(&mut self, event: &Event<'a>) {
-        if let Some(id) = event
-            .origin
-            .session
-            .filter(|id| !id.is_empty() && id.as_escaped() != self.session.as_str())
-        {
-            id.as_escaped().clone_into(self.session);
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.session) {
+            id.as_escaped().clone_into(&mut self.session);
             self.summary.unended.extend(self.turn.take());
         }
         self.fields(event.fields);
@@ -269,7 +129,7 @@ impl<'a> Sink<'a> for Listener<'_> {
             Kind::Unknown(raw) => self.unknown(raw),
             Kind::Outcome(_) | Kind::Fatal(_) => {
                 self.summary.outcomes += 1;
-                *self.turn = None;
+                self.turn = None;
             }
             Kind::Session(session) if session.opens_turn => self.summary.unended.extend(self.turn.replace(self.line)),
             Kind::RoundStart(_) | Kind::Reply(_) | Kind::Delta(_) | Kind::ToolResult(_) if event.origin.parent.is_none() => {
@@ -289,7 +149,7 @@ impl<'a> Sink<'a> for Listener<'_> {
     }
 }
 
-impl Listener<'_> {
+impl Found {
     fn noise(&mut self) {
         let tally = self.summary.noise.get_or_insert(Tally { count: 0, first: self.line });
         tally.count += 1;

@@ -4,17 +4,16 @@
 //! another session is such a place. What counts is what a decoder says of a line, not what the line looks like: a session's
 //! id may stand in lines of other sessions too.
 
-use bumpalo::Bump;
-
-use crate::codec::{Cx, Decode, Decoder, Dialect};
+use crate::codec::{Decoder, Dialect, Mode};
 use crate::event::{Event, Input, Sink};
+use crate::json::Error;
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
 
 /// Looks for places to cut, a line at a time.
 #[derive(Debug)]
 pub struct Cuts {
     dialect: Dialect,
     max_line: usize,
-    arena: Bump,
     /// The session of the last line that names one.
     session: String,
     /// That line, when its session was only searched for and not decoded; else empty.
@@ -39,6 +38,15 @@ impl<'a> Sink<'a> for Sessions {
     fn input(&mut self, _input: &Input<'a>) {}
 }
 
+impl Consumer for Sessions {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        source.tell(text, self)
+    }
+
+    // What is damaged names no session.
+    fn damaged(&mut self, _damaged: &Damaged<'_>) {}
+}
+
 impl Cuts {
     /// Shorter ids are not searched for: they stand in too many lines.
     const TELLING: usize = 8;
@@ -48,7 +56,6 @@ impl Cuts {
         Self {
             dialect,
             max_line,
-            arena: Bump::new(),
             session: String::new(),
             searched: Vec::new(),
         }
@@ -75,7 +82,7 @@ impl Cuts {
 
     /// The session that a line belongs to, as far as the line alone tells. To look at places far apart before every line
     /// between them is taken.
-    pub fn session_of(&mut self, line: &[u8]) -> Option<String> {
+    pub fn session_of(&self, line: &[u8]) -> Option<String> {
         if line.len() > self.max_line { None } else { self.sessions(line).first }
     }
 
@@ -86,24 +93,11 @@ impl Cuts {
     }
 
     /// What a decoder that has seen nothing else says of a line.
-    fn sessions(&mut self, line: &[u8]) -> Sessions {
+    fn sessions(&self, line: &[u8]) -> Sessions {
         let mut found = Sessions::default();
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let Ok(text) = simdutf8::basic::from_utf8(line) else { return found };
-        let mut decoder = Decoder::new(self.dialect);
-        let mut rest = text.trim_ascii_start();
-        while !rest.is_empty() {
-            let cx = Cx {
-                arena: &self.arena,
-                trace: None,
-            };
-            match decoder.line(rest, &cx, &mut found) {
-                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
-                Err(_) => break,
-            }
-        }
-        self.arena.reset();
+        let mut reader = Reader::new(Framing::of(Mode::StreamJson, usize::MAX), usize::MAX, Decoder::new(self.dialect));
+        reader.feed(line, &mut found);
+        reader.finish(&mut found);
         found
     }
 }

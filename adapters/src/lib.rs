@@ -43,6 +43,7 @@ pub mod vendor;
 mod blocks;
 mod chat;
 mod learn;
+mod reader;
 mod threads;
 mod weave;
 

@@ -4,10 +4,10 @@
 use bumpalo::Bump;
 
 use crate::assemble::{Assembler, Down, Duties};
-use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
+use crate::codec::{Cx, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
 use crate::event::{Event, Input, Kind, Piece, Sink};
-use crate::frame::{Line, Lines};
-use crate::json::Out;
+use crate::json::{Error, Out};
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
 use crate::tools::Translate;
 
 /// One thing that was heard.
@@ -33,15 +33,7 @@ pub enum Heard<'l, 'a> {
 /// Reads one side of a conversation.
 #[derive(Debug)]
 pub struct Listener {
-    lines: Lines,
     reader: Reader,
-}
-
-#[derive(Debug)]
-struct Reader {
-    decoder: Decoder,
-    arena: Bump,
-    line: u64,
 }
 
 impl Listener {
@@ -57,90 +49,23 @@ impl Listener {
 
     fn new(decoder: Decoder, max_line: usize) -> Self {
         Self {
-            lines: Lines::new(max_line),
-            reader: Reader {
-                decoder,
-                arena: Bump::new(),
-                line: 0,
-            },
+            reader: Reader::new(Framing::of(Mode::StreamJson, max_line), max_line, decoder),
         }
     }
 
     /// Takes what came, in pieces of any size, and tells `hear` what each whole line means.
     pub fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        let Self { lines, reader } = self;
-        lines.feed(bytes, |line| {
-            reader.line(line, hear);
-            true
-        });
+        self.reader.feed(bytes, &mut Ear(hear));
     }
 
     /// Nothing more comes: a last line without a line feed is read as it stands, and what the decoder held is told.
     pub fn finish(&mut self, hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        let Self { lines, reader } = self;
-        lines.finish(|line| {
-            reader.line(line, hear);
-            true
-        });
-        let cx = Cx {
-            arena: &reader.arena,
-            trace: None,
-        };
-        reader.decoder.finish(&cx, &mut Ear(hear));
-        reader.arena.reset();
+        self.reader.finish(&mut Ear(hear));
     }
 
     /// How many lines were read.
     pub const fn lines(&self) -> u64 {
-        self.reader.line
-    }
-}
-
-impl Reader {
-    fn line(&mut self, line: Line<'_>, hear: &mut dyn FnMut(Heard<'_, '_>)) {
-        self.line += 1;
-        let bytes = match line {
-            Line::Whole(bytes) => bytes,
-            Line::Oversize { bytes, .. } => {
-                return hear(Heard::Damaged {
-                    line: self.line,
-                    byte: 1,
-                    bytes: &[],
-                    why: format!("a line of {bytes} bytes is over the limit"),
-                });
-            }
-        };
-        let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let whole = whole.strip_suffix(b"\r").unwrap_or(whole);
-        let whole = match self.line {
-            1 => whole.strip_prefix(b"\xef\xbb\xbf").unwrap_or(whole),
-            _ => whole,
-        };
-        let damaged = |at: usize, why: String| Heard::Damaged {
-            line: self.line,
-            byte: at as u64 + 1,
-            bytes: whole,
-            why,
-        };
-        let text = match std::str::from_utf8(whole) {
-            Ok(text) => text,
-            Err(error) => return hear(damaged(error.valid_up_to(), "invalid UTF-8".to_owned())),
-        };
-        let mut rest = text.trim_ascii_start();
-        while !rest.is_empty() {
-            let cx = Cx {
-                arena: &self.arena,
-                trace: None,
-            };
-            match self.decoder.line(rest, &cx, &mut Ear(hear)) {
-                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
-                Err(error) => {
-                    hear(damaged(text.len() - rest.len() + error.at, error.why.to_string()));
-                    break;
-                }
-            }
-        }
-        self.arena.reset();
+        self.reader.lines()
     }
 }
 
@@ -153,6 +78,25 @@ impl<'a> Sink<'a> for Ear<'_> {
 
     fn input(&mut self, input: &Input<'a>) {
         (self.0)(Heard::Input(input));
+    }
+}
+
+impl Consumer for Ear<'_> {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        source.tell(text, self)
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        (self.0)(Heard::Damaged {
+            line: damaged.line,
+            byte: damaged.byte,
+            bytes: damaged.bytes,
+            why: damaged.why.clone(),
+        });
+    }
+
+    fn end(&mut self, source: Source<'_, '_>) {
+        source.finish(self);
     }
 }
 

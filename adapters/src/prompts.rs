@@ -1,11 +1,9 @@
 //! The prompts of a log of the host's side. Most logs of an agent's output do not hold what was asked.
 
-use bumpalo::Bump;
-
-use crate::codec::{Cx, Decode, Decoder, Dialect};
+use crate::codec::{Decoder, Dialect, Mode};
 use crate::event::{Block, ChatRequest, Content, Event, Input, InputKind, InputOrigin, Kind, Prompt, PromptSource, Sink};
-use crate::frame::{Line, Lines};
-use crate::json::Raw;
+use crate::json::{Error, Raw};
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
 
 /// What a log of the host's side holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,32 +17,20 @@ pub struct Prompts {
 /// Reads the prompts out of what a host wrote to an agent of `dialect`.
 pub fn prompts(dialect: Dialect, log: &[u8]) -> Prompts {
     let mut found = Prompts::default();
-    let mut decoder = Decoder::new(dialect);
-    let mut arena = Bump::new();
-    let log = log.strip_prefix(b"\xef\xbb\xbf").unwrap_or(log);
-    let mut each = |line: Line<'_>| {
-        let Line::Whole(bytes) = line else { return true };
-        let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
-            found.damaged += 1;
-            return true;
-        };
-        let mut rest = text.trim_ascii();
-        while !rest.is_empty() {
-            match decoder.line(rest, &Cx { arena: &arena, trace: None }, &mut found) {
-                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
-                Err(_) => {
-                    found.damaged += 1;
-                    break;
-                }
-            }
-        }
-        arena.reset();
-        true
-    };
-    let mut lines = Lines::new(usize::MAX);
-    lines.feed(log, &mut each);
-    lines.finish(&mut each);
+    let mut reader = Reader::new(Framing::of(Mode::StreamJson, usize::MAX), usize::MAX, Decoder::new(dialect));
+    reader.feed(log, &mut found);
+    reader.finish(&mut found);
     found
+}
+
+impl Consumer for Prompts {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        source.tell(text, self)
+    }
+
+    fn damaged(&mut self, _damaged: &Damaged<'_>) {
+        self.damaged += 1;
+    }
 }
 
 impl<'a> Sink<'a> for Prompts {

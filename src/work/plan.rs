@@ -239,7 +239,7 @@ impl Search<'_> {
     fn session_at(&self, at: u64) -> Option<String> {
         let mut buffer = vec![0; READ / 8];
         let read = read_at(self.file, &mut buffer, at).ok()?;
-        let mut cuts = Cuts::new(self.dialect, self.max_line);
+        let cuts = Cuts::new(self.dialect, self.max_line);
         // The first piece is the end of a line, the last one the beginning of another.
         let lines = buffer[..read]
             .split_inclusive(|&byte| byte == b'\n')

@@ -1,6 +1,6 @@
-use super::core::{MARK, WINDOW};
 use super::*;
 use crate::codec::Format;
+use crate::reader::{MARK, WINDOW};
 
 /// Output, damage and the number of lines, when the log comes in pieces of that size, which may be told to be text.
 fn converted(log: &[u8], piece: usize, told: bool) -> (Vec<u8>, Vec<Damage>, u64) {

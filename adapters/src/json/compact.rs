@@ -28,6 +28,23 @@ pub fn on_one_line(json: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
+/// Where in `json` the byte at offset `at` of what [`on_one_line`] made of it stands.
+pub(crate) fn unfolded(json: &str, at: usize) -> usize {
+    let bytes = json.as_bytes();
+    let (mut here, mut kept) = (0, 0);
+    while let Some(&byte) = bytes.get(here) {
+        let next = if byte == b'"' { string_end(bytes, here + 1) } else { here + 1 };
+        if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            if at < kept + (next - here) {
+                return here + (at - kept);
+            }
+            kept += next - here;
+        }
+        here = next;
+    }
+    here
+}
+
 /// The place behind the string whose body begins at `from`.
 fn string_end(bytes: &[u8], mut from: usize) -> usize {
     loop {
@@ -54,5 +71,18 @@ mod tests {
             let _ = on_one_line(broken);
         }
         assert_eq!(on_one_line("\n\"a\nb\""), "\"a\nb\"", "a line feed in a string is still damage");
+    }
+
+    #[test]
+    fn a_place_is_found_again() {
+        let pretty = "{\n  \"a b\": [\r\n\t1,\n\t\" x\"\n  ],\n \"n\" : -1e5\n}\n";
+        let line = on_one_line(pretty);
+        let places: Vec<_> = (0..line.len()).map(|at| unfolded(pretty, at)).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+        assert!(
+            places.iter().zip(line.bytes()).all(|(&at, byte)| pretty.as_bytes()[at] == byte),
+            "{places:?}"
+        );
+        assert_eq!(unfolded(pretty, line.len()), pretty.len());
     }
 }

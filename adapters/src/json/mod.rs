@@ -23,6 +23,7 @@ mod template;
 
 pub(crate) use alike::{alike, stands_at};
 pub use compact::on_one_line;
+pub(crate) use compact::unfolded;
 pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
 pub use number::python_float;

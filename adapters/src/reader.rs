@@ -1,0 +1,468 @@
+//! The one way from bytes to events: lines, values or server-sent events are cut out of the stream, their text is checked, and the
+//! decoder reads one value after the other. What is done with them is a [`Consumer`]'s: [`convert`](crate::convert),
+//! [`live`](crate::live), [`check`](crate::check), [`prompts`](crate::prompts) and [`cuts`](crate::cuts) are the five.
+
+use std::borrow::Cow;
+
+use bumpalo::Bump;
+
+use crate::codec::{Cx, Decode, Decoder, Mode};
+use crate::event::Sink;
+use crate::frame::{Frame, Line, Lines, Sse, Values};
+use crate::json::{Cursor, Error, on_one_line, unfolded};
+
+/// What some programs put at the beginning of a text in UTF-8.
+pub(crate) const MARK: &str = "\u{feff}";
+/// How many bytes of the input are checked to be UTF-8 at a time: few enough to be still at hand when their lines are read.
+pub(crate) const WINDOW: usize = 32 << 10;
+
+/// Reads one log, in pieces of any size; where they are cut changes nothing.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    framing: Framing,
+    lines: Stage,
+    stopped: bool,
+}
+
+/// How a stream is cut.
+#[derive(Debug)]
+pub(crate) enum Framing {
+    /// A line holds values, one after the other, or text that is none.
+    Lines(Lines),
+    /// Values that a person or a tool may have spread over many lines; the elements of an array are messages of their own.
+    Values { finder: Values, buffer: Vec<u8> },
+    /// A model's stream.
+    Events(Sse),
+}
+
+/// What is done with what a [`Reader`] finds.
+pub(crate) trait Consumer {
+    /// Has the decoder read the value that `text` begins with; returns how many bytes it took.
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error>;
+
+    /// Has the decoder read those of the first of `lines`, which all have their line feeds, that are spelled like ones before them.
+    fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
+        let _ = (lines, source);
+        Taken::default()
+    }
+
+    /// A line has been read, which was this; not called for one that was too long.
+    fn copy(&mut self, line: &[u8]) {
+        let _ = line;
+    }
+
+    /// A line, or the rest of one, could not be read.
+    fn damaged(&mut self, damaged: &Damaged<'_>);
+
+    /// Whether reading goes on.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    /// The input is over.
+    fn end(&mut self, source: Source<'_, '_>) {
+        let _ = source;
+    }
+}
+
+/// The decoder, the memory of what it tells, and where it is.
+pub(crate) struct Source<'r, 'a> {
+    pub(crate) decoder: &'r mut Decoder,
+    pub(crate) arena: &'a Bump,
+    /// The line, counted from 1. In a `json` format: the message.
+    pub(crate) line: u64,
+    /// The offset of the value in its line.
+    pub(crate) at: usize,
+}
+
+/// Lines that were read at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) bytes: usize,
+    pub(crate) lines: u64,
+}
+
+/// What could not be read.
+#[derive(Debug)]
+pub(crate) struct Damaged<'l> {
+    /// Which line, counted from 1.
+    pub(crate) line: u64,
+    /// The byte within it, counted from 1.
+    pub(crate) byte: u64,
+    /// What is wrong.
+    pub(crate) why: String,
+    /// The line without its end; empty for one that is over the length limit.
+    pub(crate) bytes: &'l [u8],
+    /// The text that is damaged, and the offset in it.
+    pub(crate) text: &'l str,
+    pub(crate) at: usize,
+}
+
+impl<'a> Source<'_, 'a> {
+    /// Tells `sink` what the value that `text` begins with means.
+    pub(crate) fn tell(self, text: &'a str, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        self.decoder.line(text, &plain(self.arena), sink)
+    }
+
+    /// Tells `sink` what the decoder still holds.
+    pub(crate) fn finish(self, sink: &mut dyn Sink<'a>) {
+        self.decoder.finish(&plain(self.arena), sink);
+    }
+}
+
+/// Nobody wants to know what is structure.
+const fn plain(arena: &Bump) -> Cx<'_> {
+    Cx { arena, trace: None }
+}
+
+impl Framing {
+    /// How logs of a mode are cut; lines and events longer than `max_line` are left out.
+    pub(crate) fn of(mode: Mode, max_line: usize) -> Self {
+        match mode {
+            Mode::Sse => Self::Events(Sse::new(max_line)),
+            Mode::Json => Self::Values {
+                finder: Values::default(),
+                buffer: Vec::new(),
+            },
+            _ => Self::Lines(Lines::new(max_line)),
+        }
+    }
+}
+
+impl Reader {
+    /// Ready for the first byte.
+    pub(crate) fn new(framing: Framing, max_line: usize, decoder: Decoder) -> Self {
+        Self {
+            framing,
+            lines: Stage {
+                decoder,
+                arena: Bump::new(),
+                max_line,
+                line: 0,
+            },
+            stopped: false,
+        }
+    }
+
+    /// Takes the next piece of the input.
+    pub(crate) fn feed(&mut self, input: &[u8], to: &mut impl Consumer) {
+        if self.stopped {
+            return;
+        }
+        let Self { framing, lines: stage, .. } = self;
+        let mut go_on = true;
+        match framing {
+            Framing::Lines(lines) => go_on = stage.bytes(input, lines, to),
+            Framing::Events(events) => events.feed(input, |frame| {
+                go_on = stage.frame(frame, to);
+                go_on
+            }),
+            Framing::Values { finder, buffer } => {
+                buffer.extend_from_slice(input);
+                while go_on && let Some(end) = finder.end(buffer) {
+                    let rest = buffer.split_off(end);
+                    go_on = stage.document(&std::mem::replace(buffer, rest), to);
+                }
+            }
+        }
+        self.stopped = !go_on;
+    }
+
+    /// The same for a piece that is known to be UTF-8.
+    pub(crate) fn feed_text(&mut self, input: &str, to: &mut impl Consumer) {
+        match &mut self.framing {
+            Framing::Lines(lines) if !self.stopped => self.stopped = !self.lines.known_text(input, lines, to),
+            _ => self.feed(input.as_bytes(), to),
+        }
+    }
+
+    /// The input is over: reads what no line feed has ended.
+    pub(crate) fn finish(&mut self, to: &mut impl Consumer) {
+        let Self {
+            framing,
+            lines: stage,
+            stopped,
+        } = self;
+        if !*stopped {
+            match framing {
+                Framing::Lines(lines) => lines.finish(|line| {
+                    *stopped = !stage.line(line, to);
+                    !*stopped
+                }),
+                Framing::Events(events) => events.finish(|frame| {
+                    *stopped = !stage.frame(frame, to);
+                    !*stopped
+                }),
+                Framing::Values { buffer, .. } => *stopped = !stage.document(&std::mem::take(buffer), to),
+            }
+        }
+        to.end(stage.source(0));
+        stage.arena.reset();
+    }
+
+    /// Whether the consumer did not want to go on.
+    pub(crate) const fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// How many lines were read.
+    pub(crate) const fn lines(&self) -> u64 {
+        self.lines.line
+    }
+}
+
+/// Everything behind the framing.
+#[derive(Debug)]
+struct Stage {
+    decoder: Decoder,
+    arena: Bump,
+    max_line: usize,
+    line: u64,
+}
+
+impl Stage {
+    #[inline]
+    fn source(&mut self, at: usize) -> Source<'_, '_> {
+        Source {
+            decoder: &mut self.decoder,
+            arena: &self.arena,
+            line: self.line,
+            at,
+        }
+    }
+
+    /// Reads a piece, of which `framing` has kept what no line feed has ended so far; returns whether to go on.
+    fn bytes(&mut self, mut input: &[u8], framing: &mut Lines, to: &mut impl Consumer) -> bool {
+        let mut go_on = true;
+        while !input.is_empty() && go_on {
+            let window = &input[..input.len().min(WINDOW)];
+            let whole = memchr::memrchr(b'\n', window)
+                .map(|at| &window[..=at])
+                .filter(|lines| framing.is_between_lines() && lines.len() <= self.max_line);
+            let taken = match whole {
+                Some(lines) => lines,
+                // The rest of a line that has begun, or a line that is longer than the window.
+                None => &input[..memchr::memchr(b'\n', input).map_or(input.len(), |at| at + 1)],
+            };
+            go_on = match whole.and_then(|lines| simdutf8::basic::from_utf8(lines).ok()) {
+                Some(text) => self.whole_lines(text, to),
+                None => self.framed(taken, framing, to),
+            };
+            input = &input[taken.len()..];
+        }
+        go_on
+    }
+
+    fn known_text(&mut self, input: &str, framing: &mut Lines, to: &mut impl Consumer) -> bool {
+        if input.len() > self.max_line {
+            return self.bytes(input.as_bytes(), framing, to);
+        }
+        let begun = if framing.is_between_lines() {
+            0
+        } else {
+            input.find('\n').map_or(input.len(), |at| at + 1)
+        };
+        let (begun, input) = input.split_at(begun);
+        let (whole, rest) = input.split_at(input.rfind('\n').map_or(0, |at| at + 1));
+        self.framed(begun.as_bytes(), framing, to) && self.whole_lines(whole, to) && self.framed(rest.as_bytes(), framing, to)
+    }
+
+    /// Reads text that ends with a line feed.
+    fn whole_lines(&mut self, mut text: &str, to: &mut impl Consumer) -> bool {
+        let mut go_on = true;
+        while go_on {
+            let taken = to.again(text, self.source(0));
+            if taken.lines > 0 {
+                self.line += taken.lines;
+                self.arena.reset();
+                text = &text[taken.bytes..];
+            }
+            let Some(at) = memchr::memchr(b'\n', text.as_bytes()) else { break };
+            let (line, rest) = text.split_at(at + 1);
+            text = rest;
+            self.line += 1;
+            go_on = self.values(without_mark(line, self.line), true, None, to);
+            to.copy(line.as_bytes());
+        }
+        go_on
+    }
+
+    /// Reads the lines that `input` ends.
+    fn framed(&mut self, input: &[u8], framing: &mut Lines, to: &mut impl Consumer) -> bool {
+        let mut go_on = true;
+        framing.feed(input, |line| {
+            go_on = self.line(line, to);
+            go_on
+        });
+        go_on
+    }
+
+    fn line(&mut self, line: Line<'_>, to: &mut impl Consumer) -> bool {
+        self.line += 1;
+        match line {
+            Line::Whole(bytes) => {
+                let go_on = self.unchecked(bytes, bytes.ends_with(b"\n"), to);
+                to.copy(bytes);
+                go_on
+            }
+            Line::Oversize { bytes, hash } => {
+                let limit = self.max_line;
+                self.too_long(
+                    format!("a line of {bytes} bytes is over the limit of {limit} (fingerprint {hash:016x}); it was left out"),
+                    to,
+                )
+            }
+        }
+    }
+
+    /// Reads one server-sent event, or a line that is none: a payload that stands there as it is.
+    fn frame(&mut self, frame: Frame<'_>, to: &mut impl Consumer) -> bool {
+        let (data, line) = match frame {
+            Frame::Event { data, line, .. } => (data, line),
+            Frame::Stray { text, line } => (text, line),
+            Frame::Oversize { bytes, line } => {
+                self.line = line;
+                let limit = self.max_line;
+                return self.too_long(
+                    format!("an event of more than {bytes} bytes is over the limit of {limit}; it was left out"),
+                    to,
+                );
+            }
+        };
+        self.line = line;
+        match std::str::from_utf8(data) {
+            Ok(text) => self.message(text, to),
+            Err(_) => self.unchecked(data, true, to),
+        }
+    }
+
+    /// Reads one value of a `json` format: an array is the list of its elements, each a message of its own.
+    fn document(&mut self, bytes: &[u8], to: &mut impl Consumer) -> bool {
+        let bytes = match self.line {
+            0 => bytes.strip_prefix(MARK.as_bytes()).unwrap_or(bytes),
+            _ => bytes,
+        };
+        let bytes = bytes.trim_ascii();
+        if bytes.is_empty() {
+            return true;
+        }
+        let Some(text) = simdutf8::basic::from_utf8(bytes).ok().filter(|text| text.starts_with('[')) else {
+            self.line += 1;
+            return match simdutf8::basic::from_utf8(bytes) {
+                Ok(text) => self.message(text, to),
+                Err(_) => self.unchecked(bytes, true, to),
+            };
+        };
+        let mut at = Cursor::new(text);
+        let mut elements = at.array();
+        loop {
+            let element = match &mut elements {
+                Ok(array) => match array.more(&mut at) {
+                    Ok(true) => at.skip(),
+                    Ok(false) => return true,
+                    Err(error) => Err(error),
+                },
+                Err(error) => Err(*error),
+            };
+            self.line += 1;
+            match element {
+                Ok(element) => {
+                    if !self.message(element.as_str(), to) {
+                        return false;
+                    }
+                }
+                Err(error) => return self.damage(text, error.at, text, &error, "", to),
+            }
+        }
+    }
+
+    /// Reads one message that may stand on several lines. What goes over as it is has to stay on one.
+    fn message(&mut self, text: &str, to: &mut impl Consumer) -> bool {
+        match text.as_bytes().first() {
+            Some(b'{' | b'[') => match on_one_line(text) {
+                Cow::Borrowed(text) => self.values(text, true, None, to),
+                Cow::Owned(line) => self.values(&line, true, Some(text), to),
+            },
+            _ => self.values(text, true, None, to),
+        }
+    }
+
+    /// Reads a line of which nothing is known.
+    fn unchecked(&mut self, bytes: &[u8], ended: bool, to: &mut impl Consumer) -> bool {
+        let error = match simdutf8::compat::from_utf8(bytes) {
+            Ok(text) => return self.values(without_mark(text, self.line), ended, None, to),
+            Err(error) => error,
+        };
+        let (sound, _) = bytes.split_at(error.valid_up_to());
+        let sound = without_mark(std::str::from_utf8(sound).unwrap_or_default(), self.line);
+        let bytes = &bytes[error.valid_up_to() - sound.len()..];
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        to.damaged(&Damaged {
+            line: self.line,
+            byte: sound.len() as u64 + 1,
+            why: "invalid UTF-8".to_owned(),
+            bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+            text: sound,
+            at: sound.len(),
+        });
+        to.goes_on()
+    }
+
+    /// Reads the values of one line, which was put together from `folded`.
+    #[inline]
+    fn values(&mut self, text: &str, ended: bool, folded: Option<&str>, to: &mut impl Consumer) -> bool {
+        let text = text.strip_suffix("\n").unwrap_or(text);
+        let text = text.strip_suffix("\r").unwrap_or(text);
+        let mut rest = text.trim_ascii_start();
+        while !rest.is_empty() {
+            let at = text.len() - rest.len();
+            let read = to.value(rest, self.source(at));
+            self.arena.reset();
+            match read {
+                Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),
+                Err(error) => {
+                    let place = folded.map_or(at + error.at, |folded| unfolded(folded, at + error.at));
+                    let cut = if ended { "" } else { "; the log ends in the middle of this line" };
+                    return self.damage(text, place, rest, &error, cut, to);
+                }
+            }
+            if !to.goes_on() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Tells of damage in the value `text` at offset `place` of `line`.
+    #[cold]
+    fn damage(&self, line: &str, place: usize, text: &str, error: &Error, cut: &str, to: &mut impl Consumer) -> bool {
+        to.damaged(&Damaged {
+            line: self.line,
+            byte: place as u64 + 1,
+            why: format!("{}{cut}", error.why),
+            bytes: line.as_bytes(),
+            text,
+            at: error.at,
+        });
+        to.goes_on()
+    }
+
+    #[cold]
+    fn too_long(&self, why: String, to: &mut impl Consumer) -> bool {
+        to.damaged(&Damaged {
+            line: self.line,
+            byte: 1,
+            why,
+            bytes: &[],
+            text: "",
+            at: 0,
+        });
+        to.goes_on()
+    }
+}
+
+/// The mark at the beginning of a log is no part of its first line.
+#[inline]
+fn without_mark(text: &str, line: u64) -> &str {
+    if line == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text }
+}
