@@ -6,12 +6,12 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::tool::{Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// Those of a dialect.
-pub(super) fn tools(dialect: Dialect) -> Vec<Rc<dyn Tool>> {
+pub(crate) fn tools(dialect: Dialect) -> Vec<Rc<dyn Tool>> {
     let names = match dialect {
         Dialect::Claude => ("AskUserQuestion", "ExitPlanMode"),
         Dialect::Qwen | Dialect::QwenCode => ("ask_user_question", "exit_plan_mode"),

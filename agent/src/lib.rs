@@ -6,49 +6,32 @@
 #![deny(unsafe_code)]
 
 pub mod about;
-mod allowing;
 mod asking;
-mod background;
-mod calls;
-pub mod chat;
-mod command;
-mod compact;
-mod control;
-mod core;
-mod deferring;
-mod hooking;
+mod commands;
+mod conversation;
 pub mod hooks;
-pub mod hotline;
+pub mod host;
 mod http;
-mod inbox;
-mod keeping;
-mod live;
 pub mod mcp;
-pub mod memory;
 pub mod model;
-pub mod models;
-mod outcome;
-pub mod permission;
+pub mod permissions;
 pub mod persona;
 pub mod redact;
-mod rooms;
+mod session;
 pub mod settings;
-mod showing;
-mod skill;
-mod standing;
 pub mod store;
-mod structured;
-mod subagent;
-mod tasks;
 pub mod telemetry;
-mod telling;
-pub mod terminal;
-pub mod tool;
 pub mod tools;
 mod turn;
 mod usual;
-mod voice;
-pub mod wall;
+pub mod workspace;
+
+pub(crate) use commands as command;
+pub(crate) use model::message as chat;
+pub(crate) use session::core;
+pub(crate) use tools as tool;
+pub(crate) use turn::{structured, subagent};
+pub(crate) use workspace as wall;
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -59,19 +42,19 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
-use self::core::{AgentKind, Core, Thread, Wishes};
 use self::hooks::Hooks;
-use self::hotline::{Hotline, Unanswered};
-use self::inbox::{Asked, Inbox};
-use self::permission::Policy;
 use self::persona::Persona;
 use self::persona::tricode::tools::{Tricode, Wish};
 use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
-use self::tool::World;
-use self::voice::Voice;
-use self::wall::Wall;
+use crate::host::event_writer::EventWriter;
+use crate::host::prompts::{Asked, PromptQueue};
+use crate::host::requests::{HostRequests, Unanswered};
 use crate::model::Model;
+use crate::permissions::Policy;
+use crate::session::core::{AgentKind, Core, Thread, Wishes};
+use crate::tools::World;
+use crate::workspace::Wall;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::conduct::Facts;
 use agentglot_adapters::event::{Input, InputKind, InputOrigin};
@@ -94,7 +77,7 @@ pub struct Parts {
     /// The model that was asked for, by the command line or the environment.
     pub model_name: Option<String>,
     /// What models are called.
-    pub models: models::Models,
+    pub models: model::names::Models,
     /// The session's transcript, and what was said in it by now.
     pub kept: (Transcript, Option<History>),
     /// The MCP servers of the command line.
@@ -175,7 +158,7 @@ impl Agent {
             error,
         })?;
         let places = Places::of(&parts.launch, wall.root(), parts.trusts, &|name| std::env::var_os(name));
-        let (memories, forgotten) = memory::load(&places);
+        let (memories, forgotten) = settings::memory::load(&places);
         let mut settings = Settings::load(places);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
@@ -197,7 +180,7 @@ impl Agent {
         for agent in &settings.agents {
             wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
         }
-        let voice = Voice::new(parts.dialect);
+        let events = EventWriter::new(parts.dialect);
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();
@@ -205,7 +188,7 @@ impl Agent {
         if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
             persona.restore(state);
         }
-        voice.set_session(&session);
+        events.set_session(&session);
         let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
         let kept = Some(Rc::new(RefCell::new(transcript)));
         let thread = Thread {
@@ -221,13 +204,13 @@ impl Agent {
                 problems.push(format!("{}: {error}", folder.display()));
             }
         }
-        let hotline = Hotline::default();
+        let requests = HostRequests::default();
         let tell = parts.launch.hook_events.then(|| {
-            let (voice, dialect) = (voice.clone(), parts.dialect);
-            Rc::new(move |told| hooking::show(dialect, &voice, &told)) as hooks::Tell
+            let (events, dialect) = (events.clone(), parts.dialect);
+            Rc::new(move |told| turn::hooks::show(dialect, &events, &told)) as hooks::Tell
         });
         let root = world.wall.root().to_owned();
-        let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), hotline.clone(), tell);
+        let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), requests.clone(), tell);
         for (source, value) in settings.hooks() {
             problems.extend(hooks.add_settings(source, value));
         }
@@ -243,7 +226,7 @@ impl Agent {
         }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),
-            memory: memory::prompt(&memories),
+            memory: settings::memory::prompt(&memories),
             servers,
             flagged: parts.servers,
             settings: RefCell::new(Rc::new(settings)),
@@ -253,12 +236,12 @@ impl Agent {
             persona,
             model: parts.model,
             world,
-            voice,
-            hotline,
+            events,
+            requests,
             hooks,
             hook_context: RefCell::default(),
             held_up: RefCell::default(),
-            inbox: Inbox::default(),
+            prompts: PromptQueue::default(),
             screens: RefCell::default(),
             mcp: RefCell::default(),
             greeting: RefCell::default(),
@@ -274,8 +257,8 @@ impl Agent {
             session: RefCell::new(session),
             structured: Rc::default(),
             models: parts.models,
-            tasks: tasks::Tasks::default(),
-            standing: standing::Standing::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
+            tasks: turn::tasks::Tasks::default(),
+            session_state: host::state::SessionState::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
             desk: Rc::default(),
             turns: Cell::new(0),
             resumed,
@@ -297,19 +280,19 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                self.core.inbox.put(Asked::of_prompt(input, prompt));
+                self.core.prompts.put(Asked::of_prompt(input, prompt));
                 true
             }
             InputKind::Chat(chat) => {
                 let asked = Asked::of_chat(input, chat);
                 if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
                     let call = chat["tool_call"].as_str().unwrap_or_default();
-                    return command::request::tool_response(&self.core, call, &chat["parts"]);
+                    return commands::request::tool_response(&self.core, call, &chat["parts"]);
                 }
-                self.core.inbox.put(asked);
+                self.core.prompts.put(asked);
                 true
             }
-            InputKind::Request(request) => control::request(&self.core, input, request),
+            InputKind::Request(request) => session::control::request(&self.core, input, request),
             InputKind::Response(response) => {
                 let read = |raw: agentglot_adapters::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
                 let answer = if response.ok {
@@ -319,29 +302,29 @@ impl Agent {
                     let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
                     Err(Unanswered::Failed(text.to_owned()))
                 };
-                self.core.hotline.answer(&inbox::plain(response.id), answer)
+                self.core.requests.answer(&host::prompts::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                live::introduce_first(&self.core);
-                command::request::cancel(&self.core, input);
+                session::life::introduce_first(&self.core);
+                commands::request::cancel(&self.core, input);
                 true
             }
             InputKind::Heartbeat { .. } => {
-                live::introduce_first(&self.core);
-                command::request::heartbeat(&self.core, input);
+                session::life::introduce_first(&self.core);
+                commands::request::heartbeat(&self.core, input);
                 true
             }
             InputKind::Hint(hint) => {
-                live::introduce_first(&self.core);
-                command::hint::ask(&self.core, input, hint);
+                session::life::introduce_first(&self.core);
+                commands::hint::ask(&self.core, input, hint);
                 true
             }
             InputKind::HintCancel => {
-                command::hint::cancel(&self.core);
+                commands::hint::cancel(&self.core);
                 true
             }
             InputKind::KeepAlive => {
-                live::introduce_first(&self.core);
+                session::life::introduce_first(&self.core);
                 true
             }
             _ => false,
@@ -350,37 +333,37 @@ impl Agent {
 
     /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
     pub fn queued(&self) -> usize {
-        self.core.inbox.bytes()
+        self.core.prompts.bytes()
     }
 
     /// Adds what it knows of itself to what the host's handshake is answered by.
     pub fn tell(&self, facts: &mut Facts) {
-        facts.greeting = Some(control::greeting(&self.core));
+        facts.greeting = Some(session::control::greeting(&self.core));
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own.
     pub fn at_work(&self) -> bool {
-        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.inbox.any_waits() || self.core.tasks.any()
+        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.prompts.any_waits() || self.core.tasks.any()
     }
 
     /// The host will say nothing more.
     pub fn close(&mut self) {
-        self.core.inbox.close();
+        self.core.prompts.close();
     }
 
     /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
     pub async fn read(&mut self, into: &mut Vec<u8>) -> Said {
         let core = self.core.clone();
         if let Some(why) = &self.over {
-            let said = core.voice.take(into);
-            return match core.voice.take_answered() {
+            let said = core.events.take(into);
+            return match core.events.take_answered() {
                 true => Said::Answered,
                 false if said => Said::Bytes,
                 false => Said::Over(why.clone()),
             };
         }
-        let life = self.life.get_or_insert_with(|| self.local.spawn_local(live::live(core.clone())));
-        let line = core.hotline.wake();
+        let life = self.life.get_or_insert_with(|| self.local.spawn_local(session::life::live(core.clone())));
+        let line = core.requests.wake();
         let ended = self
             .local
             .run_until(async {
@@ -388,15 +371,15 @@ impl Agent {
                     for chore in core.chores.take() {
                         tokio::task::spawn_local(chore);
                     }
-                    let (asked, withdrawn) = core.hotline.take();
-                    asked.iter().for_each(|(id, question)| core.voice.ask(id, question));
-                    withdrawn.iter().for_each(|id| core.voice.withdraw(id));
-                    if core.voice.take(into) || core.voice.has_answered() {
+                    let (asked, withdrawn) = core.requests.take();
+                    asked.iter().for_each(|(id, question)| core.events.ask(id, question));
+                    withdrawn.iter().for_each(|id| core.events.withdraw(id));
+                    if core.events.take(into) || core.events.has_answered() {
                         return None;
                     }
                     tokio::select! {
                         biased;
-                        () = core.voice.said() => {}
+                        () = core.events.said() => {}
                         () = line.notified() => {}
                         ended = &mut *life => return Some(ended),
                     }
@@ -408,11 +391,11 @@ impl Agent {
             self.life = None;
             let why = ended.err().map(|error| format!("the agent broke down: {error}"));
             self.over = Some(why.clone());
-            if !core.voice.take(into) {
+            if !core.events.take(into) {
                 return Said::Over(why);
             }
         }
-        if core.voice.take_answered() {
+        if core.events.take_answered() {
             return Said::Answered;
         }
         Said::Bytes
@@ -422,7 +405,7 @@ impl Agent {
     pub async fn stop(&mut self) {
         self.core.cancel.borrow().cancel();
         self.core.tasks.stop_all();
-        self.core.inbox.close();
+        self.core.prompts.close();
         let core = self.core.clone();
         let mcp = core.mcp.take();
         let life = self.life.take();
@@ -500,7 +483,7 @@ fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Error> {
             .agents
             .as_ref()
             .and_then(json)
-            .map(|agents| control::agent_kinds(&agents))
+            .map(|agents| session::control::agent_kinds(&agents))
             .unwrap_or_default(),
         schema: launch.json_schema.as_ref().and_then(json),
         thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),

@@ -14,7 +14,7 @@ use agentglot_adapters::live::Listener;
 
 use super::refusal::{self, Reader, refuse};
 use crate::agent::about::given;
-use crate::agent::models::Models;
+use crate::agent::model::names::Models;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::environment;

@@ -8,7 +8,7 @@ use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
 use serde_json::{Map, Value, json};
 
-use crate::agent::chat::{Message, Part, Role};
+use crate::agent::model::message::{Message, Part, Role};
 use crate::agent::store::{Shelf, Summary};
 use crate::io::{Console, visible};
 use crate::status::{Failure, Status};

@@ -12,7 +12,7 @@ use crate::adapters::codec::Mode;
 use crate::adapters::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Response, Terminal};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::Speaker;
-use crate::agent::terminal::Apart;
+use crate::agent::host::terminal::Apart;
 use crate::backend::Backend;
 use crate::io::journal::Record;
 

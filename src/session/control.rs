@@ -10,7 +10,7 @@ use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin,
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::tools::Translate;
-use crate::agent::hotline::NOBODY;
+use crate::agent::host::requests::NOBODY;
 use crate::backend::Backend;
 
 /// What the host was asked.

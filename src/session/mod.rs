@@ -26,7 +26,7 @@ use crate::adapters::event::{Content, ControlKind, Event, Kind, Origin, Outcome,
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch::PermissionMode;
 use crate::adapters::live::{Heard, Manner, Speaker};
-use crate::agent::hotline::CLOSED;
+use crate::agent::host::requests::CLOSED;
 use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;

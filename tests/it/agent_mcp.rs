@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::event::ResultStatus;
-use agentglot::agent::chat::Part;
-use agentglot::agent::hotline::Hotline;
+use agentglot::agent::host::requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Server, Status, config};
-use agentglot::agent::tool::{Cx, Given, Progress, Tool, World};
-use agentglot::agent::wall::Wall;
+use agentglot::agent::model::message::Part;
+use agentglot::agent::tools::{Cx, Given, Progress, Tool, World};
+use agentglot::agent::workspace::Wall;
 use agentglot::child::Watcher;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,7 +22,7 @@ use crate::support::{alive, alone, eventually, example, within};
 struct Place {
     folder: tempfile::TempDir,
     world: World,
-    hotline: Hotline,
+    requests: HostRequests,
 }
 
 impl Place {
@@ -36,7 +36,7 @@ impl Place {
         Self {
             folder,
             world,
-            hotline: Hotline::default(),
+            requests: HostRequests::default(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Place {
     }
 
     async fn start(&self, servers: Value, options: Options) -> Mcp {
-        let mcp = Mcp::start(read(&servers), self.hotline.clone(), options);
+        let mcp = Mcp::start(read(&servers), self.requests.clone(), options);
         mcp.ready().await;
         mcp
     }
@@ -235,7 +235,7 @@ fn servers_that_do_not_come_up_are_failed_ones_and_say_why() {
             "shapeless": { "type": "pigeon" },
         });
         let began = Instant::now();
-        let mcp = Mcp::start(read(&servers), place.hotline.clone(), options);
+        let mcp = Mcp::start(read(&servers), place.requests.clone(), options);
         assert!(mcp.status().iter().any(|known| known.status == Status::Pending));
         mcp.ready().await;
         assert!(began.elapsed() < Duration::from_secs(10), "they are waited for side by side");
@@ -357,14 +357,16 @@ fn questions_to_the_user_go_to_the_host_or_are_declined() {
         let mcp = place.start(json!({ "bad": place.bad(&[]) }), options).await;
         let host = async {
             loop {
-                place.hotline.wake().notified().await;
-                let (asked, _) = place.hotline.take();
+                place.requests.wake().notified().await;
+                let (asked, _) = place.requests.take();
                 if let Some((id, question)) = asked.into_iter().next() {
                     assert_eq!(question.subtype, "elicitation");
                     let field = |name: &str| question.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
                     assert_eq!((field("mcp_server_name"), field("message")), (Some(json!("bad")), Some(json!("Who?"))));
                     assert_eq!(field("property_order"), Some(json!(["name", "age"])));
-                    place.hotline.answer(&id, Ok(json!({ "action": "accept", "content": { "name": "Ada" } })));
+                    place
+                        .requests
+                        .answer(&id, Ok(json!({ "action": "accept", "content": { "name": "Ada" } })));
                     return;
                 }
             }
@@ -454,10 +456,10 @@ fn the_host_sets_switches_and_asks_for_servers() {
 }
 
 /// A host with a server of its own. It answers until there is nothing more to do, and keeps what it heard.
-async fn host(hotline: &Hotline, heard: &RefCell<Vec<Value>>) {
+async fn host(requests: &HostRequests, heard: &RefCell<Vec<Value>>) {
     loop {
-        hotline.wake().notified().await;
-        let (asked, withdrawn) = hotline.take();
+        requests.wake().notified().await;
+        let (asked, withdrawn) = requests.take();
         for id in withdrawn {
             heard.borrow_mut().push(json!({ "withdrawn": id }));
         }
@@ -477,11 +479,11 @@ async fn host(hotline: &Hotline, heard: &RefCell<Vec<Value>>) {
                 Some("tools/call") => json!({"content":[{"type":"text","text":"42"}],"is_error":message["params"]["arguments"]["a"] == json!(1)}),
                 // Both SDKs answer notifications with something that has another's id.
                 _ => {
-                    hotline.answer(&id, Ok(json!({"mcp_response":{"jsonrpc":"2.0","result":{},"id":0}})));
+                    requests.answer(&id, Ok(json!({"mcp_response":{"jsonrpc":"2.0","result":{},"id":0}})));
                     continue;
                 }
             };
-            hotline.answer(&id, Ok(json!({"mcp_response":{"jsonrpc":"2.0","id":message["id"],"result":result}})));
+            requests.answer(&id, Ok(json!({"mcp_response":{"jsonrpc":"2.0","id":message["id"],"result":result}})));
         }
     }
 }
@@ -490,7 +492,7 @@ async fn host(hotline: &Hotline, heard: &RefCell<Vec<Value>>) {
 async fn beside<T>(place: &Place, heard: &RefCell<Vec<Value>>, what: impl Future<Output = T>) -> T {
     tokio::select! {
         done = what => done,
-        () = host(&place.hotline, heard) => unreachable!("it answers for ever"),
+        () = host(&place.requests, heard) => unreachable!("it answers for ever"),
     }
 }
 
@@ -577,7 +579,7 @@ fn servers_in_the_host_are_spoken_to_over_the_control_channel() {
             json!({"action":"decline"})
         );
         mcp.from_host("nobody", &json!({"id":1,"method":"ping"})).await;
-        place.hotline.hang_up();
+        place.requests.hang_up();
     });
 }
 

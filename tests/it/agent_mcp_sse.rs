@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::event::ResultStatus;
-use agentglot::agent::chat::Part;
-use agentglot::agent::hotline::Hotline;
+use agentglot::agent::host::requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Status, config};
-use agentglot::agent::tool::{Cx, Given, World};
-use agentglot::agent::wall::Wall;
+use agentglot::agent::model::message::Part;
+use agentglot::agent::tools::{Cx, Given, World};
+use agentglot::agent::workspace::Wall;
 use agentglot::child::Watcher;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -194,7 +194,7 @@ impl Place {
         options.watcher = Watcher::Nobody;
         options.connect = connect;
         let servers = config::of_value(&servers, "dynamic", &|_| None).expect("a configuration");
-        let mcp = Mcp::start(servers, Hotline::default(), options);
+        let mcp = Mcp::start(servers, HostRequests::default(), options);
         mcp.ready().await;
         mcp
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::event::ResultStatus;
-use agentglot::agent::chat::Part;
-use agentglot::agent::hotline::Hotline;
+use agentglot::agent::host::requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Status, config};
-use agentglot::agent::tool::{Cx, Given, World};
-use agentglot::agent::wall::Wall;
+use agentglot::agent::model::message::Part;
+use agentglot::agent::tools::{Cx, Given, World};
+use agentglot::agent::workspace::Wall;
 use agentglot::child::Watcher;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ async fn start(folder: &Path, world: &World, servers: Value) -> Mcp {
     let mut options = Options::new(folder.to_owned(), world.environment.to_vec(), &|_| None);
     options.watcher = Watcher::Nobody;
     let servers = config::of_value(&servers, "dynamic", &|_| None).expect("a configuration");
-    let mcp = Mcp::start(servers, Hotline::default(), options);
+    let mcp = Mcp::start(servers, HostRequests::default(), options);
     mcp.ready().await;
     let status = mcp.status();
     assert!(status.iter().all(|known| known.status == Status::Connected), "{status:?}");

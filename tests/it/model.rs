@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::event::{Event, Kind, StopKind};
-use agentglot::agent::chat::Part;
+use agentglot::agent::model::message::Part;
 use agentglot::backend::model::{Api, Ask, Model, ModelErrorKind};
 use serde_json::json;
 

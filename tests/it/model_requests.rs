@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use agentglot::adapters::event::{StopKind, ToolKind};
-use agentglot::agent::chat::{Call, CallResult, Message, Part, Role, Source};
-use agentglot::agent::tool::Spec;
+use agentglot::agent::model::message::{Call, CallResult, Message, Part, Role, Source};
+use agentglot::agent::tools::Spec;
 use agentglot::backend::model::{Api, Ask};
 use serde_json::json;
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::event::{Event, Kind, StopKind, ToolKind, Topic};
-use agentglot::agent::chat::{CallResult, Message, Part, Role};
-use agentglot::agent::tool::Spec;
+use agentglot::agent::model::message::{CallResult, Message, Part, Role};
+use agentglot::agent::tools::Spec;
 use agentglot::backend::model::{Api, Ask, Catalog, Client, Endpoint, Gather, Key, Model, ModelError, ModelErrorKind};
 use serde_json::json;
 

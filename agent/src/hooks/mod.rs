@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 
 use self::matcher::Matcher;
 pub use self::output::{HookOutcome, Permission};
-use super::hotline::{Hotline, Question};
-use super::permission::Source;
-use crate::hotline::{CLOSED, NOBODY};
+use crate::host::requests::{CLOSED, NOBODY};
+use crate::host::requests::{HostRequests, Question};
+use crate::permissions::Source;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ControlKind;
 use agentglot_process::Watcher;
@@ -154,7 +154,7 @@ pub type Tell = Rc<dyn Fn(Told)>;
 /// The hooks of a session.
 pub struct Hooks {
     hooks: RefCell<Vec<Hook>>,
-    hotline: Hotline,
+    requests: HostRequests,
     dialect: Dialect,
     cwd: PathBuf,
     environment: Vec<(String, String)>,
@@ -185,10 +185,10 @@ enum Action {
 impl Hooks {
     /// No hooks yet. `environment` is what commands find in theirs, besides the project's folder; `tell` hears of them if the host wants to
     /// see them.
-    pub fn new(dialect: Dialect, cwd: PathBuf, environment: Vec<(String, String)>, hotline: Hotline, tell: Option<Tell>) -> Self {
+    pub fn new(dialect: Dialect, cwd: PathBuf, environment: Vec<(String, String)>, requests: HostRequests, tell: Option<Tell>) -> Self {
         Self {
             hooks: RefCell::default(),
-            hotline,
+            requests,
             dialect,
             cwd,
             environment,
@@ -337,11 +337,11 @@ impl Hooks {
                         ),
                     ],
                 };
-                match tokio::time::timeout(patience, self.hotline.ask(question)).await {
+                match tokio::time::timeout(patience, self.requests.ask(question)).await {
                     Ok(Ok(answer)) if nobody(&answer) => output::Said::Unheard,
                     Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
                     Ok(Ok(Value::Null)) => output::Said::Nothing,
-                    Ok(Err(super::hotline::Unanswered::Gone)) => output::Said::Unheard,
+                    Ok(Err(crate::host::requests::Unanswered::Gone)) => output::Said::Unheard,
                     answer => {
                         tracing::warn!(hook = id, event = event.name(), answered = answer.is_ok(), "a hook callback failed");
                         output::Said::Failed(format!(
@@ -407,7 +407,7 @@ impl Hooks {
         }
         put("hook_event_name", json!(event.name()));
         if matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode) {
-            put("timestamp", json!(super::voice::now_iso()));
+            put("timestamp", json!(crate::host::event_writer::now_iso()));
         }
         for (name, value) in fields {
             put(name, value);

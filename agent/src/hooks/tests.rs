@@ -18,7 +18,7 @@ fn hooks(tell: Option<Tell>) -> (Hooks, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let environment = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
     (
-        Hooks::new(Dialect::Claude, folder.path().to_owned(), environment, Hotline::default(), tell).watched_by(Watcher::Nobody),
+        Hooks::new(Dialect::Claude, folder.path().to_owned(), environment, HostRequests::default(), tell).watched_by(Watcher::Nobody),
         folder,
     )
 }
@@ -52,13 +52,13 @@ fn callbacks_are_asked_with_the_recorded_payload() {
         let facts = facts();
         let answering = async {
             loop {
-                let (asked, _) = hooks.hotline.take();
+                let (asked, _) = hooks.requests.take();
                 if let Some((id, question)) = asked.into_iter().next() {
                     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}});
-                    hooks.hotline.answer(&id, Ok(answer));
+                    hooks.requests.answer(&id, Ok(answer));
                     return question;
                 }
-                hooks.hotline.wake().notified().await;
+                hooks.requests.wake().notified().await;
             }
         };
         let (outcome, question) = tokio::join!(hooks.run(HookEvent::PreToolUse, &facts, bash(), Some("toolu_1")), answering);
@@ -76,12 +76,12 @@ fn callbacks_are_asked_with_the_recorded_payload() {
 
         let failing = async {
             loop {
-                let (asked, _) = hooks.hotline.take();
+                let (asked, _) = hooks.requests.take();
                 if let Some((id, _)) = asked.into_iter().next() {
-                    hooks.hotline.answer(&id, Err(super::super::hotline::Unanswered::Failed("broke".into())));
+                    hooks.requests.answer(&id, Err(crate::host::requests::Unanswered::Failed("broke".into())));
                     return;
                 }
-                hooks.hotline.wake().notified().await;
+                hooks.requests.wake().notified().await;
             }
         };
         let (outcome, ()) = tokio::join!(

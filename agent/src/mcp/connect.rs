@@ -18,7 +18,7 @@ use super::config::{Reach, Server};
 use super::link::{self, Around, Link, Offer, Remote, Trouble, innermost};
 use super::sse::Sse;
 use super::stdio::{Fault, LONGEST_LINE, Stdio, ended};
-use crate::hotline::Hotline;
+use crate::host::requests::HostRequests;
 use agentglot_process::{Child, Environment, Plan};
 
 /// How long a connection to an address may take to come up.
@@ -175,9 +175,9 @@ pub(super) fn address(folder: &Path) -> String {
 
 /// Greets a server in the host. `manifest`: what the host has told of it beforehand (`sdkMcpServerManifests`); then the server is asked
 /// nothing that it says.
-pub(super) async fn greet(server: &Server, manifest: Option<&Value>, hotline: &Hotline, options: &Options) -> Result<Connected, Trouble> {
+pub(super) async fn greet(server: &Server, manifest: Option<&Value>, requests: &HostRequests, options: &Options) -> Result<Connected, Trouble> {
     let cx = Around {
-        hotline,
+        requests,
         server: &server.name,
         timeout: options.connect,
         tell: &|_| {},
@@ -203,7 +203,7 @@ pub(super) async fn greet(server: &Server, manifest: Option<&Value>, hotline: &H
         None => {
             let params = serde_json::to_value(client::introduction(options.asks_user)).unwrap_or_else(|_| json!({}));
             let result = host.request(cx, "initialize", params, false).await?;
-            host.notify(hotline, "notifications/initialized", None);
+            host.notify(requests, "notifications/initialized", None);
             serde_json::from_value(result).map_err(|error| Trouble::Nonsense("initialize", error.to_string()))?
         }
     };

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::Naming;
-use crate::chat::Part;
-use crate::tool::Given;
+use crate::model::message::Part;
+use crate::tools::Given;
 use agentglot_adapters::event::{DetailShape, ResultStatus};
 
 /// The longest picture that is given to a model, in characters of base64: APIs take 5 MiB.

@@ -167,18 +167,18 @@ impl Mcp {
             }
             return;
         };
-        let hotline = &self.inner.hotline;
+        let requests = &self.inner.requests;
         let answer = match method {
             "ping" => Ok(json!({})),
             "roots/list" => Ok(json!({ "roots": [{ "uri": connect::address(&self.inner.options.cwd) }] })),
             "elicitation/create" if self.inner.options.asks_user => {
-                Ok(link::elicit(hotline, server, message.get("params").unwrap_or(&Value::Null)).await)
+                Ok(link::elicit(requests, server, message.get("params").unwrap_or(&Value::Null)).await)
             }
             "elicitation/create" => Ok(json!({ "action": "decline" })),
             _ => Err(json!({ "code": -32601, "message": "Method not found" })),
         };
         link.say(
-            hotline,
+            requests,
             match answer {
                 Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
                 Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
@@ -199,7 +199,7 @@ impl Mcp {
         let arguments = request.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
         let millis = request.get("timeout_ms").and_then(Value::as_u64);
         let around = Around {
-            hotline: &self.inner.hotline,
+            requests: &self.inner.requests,
             server: &slot.server.name,
             timeout: millis.map_or(slot.server.timeout.unwrap_or(self.inner.options.call), std::time::Duration::from_millis),
             tell: &|_| {},

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Asking, Client, Heard};
 use super::stdio::{Fault, STEPS};
-use crate::hotline::{Hotline, Question, Unanswered};
+use crate::host::requests::{HostRequests, Question, Unanswered};
 use agentglot_adapters::event::ControlKind;
 use agentglot_process::Child;
 
@@ -104,7 +104,7 @@ pub(super) struct Offer {
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     /// The line to the host.
-    pub(super) hotline: &'a Hotline,
+    pub(super) requests: &'a HostRequests,
     /// The server's name.
     pub(super) server: &'a str,
     /// How long the answer may take.
@@ -165,7 +165,7 @@ impl Link {
                 let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
                 let request = ClientRequest::CallToolRequest(Request::new(params));
                 remote
-                    .request("tools/call", request, cx.timeout, cx.tell, remote.ask_host(cx.hotline, cx.server))
+                    .request("tools/call", request, cx.timeout, cx.tell, remote.ask_host(cx.requests, cx.server))
                     .await
             }
             Self::Host(host) => {
@@ -328,10 +328,10 @@ impl Remote {
     }
 
     /// Puts the server's questions to the host, one after the other, for as long as it is polled.
-    async fn ask_host(&self, hotline: &Hotline, server: &str) {
+    async fn ask_host(&self, requests: &HostRequests, server: &str) {
         let mut asks = self.heard.asks.lock().await;
         while let Some(Asking { params, answer }) = asks.recv().await {
-            let result = elicit(hotline, server, &params).await;
+            let result = elicit(requests, server, &params).await;
             let result = serde_json::from_value(result).unwrap_or_else(|_| rmcp::model::ElicitResult::new(rmcp::model::ElicitationAction::Decline));
             let _ = answer.send(result);
         }
@@ -388,10 +388,10 @@ impl HostLink {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         let mut given_up = GivenUp {
             link: self,
-            hotline: cx.hotline,
+            requests: cx.requests,
             id: cancels.then_some(id),
         };
-        let asked = tokio::time::timeout(cx.timeout, cx.hotline.ask(self.question(message)));
+        let asked = tokio::time::timeout(cx.timeout, cx.requests.ask(self.question(message)));
         let answer = asked.await.map_err(|_| Trouble::TimedOut(cx.timeout))?;
         given_up.id = None;
         let mut answer = answer.map_err(|unanswered| match unanswered {
@@ -405,17 +405,17 @@ impl HostLink {
     }
 
     /// Says something that has no answer.
-    pub(super) fn notify(&self, hotline: &Hotline, method: &str, params: Option<Value>) {
+    pub(super) fn notify(&self, requests: &HostRequests, method: &str, params: Option<Value>) {
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
         if let Some(params) = params {
             message["params"] = params;
         }
-        self.say(hotline, message);
+        self.say(requests, message);
     }
 
     /// Says a message, such as the answer to a request of the server's own.
-    pub(super) fn say(&self, hotline: &Hotline, message: Value) {
-        hotline.say(self.question(message));
+    pub(super) fn say(&self, requests: &HostRequests, message: Value) {
+        requests.say(self.question(message));
     }
 
     /// The server's lists are no longer what they were.
@@ -439,7 +439,7 @@ impl HostLink {
 /// Tells a server in the host that nobody waits any more.
 struct GivenUp<'a> {
     link: &'a HostLink,
-    hotline: &'a Hotline,
+    requests: &'a HostRequests,
     id: Option<u64>,
 }
 
@@ -447,7 +447,7 @@ impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             let params = json!({ "requestId": id, "reason": "nobody waits for the answer" });
-            self.link.notify(self.hotline, "notifications/cancelled", Some(params));
+            self.link.notify(self.requests, "notifications/cancelled", Some(params));
         }
     }
 }
@@ -470,7 +470,7 @@ fn result(method: &'static str, mut response: Value) -> Result<Value, Trouble> {
 }
 
 /// Puts `elicitation/create` to the host. What comes back is the answer for the server; without one it is declined.
-pub(super) async fn elicit(hotline: &Hotline, server: &str, params: &Value) -> Value {
+pub(super) async fn elicit(requests: &HostRequests, server: &str, params: &Value) -> Value {
     let mut fields = vec![("mcp_server_name".to_owned(), Value::String(server.to_owned()))];
     let schema = params.get("requestedSchema");
     for (theirs, ours) in [
@@ -488,7 +488,7 @@ pub(super) async fn elicit(hotline: &Hotline, server: &str, params: &Value) -> V
         let order = properties.keys().cloned().map(Value::String).collect();
         fields.push(("property_order".to_owned(), Value::Array(order)));
     }
-    let asked = hotline.ask(Question {
+    let asked = requests.ask(Question {
         kind: ControlKind::Confirm,
         subtype: "elicitation".to_owned(),
         permission: None,

@@ -8,13 +8,13 @@
 //! (`initialize.sdkMcpServers`, servers of type `sdk`) get their JSON-RPC over the control channel, one `mcp_message` a message.
 //!
 //! ```no_run
-//! # async fn example(hotline: agentglot::agent::hotline::Hotline, environment: Vec<(String, String)>) -> Result<(), Box<dyn std::error::Error>> {
-//! use agentglot::agent::mcp::{Mcp, Options, config};
+//! # async fn example(requests: agentglot_agent::requests::HostRequests, environment: Vec<(String, String)>) -> Result<(), Box<dyn std::error::Error>> {
+//! use agentglot_agent::mcp::{Mcp, Options, config};
 //!
 //! let cwd = std::env::current_dir()?;
 //! let variable = |name: &str| std::env::var(name).ok();
 //! let servers = config::of_flag(&[r#"{"mcpServers":{"all":{"command":"npx","args":["-y","@modelcontextprotocol/server-everything"]}}}"#.to_owned()], &cwd, &variable)?;
-//! let mcp = Mcp::start(servers, hotline, Options::new(cwd, environment, &variable));
+//! let mcp = Mcp::start(servers, requests, Options::new(cwd, environment, &variable));
 //! mcp.ready().await;
 //! let tools = mcp.tools();
 //! # Ok(()) }
@@ -50,8 +50,8 @@ pub use prompt::Command;
 use self::content::Store;
 use self::link::{Around, Trouble};
 use self::slot::{Phase, Slot};
-use super::hotline::Hotline;
-use super::tool::{Spec, Tool};
+use crate::host::requests::HostRequests;
+use crate::tools::{Spec, Tool};
 use agentglot_adapters::event::ToolKind;
 use agentglot_process::Watcher;
 
@@ -121,7 +121,7 @@ pub struct Mcp {
 #[derive(Debug)]
 struct Inner {
     options: Arc<Options>,
-    hotline: Hotline,
+    requests: HostRequests,
     slots: RefCell<Vec<Rc<Slot>>>,
 }
 
@@ -184,11 +184,11 @@ impl Mcp {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub fn start(servers: Vec<Server>, hotline: Hotline, options: Options) -> Self {
+    pub fn start(servers: Vec<Server>, requests: HostRequests, options: Options) -> Self {
         let mcp = Self {
             inner: Rc::new(Inner {
                 options: Arc::new(options),
-                hotline,
+                requests,
                 slots: RefCell::default(),
             }),
         };
@@ -360,7 +360,7 @@ impl Inner {
 
     fn around<'a>(&'a self, server: &'a str) -> Around<'a> {
         Around {
-            hotline: &self.hotline,
+            requests: &self.requests,
             server,
             timeout: ASK,
             tell: &|_| {},

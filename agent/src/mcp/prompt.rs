@@ -6,7 +6,7 @@ use super::Mcp;
 use super::content::{self, Store};
 use super::link::Trouble;
 use super::slot::Phase;
-use crate::chat::{Message, Part, Role};
+use crate::model::message::{Message, Part, Role};
 use std::path::Path;
 
 /// A command that a server's prompt is.

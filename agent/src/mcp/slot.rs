@@ -99,7 +99,7 @@ impl Slot {
             let _one = self.greeting.lock().await;
             if let Phase::Pending = self.phase() {
                 let manifest = self.manifest.borrow().clone();
-                let greeted = connect::greet(&self.server, manifest.as_ref(), &inner.hotline, &inner.options).await;
+                let greeted = connect::greet(&self.server, manifest.as_ref(), &inner.requests, &inner.options).await;
                 let next = greeted.map_or_else(Phase::Failed, |connected| Phase::Connected(Box::new(connected)));
                 // Unless it was switched off meanwhile.
                 self.phase.send_if_modified(|phase| match phase {

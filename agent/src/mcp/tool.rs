@@ -9,8 +9,8 @@ use super::content;
 use super::link::{Around, Trouble};
 use super::slot::Slot;
 use super::{Inner, Naming};
-use crate::chat::Part;
-use crate::tool::{Access, Cx, Given, Progress, Spec, Tool};
+use crate::model::message::Part;
+use crate::tools::{Access, Cx, Given, Progress, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// A tool of a server's.
@@ -44,7 +44,7 @@ impl Tool for McpTool {
         let call = async {
             let connected = self.slot.connection(&self.inner).await?;
             let around = Around {
-                hotline: &self.inner.hotline,
+                requests: &self.inner.requests,
                 server: name,
                 timeout: self.slot.server.timeout.unwrap_or(self.inner.options.call),
                 tell: &tell,

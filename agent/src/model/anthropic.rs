@@ -8,8 +8,8 @@ use super::catalog::{Asking, Known, Manner};
 use super::history::{self, Turn};
 use super::written::{Parts, Told, object};
 use super::{Api, Ask};
-use crate::chat::{Part, Role};
-use crate::tool::Spec;
+use crate::model::message::{Part, Role};
+use crate::tools::Spec;
 
 /// The least that may be thought with a budget.
 const LEAST_BUDGET: u64 = 1024;

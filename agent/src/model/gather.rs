@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::endpoint::Api;
-use crate::chat::{Call, Message, Part, Role, Source};
+use crate::model::message::{Call, Message, Part, Role, Source};
 use agentglot_adapters::event::{BlockHead, Count, Event, Field, Kind, Piece, StopKind, Usage};
 use agentglot_adapters::json::Str;
 

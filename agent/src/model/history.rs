@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::chat::{CallResult, Message, Part, Role};
+use crate::model::message::{CallResult, Message, Part, Role};
 
 /// One message, ready to be written: the parts of messages of one role that stood one behind the other.
 #[derive(Debug)]

@@ -11,6 +11,8 @@ mod endpoint;
 mod failure;
 mod gather;
 mod history;
+pub mod message;
+pub mod names;
 mod openai;
 mod stream;
 mod written;
@@ -21,8 +23,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::chat::Message;
-use crate::tool::Spec;
+use crate::model::message::Message;
+use crate::tools::Spec;
 use agentglot_adapters::event::Event;
 pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
 pub use client::Client;

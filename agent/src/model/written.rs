@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::history::{self, Turn};
 use super::{Api, Ask, anthropic, openai};
-use crate::chat::{Message, Role};
-use crate::tool::Spec;
+use crate::model::message::{Message, Role};
+use crate::tools::Spec;
 
 /// The texts of a conversation's last request, for its next one.
 #[derive(Default)]
@@ -227,8 +227,8 @@ pub(super) fn object(members: &Map<String, Value>, out: &mut Vec<u8>, written: i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Call, CallResult, Part, Source};
     use crate::model::catalog;
+    use crate::model::message::{Call, CallResult, Part, Source};
 
     /// Numbers that look like chance, and are the same in every run.
     struct Chance(u64);

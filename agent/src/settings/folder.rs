@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Settings, StyleFile, text_of};
-use crate::permission::Source;
+use crate::permissions::Source;
 use agentglot_adapters::codec::Dialect;
 
 /// So large may such a file be, in bytes; so many may there be; so deep may they lie.

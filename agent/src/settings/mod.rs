@@ -10,6 +10,7 @@
 //! cannot be read is told and skipped.
 
 mod folder;
+pub mod memory;
 mod plugin;
 mod style;
 mod write;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::about::{every, given};
-use super::permission::{Behavior, Policy, Source};
+use crate::about::{every, given};
+use crate::permissions::{Behavior, Policy, Source};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::launch::{Launch, PermissionMode};
 

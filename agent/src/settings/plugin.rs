@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{LARGEST, Settings, text_of};
-use crate::permission::Source;
+use crate::permissions::Source;
 
 /// What stands for a plugin's folder in its hooks and servers.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";

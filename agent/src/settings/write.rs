@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Places, read};
-use crate::permission::Source;
+use crate::permissions::Source;
 
 impl Places {
     /// Writes a `PermissionUpdate` to the file of its destination. The file is replaced whole; what else it says stays.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::entry::Entry;
 use super::line::quoted;
 use super::scan::Tail;
-use crate::chat::{Call, CallResult, Message, Part, Role};
-use crate::keeping::STATE;
+use crate::conversation::transcript::STATE;
+use crate::model::message::{Call, CallResult, Message, Part, Role};
 
 /// What a call is answered that the session ended over.
 const INTERRUPTED: &str = "The tool call was interrupted: the session ended before its result was there.";

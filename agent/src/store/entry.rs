@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::line::Object;
 
-use crate::chat::{Call, CallResult, Part, Source};
+use crate::model::message::{Call, CallResult, Part, Source};
 
 /// A line. Members that are not needed are passed over.
 #[derive(Debug, Default, Deserialize)]

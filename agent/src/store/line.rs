@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::chat::{Call, CallResult, Part, Source};
+use crate::model::message::{Call, CallResult, Part, Source};
 use agentglot_adapters::json::on_one_line;
 
 /// An object, member by member in the order of the calls.

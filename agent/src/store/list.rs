@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::entry::Entry;
 use super::transcript::short;
-use crate::chat::Part;
+use crate::model::message::Part;
 
 /// How much of the beginning and of the end is looked at.
 const LOOK: usize = 64 << 10;

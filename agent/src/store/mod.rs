@@ -6,11 +6,11 @@
 //! killed, the disk was full); it is cut off when the session is gone on with.
 //!
 //! ```no_run
-//! # use agentglot::agent::store::{Ask, Round, Store, UserFacts, Writer};
-//! # use agentglot::agent::chat::Part;
-//! # use agentglot::adapters::codec::Dialect;
-//! # use agentglot::adapters::launch::Resume;
-//! # fn main() -> Result<(), agentglot::agent::store::StoreError> {
+//! # use agentglot_agent::store::{Ask, Round, Store, UserFacts, Writer};
+//! # use agentglot_agent::model::message::Part;
+//! # use agentglot_adapters::codec::Dialect;
+//! # use agentglot_adapters::launch::Resume;
+//! # fn main() -> Result<(), agentglot_agent::store::StoreError> {
 //! # let cwd = std::path::Path::new("/workspace");
 //! let store = Store::open(Dialect::Claude, cwd, &|name| std::env::var_os(name));
 //! let (mut transcript, history) = store.begin(&Ask::default(), Writer::new(cwd))?;
@@ -107,7 +107,7 @@ impl Default for Ask {
 impl Ask {
     /// What a command line asks for.
     pub fn of(launch: &Launch) -> Self {
-        let given = |flag| super::about::given(launch, flag);
+        let given = |flag| crate::about::given(launch, flag);
         let off = given("--no-session-persistence").is_some()
             || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
             || given("--no-chat-recording").is_some();

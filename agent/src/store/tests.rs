@@ -1,5 +1,5 @@
 use super::*;
-use crate::chat::{Call, CallResult, Message, Part, Role, Source};
+use crate::model::message::{Call, CallResult, Message, Part, Role, Source};
 
 pub(super) struct Home {
     pub(super) temp: tempfile::TempDir,

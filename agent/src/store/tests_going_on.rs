@@ -2,7 +2,7 @@
 
 use super::tests::*;
 use super::*;
-use crate::chat::{Message, Part};
+use crate::model::message::{Message, Part};
 
 #[test]
 fn of_many_that_want_one_session_one_gets_it() {

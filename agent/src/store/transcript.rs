@@ -17,9 +17,9 @@ use super::dir::Dir;
 use super::facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 use super::line::{self, Object, quoted};
 use super::place;
-use crate::chat::{CallResult, Part};
+use crate::host::event_writer::now_iso;
+use crate::model::message::{CallResult, Part};
 use crate::redact::Secrets;
-use crate::voice::now_iso;
 
 /// How much of a prompt a list shows.
 const SHOWN: usize = 200;

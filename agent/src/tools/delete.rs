@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::text::decode;
 use super::write::LARGEST_CHANGED;
-use crate::wall::{Fault, Kind, Place, Wall};
+use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// What was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::diff::Diff;
 use super::text::{Encoding, decode, with_plain_ends};
 use super::write::{LARGEST_CHANGED, not_utf8};
-use crate::wall::{Fault, Guard, Place, Stamp};
+use crate::workspace::{Fault, Guard, Place, Stamp};
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]

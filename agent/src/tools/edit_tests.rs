@@ -1,6 +1,6 @@
 use super::*;
 use crate::tools::diff::Diff;
-use crate::wall::Wall;
+use crate::workspace::Wall;
 
 fn change(old: &str, new: &str, all: bool) -> Change {
     Change {

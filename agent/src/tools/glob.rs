@@ -13,7 +13,7 @@ use rustix::fs::AtFlags;
 use tokio_util::sync::CancellationToken;
 
 use super::walk::{Tree, Visit, still_inside, walk};
-use crate::wall::{Fault, Place, Wall};
+use crate::workspace::{Fault, Place, Wall};
 
 /// Which files are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::walk::{Tree, Visit, walk};
-use crate::wall::{Fault, Kind, Place};
+use crate::workspace::{Fault, Kind, Place};
 
 /// The most that is kept of all lines, in bytes; the search ends there.
 const KEPT: usize = 64 << 20;

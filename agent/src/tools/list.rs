@@ -7,7 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
-use crate::wall::{Fault, Kind, Place};
+use crate::workspace::{Fault, Kind, Place};
 
 /// What is wanted of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

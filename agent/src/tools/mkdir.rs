@@ -1,6 +1,6 @@
 //! Making folders.
 
-use crate::wall::{Fault, Kind, Place, Wall};
+use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// Makes a folder; with `parents` those above it too. With `there_is_fine` it may be there already: whether it was made.
 ///

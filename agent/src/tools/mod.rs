@@ -21,7 +21,10 @@ pub mod shell;
 pub mod symbols;
 pub mod text;
 pub mod todo;
+mod tool;
 pub mod walk;
 pub mod web_search;
 pub mod work;
 pub mod write;
+
+pub use tool::*;

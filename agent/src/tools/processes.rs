@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::jobs::Jobs;
 use super::pty::Terminals;
 use super::shell::{Commands, Settings};
-use crate::tool::World;
+use crate::tools::World;
 
 /// The commands, background commands and interactive sessions of a session. There is one of these as long as the session lives; dropping
 /// it kills what still runs.

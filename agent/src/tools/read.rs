@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::text::{Encoding, SNIFFED, beginning, decode, is_binary, pieces};
-use crate::wall::{Fault, Place, Stamp, Stat};
+use crate::workspace::{Fault, Place, Stamp, Stat};
 
 /// Files up to this size are read as a whole; of larger ones only the window is kept.
 const WHOLE: u64 = 16 << 20;

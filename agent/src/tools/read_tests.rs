@@ -2,7 +2,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::*;
 use crate::tools::text::pieces;
-use crate::wall::Wall;
+use crate::workspace::Wall;
 
 fn folder() -> (tempfile::TempDir, Wall) {
     let folder = tempfile::tempdir().expect("a folder");

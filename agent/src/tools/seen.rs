@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::wall::Stamp;
+use crate::workspace::Stamp;
 
 /// The files that the model has read or written in a session, by their real paths. All tools of a session share one.
 #[derive(Debug, Default)]

@@ -21,8 +21,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Confine, NoLandlock, Rules};
-use crate::tool::{Progress, World};
-use crate::wall::Wall;
+use crate::tools::{Progress, World};
+use crate::workspace::Wall;
 use agentglot_process::check;
 use agentglot_process::mark;
 use agentglot_process::{Exit, FAMILY, Watcher, sweep};

@@ -9,7 +9,7 @@ use ignore::types::TypesBuilder;
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkParallel, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use crate::wall::{Fault, Kind, Place, Wall};
+use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// The folders in which version control keeps its own files.
 const OWN: [&str; 6] = [".git", ".svn", ".hg", ".bzr", ".jj", ".sl"];

@@ -2,8 +2,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::Cx;
-use crate::wall::{Fault, Wall};
+use crate::tools::Cx;
+use crate::workspace::{Fault, Wall};
 
 /// Does work with files on a thread that may block. The work looks at the token wherever it may take long; whoever waits here waits until
 /// the work has come back, so that nothing happens to a file after the call has ended.

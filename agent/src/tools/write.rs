@@ -2,7 +2,7 @@
 
 use super::diff::Diff;
 use super::text::{Encoding, decode};
-use crate::wall::{Fault, Guard, Kind, Place, Stamp};
+use crate::workspace::{Fault, Guard, Kind, Place, Stamp};
 
 /// The largest file that is changed, in bytes: it is kept whole, and its difference is worked out.
 pub const LARGEST_CHANGED: u64 = 64 << 20;

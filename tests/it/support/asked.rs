@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentglot::adapters::event::{Event, Kind, Piece, Topic};
-use agentglot::agent::chat::Message;
+use agentglot::agent::model::message::Message;
 use agentglot::backend::model::{Api, Ask, Catalog, Client, Endpoint, Gather, Key, Model, ModelError, Patience};
 use serde_json::Value;
 

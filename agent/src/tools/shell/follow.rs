@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::process::{Process, Streams};
 use super::whole::{self, Whole};
 use super::{CannotRun, Cause, Commands, GRACE, Kept, LINGER, LONGEST_FILE, Order, Ran};
-use crate::tool::Progress;
+use crate::tools::Progress;
 use agentglot_process::Exit;
 use agentglot_process::mark;
 

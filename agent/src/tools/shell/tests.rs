@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 use serde_json::Value;
 
 use super::{CannotRun, Cause, Commands, Order, Ran, Settings};
-use crate::tool::{Cx, Given, Progress, Tool, World};
 use crate::tools::confine::Confine;
 use crate::tools::environment::scrubbed;
 use crate::tools::processes::Processes;
-use crate::wall::Wall;
+use crate::tools::{Cx, Given, Progress, Tool, World};
+use crate::workspace::Wall;
 use agentglot_process::{Exit, Watcher};
 
 /// A session in a new folder. Its commands carry `MARK=…`, by which what they leave behind is found.

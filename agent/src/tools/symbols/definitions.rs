@@ -8,7 +8,7 @@ use tree_sitter::{Node, Tree};
 
 use super::language::text;
 use super::{Eyes, Language, Source, each, is_test};
-use crate::wall::{Fault, Place, Wall};
+use crate::workspace::{Fault, Place, Wall};
 
 /// Where a name is defined.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub use language::Language;
 pub use references::{Confidence, Named, Reference, Usage, reference_id, references};
 
 use super::walk::{self, Visit, still_inside, walk};
-use crate::wall::{Fault, Kind, Place, Wall};
+use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// Files with more bytes are passed over, and so are those whose brackets nest deeper, and those that take longer: nobody has written them
 /// by hand, and a tree takes hundreds of times the memory of its text.

@@ -9,7 +9,7 @@ use tree_sitter::Node;
 use super::definitions::{defined, short_hash};
 use super::language::text;
 use super::{Eyes, Language, Source, each};
-use crate::wall::{Fault, Place, Wall};
+use crate::workspace::{Fault, Place, Wall};
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,141 @@
+//! Commands that a Markdown file of the project or the user stands for.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Given, failed};
+use crate::session::core::Core;
+use crate::settings::CommandFile;
+
+/// So long may a command take that stands in a prompt, and so much may it print.
+const PATIENCE: Duration = Duration::from_secs(30);
+const MOST: usize = 64 << 10;
+
+/// The command of this name.
+pub(super) fn find(core: &Core, given: &Given) -> Option<CommandFile> {
+    let name = given.path.join(":");
+    core.settings().commands.iter().find(|command| command.name == name).cloned()
+}
+
+/// The commands between `!{` and the brace that closes it, and where each stands.
+fn shells(prompt: &str) -> Vec<(std::ops::Range<usize>, String)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = prompt[from..].find("!{").map(|at| from + at) {
+        let mut depth = 0_usize;
+        let end = prompt[at + 1..].char_indices().find_map(|(offset, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1 + offset)
+        });
+        let Some(end) = end else { break };
+        found.push((at..end + 1, prompt[at + 2..end].trim().to_owned()));
+        from = end + 1;
+    }
+    found
+}
+
+/// What the RFC's host is told: the prompt to submit, or the commands that the user has to allow before.
+pub(super) async fn result(core: &Rc<Core>, command: &CommandFile, given: &Given) -> Value {
+    // What the user wrote never becomes a command: the places are those of the file.
+    let wanted: Vec<String> = shells(&command.prompt).into_iter().map(|(_, text)| text).collect();
+    if given.outcome.as_deref() == Some("cancel") {
+        return super::message("info", "Operation cancelled.");
+    }
+    let open: Vec<&String> = {
+        let allowed = core.desk.allowed.borrow();
+        let is_open = |one: &&String| !given.approved.contains(one) && !allowed.contains(*one);
+        wanted.iter().filter(is_open).collect()
+    };
+    if !open.is_empty() {
+        return json!({"type": "confirm_shell_commands", "commands": open});
+    }
+    if given.outcome.as_deref() == Some("always") {
+        core.desk.allowed.borrow_mut().extend(wanted);
+    }
+    match prompt(core, command, &given.args, true).await {
+        Ok(text) => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": text}]}),
+        Err(why) => failed(why),
+    }
+}
+
+/// The prompt with what its commands print, if they may run.
+pub(super) async fn prompt(core: &Rc<Core>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
+    let found = shells(&command.prompt);
+    // Elsewhere nobody is asked about them: they stay text.
+    let runs = may_run && core.dialect == agentglot_adapters::codec::Dialect::Qwen;
+    if found.is_empty() || !runs {
+        return Ok(command.prompt_for(args));
+    }
+    // Marks keep what is printed apart from what the arguments stand for.
+    let mut marked = String::new();
+    let mut last = 0;
+    let mut printed = Vec::new();
+    for (number, (range, text)) in found.into_iter().enumerate() {
+        marked.push_str(&command.prompt[last..range.start]);
+        marked.push_str(&format!("\u{1}{number}\u{1}"));
+        last = range.end;
+        printed.push(run(core, &text).await?);
+    }
+    marked.push_str(&command.prompt[last..]);
+    let file = CommandFile {
+        prompt: marked,
+        ..command.clone()
+    };
+    let mut text = file.prompt_for(&args.replace('\u{1}', ""));
+    for (number, printed) in printed.iter().enumerate() {
+        text = text.replacen(&format!("\u{1}{number}\u{1}"), &printed.replace('\u{1}', ""), 1);
+    }
+    Ok(text)
+}
+
+async fn run(core: &Core, text: &str) -> Result<String, String> {
+    let mut command = tokio::process::Command::new("/bin/sh");
+    command
+        .arg("-c")
+        .arg(text)
+        .env_clear()
+        .current_dir(core.world.wall.root())
+        .kill_on_drop(true);
+    command.envs(core.world.environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(std::process::Stdio::null());
+    let cancel = core.cancel.borrow().clone();
+    let output = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err("Operation cancelled.".to_owned()),
+        output = tokio::time::timeout(PATIENCE, command.output()) => output,
+    };
+    let output = match output {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => return Err(format!("{text} cannot be run: {error}")),
+        Err(_) => return Err(format!("{text} has not ended within {} s", PATIENCE.as_secs())),
+    };
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    let mut end = said.len().min(MOST);
+    while !said.is_char_boundary(end) {
+        end -= 1;
+    }
+    said.truncate(end);
+    if let Some(code) = output.status.code().filter(|code| *code != 0) {
+        said.push_str(&format!("\n[exit code {code}]"));
+    }
+    Ok(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_stand_between_braces() {
+        let texts = |prompt: &str| shells(prompt).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(texts("a !{git diff} b !{ awk '{print}' } c"), ["git diff", "awk '{print}'"]);
+        assert!(texts("a !{never closed").is_empty());
+    }
+}

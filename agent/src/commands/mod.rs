@@ -1,0 +1,352 @@
+//! Commands of the host's user (`/clear`, `@file`), hints for them, and what the RFC's Chat Requests say besides their text.
+//!
+//! A command that is answered without the model ends the host's prompt without an outcome in the RFC ([`EventWriter::answered`]); in the other
+//! dialects it is a turn without rounds.
+//!
+//! [`EventWriter::answered`]: crate::host::event_writer::EventWriter::answered
+
+pub(super) mod at;
+mod builtin;
+mod chats;
+mod confirm;
+mod custom;
+pub(super) mod hint;
+mod paths;
+pub(super) mod request;
+mod wanted;
+mod wellformed;
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::turn::{Came, End};
+use crate::host::event_writer::{body, line_id};
+use crate::host::prompts::Asked;
+use crate::model::message::Part;
+use crate::session::core::Core;
+use crate::turn::outcome;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{Block, Kind, Reply};
+use agentglot_adapters::json::Str;
+pub(super) use builtin::{find, list, of};
+pub(super) use wanted::Wanted;
+
+/// A command as the host gives it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Given {
+    /// The command and its sub-commands, without a slash.
+    pub path: Vec<String>,
+    /// What stands behind them.
+    pub args: String,
+    /// Shell commands that the user has allowed for it.
+    pub approved: Vec<String>,
+    /// What the user said when he was asked: `once`, `always`, `cancel`.
+    pub outcome: Option<String>,
+}
+
+impl Given {
+    /// Reads a text that begins with a slash or a question mark.
+    fn of_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let mut words = match text.strip_prefix('/') {
+            // Comments and paths of the root are no commands.
+            Some(rest) if rest.starts_with(['/', '*']) => return None,
+            Some(rest) => rest,
+            None if text.starts_with('?') => text,
+            None => return None,
+        };
+        let mut path = Vec::new();
+        let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        path.push(name.to_owned());
+        words = rest.trim_start();
+        if let Some(command) = find(name) {
+            let (sub, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+            if command.subs.iter().any(|(known, ..)| *known == sub) {
+                path.push(sub.to_owned());
+                words = rest.trim_start();
+            }
+        }
+        Some(Self {
+            path,
+            args: words.to_owned(),
+            ..Self::default()
+        })
+    }
+
+    /// Reads `input.command` of kind `slash`.
+    fn of_explicit(command: &Value) -> Option<Self> {
+        let words = |name: &str| -> Vec<String> {
+            let list = command.get(name).and_then(Value::as_array);
+            list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let mut path = words("path");
+        if let Some(first) = path.first_mut()
+            && let Some(name) = first.strip_prefix('/')
+        {
+            *first = name.to_owned();
+        }
+        let args = command.get("args").and_then(Value::as_str).unwrap_or_default();
+        (!path.is_empty()).then(|| Self {
+            path,
+            args: args.to_owned(),
+            approved: [words("approvedCommands"), words("approved_commands")].concat(),
+            outcome: ["confirmationOutcome", "confirmation_outcome"]
+                .iter()
+                .find_map(|name| command.get(name)?.as_str())
+                .map(str::to_owned),
+        })
+    }
+
+    /// As `result/command` shows it.
+    fn shown(&self) -> Value {
+        json!({"kind": "slash", "path": self.path, "args": self.args})
+    }
+}
+
+/// A note for the user.
+fn message(level: &str, content: impl Into<String>) -> Value {
+    json!({"type": "message", "level": level, "content": content.into()})
+}
+
+/// A note that something went wrong.
+fn failed(content: impl Into<String>) -> Value {
+    json!({"type": "message", "status": "error", "level": "error", "content": content.into()})
+}
+
+/// Looks at a prompt before it goes to the model. `None`: it was a command and is answered.
+pub(super) async fn first(core: &Rc<Core>, mut asked: Asked, begun: Instant) -> Option<Asked> {
+    if core.dialect == Dialect::Qwen {
+        return rfc(core, asked).await;
+    }
+    if !matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) || asked.is_verbatim() {
+        return Some(asked);
+    }
+    if asked.notices < asked.parts.len()
+        && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
+        && let Some(given) = Given::of_text(text).filter(|_| text.trim_start().starts_with('/'))
+    {
+        if builtin::serves(core.dialect, &given) {
+            return turn(core, &given, asked, begun).await;
+        }
+        if let Some(custom) = custom::find(core, &given) {
+            let text = custom::prompt(core, &custom, &given.args, true).await;
+            asked.parts[asked.notices] = Part::Text(text.unwrap_or_else(|why| why));
+            return Some(asked);
+        }
+    }
+    expand(core, &mut asked).await;
+    Some(asked)
+}
+
+/// Adds what the host's own text names by `@path`.
+async fn expand(core: &Rc<Core>, asked: &mut Asked) -> at::Found {
+    let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    let references: Vec<at::Reference> = texts.iter().flat_map(|text| at::references(text)).collect();
+    read(core, asked, references).await
+}
+
+async fn read(core: &Rc<Core>, asked: &mut Asked, references: Vec<at::Reference>) -> at::Found {
+    if references.is_empty() {
+        return at::Found::default();
+    }
+    let (wall, cancel) = (core.world.wall.clone(), core.cancel.borrow().clone());
+    // Claude Code's user may name any file; its hosts say of other people's text that it is to be taken as it stands.
+    let anywhere = core.dialect == Dialect::Claude;
+    let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
+    let found = found.unwrap_or_default();
+    asked.files.extend(found.files.iter().cloned());
+    if !found.text.is_empty() {
+        asked.parts.push(Part::Text(found.text.clone()));
+    }
+    found
+}
+
+/// A command that is a turn without rounds: in Claude Code and Qwen Code.
+async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
+    let name = find(&given.path[0]).map_or("", |command| command.name);
+    let claude = core.dialect == Dialect::Claude;
+    if name == "clear" && claude {
+        builtin::reset(core, &asked.id).await;
+        crate::session::life::introduce_now(core);
+    } else if !(claude && name == "compress") {
+        crate::session::life::introduce_now(core);
+    }
+    let result = builtin::run(core, given).await;
+    let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let bad = result.get("level").is_some_and(|level| level == "error");
+    let silent = claude && name == "compress";
+    if !(text.is_empty() || silent) {
+        let shown = body(&text);
+        let blocks = [Block::Text {
+            text: Str::trusted(&shown),
+            fields: &[],
+        }];
+        let id = line_id();
+        let model = if claude {
+            "<synthetic>".to_owned()
+        } else {
+            body(&core.wishes.borrow().model)
+        };
+        let reply = Reply {
+            id: Some(Str::trusted(&id)),
+            model: Some(Str::trusted(&model)),
+            blocks: &blocks,
+            last: true,
+            ..Reply::default()
+        };
+        core.events.say(Kind::Reply(&reply), None, Some(&id));
+    }
+    let end = if bad {
+        End::Refusing(text)
+    } else {
+        End::Done(if silent { String::new() } else { text }, None)
+    };
+    outcome::tell(core, &Came { end, rounds: 0 }, begun, Vec::new());
+    None
+}
+
+/// A request of the RFC.
+async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
+    let begun = Instant::now();
+    let chat = asked.chat.take().unwrap_or(Value::Null);
+    let taken_up = request::take_up(core, &mut asked, &chat);
+    if let Err(why) = taken_up {
+        crate::session::life::introduce_now(core);
+        outcome::tell(
+            core,
+            &Came {
+                end: End::Refusing(why),
+                rounds: 0,
+            },
+            begun,
+            Vec::new(),
+        );
+        return None;
+    }
+    crate::session::life::introduce_now(core);
+    // What goes on with an earlier prompt, or wants a call, is no command whatever its text looks like.
+    if asked.wanted.is_some() || request::goes_on(&asked) && chat["command"].is_null() {
+        return Some(asked);
+    }
+    let command = chat.get("command").filter(|command| !command.is_null());
+    let text = crate::session::life::said(asked.parts.get(asked.notices..).unwrap_or_default());
+    let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
+    let instruction = chat.get("instruction").and_then(Value::as_str);
+    let given = match (command, kind, instruction) {
+        (_, _, Some(text)) => match Given::of_text(text) {
+            Some(given) => Some(given),
+            None => {
+                let shown = json!({"kind": "slash", "path": [], "args": text});
+                core.events.command(&shown, &failed(format!("{text:?} is no instruction that is known")));
+                core.events.answered();
+                return None;
+            }
+        },
+        (Some(command), Some("slash") | None, _) => match Given::of_explicit(command) {
+            Some(given) => Some(given),
+            None => return refuse(core, command, "a slash command has a path: a list of names"),
+        },
+        (Some(command), Some("at"), _) => return explicit_at(core, asked, command).await,
+        _ => Given::of_text(&text),
+    };
+    if let Some(mut given) = given {
+        let shown = given.shown();
+        let result = loop {
+            let result = result(core, &given).await;
+            match confirm::settle(core, &mut given, result).await {
+                confirm::Settled::Again => {}
+                confirm::Settled::Over(result) => break result,
+            }
+        };
+        core.events.command(&shown, &result);
+        if core.cancel.borrow().is_cancelled() {
+            outcome::tell_cancelled(core);
+        }
+        core.events.answered();
+        return None;
+    }
+    let found = expand(core, &mut asked).await;
+    if !found.read.is_empty() || !found.skipped.is_empty() {
+        let command = json!({"kind": "at", "references": found.references()});
+        core.events.command(&command, &found.result());
+    }
+    Some(asked)
+}
+
+/// What comes of a command of the RFC's.
+async fn result(core: &Rc<Core>, given: &Given) -> Value {
+    if find(&given.path[0]).is_some() || builtin::is_dialog(given) {
+        builtin::run(core, given).await
+    } else if let Some(custom) = custom::find(core, given) {
+        custom::result(core, &custom, given).await
+    } else {
+        failed(format!("Unknown command: /{}", given.path.join(" ")))
+    }
+}
+
+/// `input.command` of kind `at`: what the host has resolved is read, or what its text names.
+async fn explicit_at(core: &Rc<Core>, mut asked: Asked, command: &Value) -> Option<Asked> {
+    let listed = command.get("references").and_then(Value::as_array).filter(|list| !list.is_empty());
+    let found = match listed {
+        None => expand(core, &mut asked).await,
+        Some(list) => {
+            let mut references = Vec::new();
+            for one in list {
+                let text = |name: &str| one.get(name).and_then(Value::as_str);
+                let Some(original) = text("original").or_else(|| text("resolved")) else {
+                    return refuse(core, command, "a reference has original and resolved");
+                };
+                let path = text("resolved").unwrap_or_else(|| original.trim_start_matches('@'));
+                references.push(at::Reference {
+                    original: original.to_owned(),
+                    path: path.to_owned(),
+                });
+            }
+            read(core, &mut asked, references).await
+        }
+    };
+    if found.read.is_empty() {
+        let why: Vec<String> = found.skipped.iter().map(|(_, why)| why.clone()).collect();
+        let why = if why.is_empty() {
+            "nothing is named by @path".to_owned()
+        } else {
+            why.join("\n")
+        };
+        return refuse(core, command, &why);
+    }
+    core.events.command(command, &found.result());
+    Some(asked)
+}
+
+fn refuse(core: &Core, command: &Value, why: &str) -> Option<Asked> {
+    core.events.command(&sound(command), &failed(why));
+    core.events.answered();
+    None
+}
+
+/// What is sound of a command that the host has described: its result names the command.
+fn sound(command: &Value) -> Value {
+    let kind = command.get("kind").and_then(Value::as_str).unwrap_or("slash");
+    let mut sound = json!({"kind": kind});
+    let of_texts = |list: &&Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    if let Some(path) = command.get("path").filter(of_texts) {
+        sound["path"] = path.clone();
+    }
+    if let Some(args) = command.get("args").filter(|args| args.is_string()) {
+        sound["args"] = args.clone();
+    }
+    let names = |one: &Value| one["original"].is_string() && one["resolved"].is_string();
+    let of_names = |list: &&Value| list.as_array().is_some_and(|list| list.iter().all(names));
+    if let Some(references) = command.get("references").filter(of_names) {
+        sound["references"] = references.clone();
+    }
+    sound
+}

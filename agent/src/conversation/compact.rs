@@ -1,0 +1,169 @@
+//! A conversation that grows too long for the model is replaced by a summary of it.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use crate::model::message::{Message, Part};
+use crate::model::{Ask, Gather, ModelError, ModelErrorKind, window};
+use crate::session::core::{Core, Thread};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{Event, Topic};
+
+/// Above this part of the window the conversation is made shorter before the next request.
+const FULL: f64 = 0.85;
+
+/// Texts of so many bytes are not cut any more.
+const SHORT: usize = 2000;
+
+/// Makes the conversation shorter if the next request might not fit.
+pub(crate) async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
+    let most = window(&thread.model) as f64 * FULL;
+    if thread.filled as f64 > most && thread.messages.len() > 2 {
+        let _ = now(core, thread, "auto", None).await;
+    }
+}
+
+/// Makes it shorter now: one request for a summary, then the summary stands for all that was said.
+///
+/// # Errors
+/// When the model cannot be had; the conversation stays as it is.
+pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
+    crate::turn::hooks::before_compaction(core, trigger, wish).await;
+    let cancel = core.cancel.borrow().clone();
+    let before = thread.filled;
+    let mut messages = thread.messages.clone();
+    let kept = unanswered(&mut messages);
+    let mut request = "Summarise this conversation for yourself, who will go on with it and see nothing but the summary: what was asked, what was \
+                       decided, which files were read or changed and how, what was tried and failed, what is still to be done, and the exact \
+                       names, paths and values that matter. Answer with the summary alone."
+        .to_owned();
+    if let Some(wish) = wish.filter(|wish| !wish.is_empty()) {
+        request.push_str("\n\nThe user asks for this of it: ");
+        request.push_str(wish);
+    }
+    let gather = loop {
+        let mut asking = Thread {
+            messages: messages.clone(),
+            ..Thread::default()
+        };
+        asking.add_user([Part::Text(request.clone())]);
+        let mut gather = Gather::new(core.model.api(), &thread.model);
+        let ask = Ask {
+            model: &thread.model,
+            system: &thread.system,
+            messages: &asking.messages,
+            written: Some(&thread.written),
+            tools: &[],
+            ..Ask::default()
+        };
+        let mut hear = |event: &Event<'_>| gather.event(event);
+        let said = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(stopped()),
+            said = core.model.reply(&ask, &mut hear) => said,
+        };
+        match said {
+            Ok(()) => break gather,
+            // What does not fit cannot be summed up either: its later part can.
+            Err(error) if error.kind == ModelErrorKind::TooLong && halve(&mut messages) => {}
+            Err(error) => return Err(error),
+        }
+    };
+    let usage = gather
+        .usage()
+        .map(|usage| core.count(&thread.model, &thread.model, &usage))
+        .unwrap_or_default();
+    let summary = gather.message().text();
+    if summary.trim().is_empty() {
+        return Err(ModelError {
+            kind: ModelErrorKind::Malformed,
+            status: None,
+            message: "the model gave no summary".to_owned(),
+            retry_after: None,
+            request_id: None,
+        });
+    }
+    let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
+    thread.messages = vec![Rc::new(Message::user(summary.clone()))];
+    let open = kept.clone();
+    if let Some(last) = kept {
+        thread.add_user(last);
+    }
+    thread.filled = usage.output;
+    let boundary = crate::conversation::transcript::compacted(thread, trigger == "manual", before, usage.output, &summary, open.as_deref());
+    told(core, trigger, before, usage.output, boundary);
+    Ok(())
+}
+
+/// Leaves the older half away; of a single message, the end of its texts. Whether there was anything to leave away.
+fn halve(messages: &mut Vec<Rc<Message>>) -> bool {
+    if messages.len() > 1 {
+        messages.drain(..messages.len() / 2);
+        return true;
+    }
+    let parts = messages.iter_mut().flat_map(|message| &mut Rc::make_mut(message).parts);
+    let texts = parts.flat_map(|part| match part {
+        Part::Result(result) => result.content.iter_mut().collect(),
+        part => vec![part],
+    });
+    let mut shorter = false;
+    for part in texts {
+        if let Part::Text(text) = part
+            && text.len() > SHORT
+        {
+            let mut half = text.len() / 2;
+            while !text.is_char_boundary(half) {
+                half -= 1;
+            }
+            text.truncate(half);
+            shorter = true;
+        }
+    }
+    shorter
+}
+
+/// The prompt that stands at the end and has no answer yet: it stays as it is.
+fn unanswered(messages: &mut Vec<Rc<Message>>) -> Option<Vec<Part>> {
+    use crate::model::message::Role;
+    let last = messages.last()?;
+    let is_prompt = last.role == Role::User && !last.parts.iter().any(|part| matches!(part, Part::Result(_)));
+    (is_prompt && messages.len() > 1)
+        .then(|| messages.pop().map(|last| Rc::unwrap_or_clone(last).parts))
+        .flatten()
+}
+
+/// Tells the host, as its dialect does.
+fn told(core: &Core, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
+    if core.dialect == Dialect::Claude {
+        let line = json!({
+            "type": "system", "subtype": "compact_boundary", "session_id": *core.session.borrow(),
+            "uuid": boundary.unwrap_or_else(crate::host::event_writer::line_id),
+            "compact_metadata": {"trigger": trigger, "pre_tokens": before, "post_tokens": after},
+        });
+        return core.events.line(&line);
+    }
+    if core.dialect == Dialect::Qwen {
+        let data = json!({"trigger": trigger, "original_tokens": before, "compressed_tokens": after});
+        let message = format!(
+            "This conversation came near the most tokens that the model reads. A compressed context will be sent from now on \
+             (compressed from {before} to {after} tokens)."
+        );
+        return core.events.notice("ChatCompressed", Topic::Compaction, Some(&message), Some(&data));
+    }
+    let data = json!({
+        "trigger": trigger, "pre_tokens": before, "post_tokens": after,
+        "original_token_count": before, "new_token_count": after,
+    });
+    core.events.notice("ChatCompressed", Topic::Compaction, None, Some(&data));
+}
+
+fn stopped() -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Incomplete,
+        status: None,
+        message: "stopped".to_owned(),
+        retry_after: None,
+        request_id: None,
+    }
+}

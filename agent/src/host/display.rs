@@ -1,0 +1,196 @@
+//! What a host sees of a tool while it runs: the RFC's displays and terminal output. The other dialects have no lines for it.
+//!
+//! A call is `pending` while it is looked at, `confirming` while a person is asked, `executing` while it runs; its result says how it ended.
+//! What a subagent does is told in the display of the call that began it, which is told again whenever something of it changes.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::host::event_writer::{Speaks, body};
+use crate::host::terminal::{Apart, Shown};
+use crate::model::message::{Call, Part};
+use crate::permissions::confirmation;
+use crate::session::core::{Core, Thread};
+use crate::tools::{Access, Given, Progress, Tool};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{Event, Field, Kind, Notice, ResultStatus, Terminal, Topic};
+use agentglot_adapters::json::{Raw, Str};
+
+/// What is shown of the calls that run.
+#[derive(Debug, Default)]
+pub(crate) struct Screens {
+    /// Standard output and standard error of each call, each taken apart by itself.
+    streams: HashMap<String, [Apart; 2]>,
+    /// The subagents at work, by the calls that began them.
+    tasks: HashMap<String, Task>,
+}
+
+/// A subagent at work.
+#[derive(Debug, Default)]
+struct Task {
+    calls: Vec<TaskCall>,
+}
+
+#[derive(Debug)]
+struct TaskCall {
+    id: String,
+    name: String,
+    status: &'static str,
+    input: Value,
+    text: Option<String>,
+}
+
+/// How much of what a subagent's call gave is shown while the subagent works.
+const SHOWN: usize = 2000;
+
+/// A call was made, and is looked at.
+pub(crate) fn pending(core: &Core, thread: &Thread, call: &Call) {
+    stands(core, thread, call, "pending", None);
+}
+
+/// The host is asked whether it may run. `diff`: the change that it would make.
+pub(crate) fn confirms(core: &Core, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
+    if core.dialect == Dialect::Qwen {
+        let asked = confirmation(tool.spec(), input, &tool.access(input), diff);
+        stands(core, thread, call, "confirming", Some(&asked));
+    }
+}
+
+/// Whether a person is shown what an edit would change before they are asked.
+pub(crate) fn shows_changes(core: &Core, access: &Access) -> bool {
+    core.dialect == Dialect::Qwen && matches!(access, Access::Write(_))
+}
+
+/// A call runs.
+pub(crate) fn begins(core: &Core, thread: &Thread, call: &Call) {
+    stands(core, thread, call, "executing", None);
+}
+
+fn stands(core: &Core, thread: &Thread, call: &Call, status: &'static str, confirmation: Option<&Value>) {
+    if core.dialect != Dialect::Qwen {
+        return;
+    }
+    if let Some(speaks) = &thread.speaks {
+        // The RFC has no lines of a subagent's own; a question to the host is one about its call all the same.
+        let word = if status == "confirming" { "awaiting_approval" } else { "executing" };
+        task(core, speaks, call, word, None);
+        if confirmation.is_none() {
+            return;
+        }
+    }
+    core.events.progress(&call.id, status, None, confirmation, None);
+}
+
+/// It prints something.
+pub(crate) fn printed(core: &Core, thread: &Thread, call: &Call, progress: Progress<'_>) {
+    if core.dialect != Dialect::Qwen {
+        return;
+    }
+    let (which, bytes) = match progress {
+        Progress::Stdout(bytes) => (0, bytes),
+        Progress::Stderr(bytes) => (1, bytes),
+    };
+    let shown = core.screens.borrow_mut().streams.entry(call.id.clone()).or_default()[which].feed(bytes);
+    show(core, thread, which, &shown);
+}
+
+/// It prints nothing more.
+pub(crate) fn ends(core: &Core, thread: &Thread, call: &Call) {
+    let Some(mut screens) = core.screens.borrow_mut().streams.remove(&call.id) else {
+        return;
+    };
+    for (which, apart) in screens.iter_mut().enumerate() {
+        show(core, thread, which, &apart.finish());
+    }
+}
+
+/// A call of a subagent has given something; what a call of the main conversation gives is told by its result.
+pub(crate) fn gave(core: &Core, thread: &Thread, call: &Call, given: &Given) {
+    if core.dialect != Dialect::Qwen {
+        return;
+    }
+    core.screens.borrow_mut().tasks.remove(&call.id);
+    let Some(speaks) = &thread.speaks else { return };
+    let status = match given.status {
+        ResultStatus::Success => "success",
+        ResultStatus::Error => "failed",
+        ResultStatus::Denied | ResultStatus::Canceled => "cancelled",
+    };
+    let texts = given.content.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let text: String = texts.flat_map(str::chars).take(SHOWN).collect();
+    task(core, speaks, call, status, Some(text));
+}
+
+/// Tells how far a subagent is, after one of its calls has got somewhere.
+fn task(core: &Core, speaks: &Speaks, call: &Call, status: &'static str, text: Option<String>) {
+    let display = {
+        let mut screens = core.screens.borrow_mut();
+        let task = screens.tasks.entry(speaks.call.clone()).or_default();
+        match task.calls.iter_mut().find(|known| known.id == call.id) {
+            // It was told so already.
+            Some(known) if known.status == status && text.is_none() => return,
+            Some(known) => (known.status, known.text) = (status, text),
+            None => task.calls.push(TaskCall {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                status,
+                input: serde_json::from_str(&call.input).unwrap_or_default(),
+                text,
+            }),
+        }
+        task.display(speaks)
+    };
+    core.events.progress(&speaks.call, "executing", Some(&display), None, None);
+}
+
+impl Task {
+    fn display(&self, speaks: &Speaks) -> Value {
+        let calls: Vec<Value> = self.calls.iter().map(TaskCall::display).collect();
+        json!({
+            "kind": "task_execution",
+            "subagentName": speaks.kind,
+            "taskDescription": speaks.task,
+            "status": "running",
+            "toolCalls": calls,
+        })
+    }
+}
+
+impl TaskCall {
+    fn display(&self) -> Value {
+        let mut display = json!({"callId": self.id, "name": self.name, "status": self.status, "args": self.input});
+        if let Some(text) = &self.text {
+            display["resultDisplay"] = text.as_str().into();
+        }
+        display
+    }
+}
+
+/// A model call failed and is tried again.
+pub(crate) fn retries(core: &Core, event: &Event<'_>, notice: &Notice<'_>) {
+    let member = |field: &Field<'_>| Some((field.key.unescape().into_owned(), serde_json::from_str(field.value.as_str()).ok()?));
+    let metrics: Value = event.fields.iter().filter_map(member).collect::<serde_json::Map<_, _>>().into();
+    let message = notice.message.map(|message| message.unescape().into_owned());
+    core.events.notice("Retry", Topic::Retry, message.as_deref(), Some(&metrics));
+}
+
+fn show(core: &Core, thread: &Thread, which: usize, shown: &Shown) {
+    if shown.is_empty() {
+        return;
+    }
+    let text = body(&shown.text);
+    let (spans, ansi) = (json!(shown.spans).to_string(), json!(shown.ansi).to_string());
+    let terminal = Terminal {
+        text: Some(Str::trusted(&text)),
+        channel: Some(Str::trusted(["stdout", "stderr"][which])),
+        source: Some(Str::trusted("tool")),
+        spans: Some(Raw::trusted(&spans)),
+        ansi: Some(Raw::trusted(&ansi)),
+        ..Terminal::default()
+    };
+    core.events.say(Kind::Terminal(&terminal), thread.speaks.as_ref(), None);
+}

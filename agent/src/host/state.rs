@@ -1,0 +1,93 @@
+//! Whether the session works, waits for its host or rests, for hosts that want to know: they keep their side of the control channel open
+//! until it rests.
+
+use std::cell::Cell;
+
+use serde_json::json;
+
+use crate::session::core::Core;
+use agentglot_adapters::codec::{Dialect, Mode};
+use agentglot_adapters::launch::Launch;
+
+/// What it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing, until the host says something.
+    #[default]
+    Idle,
+    /// It works.
+    Running,
+    /// It waits for an answer of the host's.
+    RequiresAction,
+}
+
+/// What the host was told of it.
+#[derive(Debug)]
+pub(crate) struct SessionState {
+    /// `None` if the host does not want to know; else whether the host's program alone is to see it.
+    tells: Option<bool>,
+    last: Cell<State>,
+    /// Questions that wait for the host.
+    asked: Cell<usize>,
+}
+
+impl SessionState {
+    /// For the host of a launch: `CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS` is its user's wish, `CLAUDE_CODE_SDK_READS_SESSION_STATE` that of
+    /// the SDK, which keeps it to itself.
+    pub(crate) fn new(dialect: Dialect, launch: &Launch, variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let set = |name| variable(name).is_some_and(|value| !matches!(&*value.to_ascii_lowercase(), "" | "0" | "false" | "no" | "off"));
+        let tells = if dialect != Dialect::Claude || launch.format.mode != Mode::StreamJson {
+            None
+        } else if set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {
+            Some(false)
+        } else {
+            set("CLAUDE_CODE_SDK_READS_SESSION_STATE").then_some(true)
+        };
+        Self {
+            tells,
+            last: Cell::default(),
+            asked: Cell::new(0),
+        }
+    }
+}
+
+/// It does this from now on.
+pub(crate) fn now(core: &Core, state: State) {
+    let Some(hidden) = core.session_state.tells else { return };
+    if core.session_state.last.replace(state) == state {
+        return;
+    }
+    let word = match state {
+        State::Idle => "idle",
+        State::Running => "running",
+        State::RequiresAction => "requires_action",
+    };
+    let mut members = json!({"state": word});
+    if hidden {
+        members["sdk_host_only"] = true.into();
+    }
+    core.events.system("session_state_changed", &members);
+}
+
+/// Waits for an answer of the host's.
+pub(crate) async fn waiting<T>(core: &Core, answer: impl Future<Output = T>) -> T {
+    let asked = &core.session_state.asked;
+    asked.set(asked.get() + 1);
+    now(core, State::RequiresAction);
+    let waits = Waits(core);
+    let answer = answer.await;
+    drop(waits);
+    answer
+}
+
+struct Waits<'a>(&'a Core);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        let asked = &self.0.session_state.asked;
+        asked.set(asked.get() - 1);
+        if asked.get() == 0 {
+            now(self.0, State::Running);
+        }
+    }
+}

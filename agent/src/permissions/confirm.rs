@@ -1,0 +1,44 @@
+//! What a person sees of a call that waits for leave: the `confirmation` of the RFC's `x-qwen-tool-display`.
+
+use serde_json::{Value, json};
+
+use crate::tools::{Access, Spec};
+use agentglot_adapters::event::ToolKind;
+
+/// The payload for a call, of the kinds `edit`, `exec`, `mcp`, `plan` and `info`. `diff` is the change that an edit would make.
+pub fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
+    let text = |name: &str| input.get(name).and_then(Value::as_str);
+    match (spec.kind, access) {
+        (ToolKind::ExitPlan, _) => json!({"type": "plan", "title": "Would you like to proceed?", "plan": text("plan").unwrap_or_default()}),
+        (_, Access::Run(command)) => {
+            let root = super::shell::Script::parse(command)
+                .commands
+                .first()
+                .and_then(|first| first.name().map(str::to_owned))
+                .unwrap_or_default();
+            json!({"type": "exec", "title": "Confirm Shell Command", "command": command, "rootCommand": root})
+        }
+        (_, Access::Write(paths)) => {
+            let path = paths.first().map(String::as_str).unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let mut payload = json!({"type": "edit", "title": format!("Confirm Edit: {name}"), "fileName": name, "filePath": path});
+            if let Some(diff) = diff {
+                payload["fileDiff"] = diff.into();
+            }
+            let new = text("content").or_else(|| text("new_string"));
+            payload["originalContent"] = text("old_string").map_or(Value::Null, Into::into);
+            payload["newContent"] = new.map_or(Value::Null, Into::into);
+            payload
+        }
+        (ToolKind::Mcp, _) | (_, Access::Mcp) => {
+            let (server, tool) = spec
+                .name
+                .strip_prefix("mcp__")
+                .and_then(|rest| rest.split_once("__"))
+                .unwrap_or(("", &spec.name));
+            json!({"type": "mcp", "title": "Confirm MCP Tool Execution", "serverName": server, "toolName": tool, "toolDisplayName": tool})
+        }
+        (_, Access::Fetch(url)) => json!({"type": "info", "title": "Confirm Web Fetch", "prompt": url, "urls": [url]}),
+        _ => json!({"type": "info", "title": format!("Confirm {}", spec.name), "prompt": spec.name}),
+    }
+}

@@ -1,0 +1,263 @@
+//! What may run: one policy for the modes, rules and lists of tools of every dialect.
+//!
+//! A call is judged by the first of these that has something to say: the tools that exist, rules that deny, rules that ask, tools that
+//! only a user can answer, the modes that allow or forbid everything, rules that allow, and what the tool is going to touch. Commands are
+//! judged part by part ([`shell`]); paths where they lead ([`place`]).
+
+mod command;
+mod confirm;
+mod family;
+mod judge;
+pub mod place;
+pub mod rule;
+pub mod shell;
+mod update;
+mod verdict;
+mod wildcard;
+mod words;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+pub use self::confirm::confirmation;
+use self::place::Place;
+pub use self::rule::{Behavior, Grounds, Rule, Source};
+pub use self::update::Updated;
+use self::verdict::reason;
+pub use self::verdict::{Reason, Verdict};
+pub use self::words::Unheard;
+use crate::about::given;
+use crate::tools::Spec;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::{Answerer, Launch, PermissionMode};
+
+/// What is allowed in a session.
+#[derive(Debug)]
+pub struct Policy {
+    dialect: Dialect,
+    mode: PermissionMode,
+    /// Launched with the flag that lets everything run.
+    may_bypass: bool,
+    /// Somebody can be asked.
+    asks: bool,
+    grounds: Grounds,
+    /// The working folder and those added to it, free of links, and who added them.
+    folders: Vec<(Source, PathBuf)>,
+    rules: Vec<(Source, Behavior, Rule)>,
+    /// The tools that exist; `None` is all.
+    only: Option<Vec<Rule>>,
+    /// What the host has said for the prompt in work.
+    overrides: Overrides,
+    /// Servers whose tools run without a question.
+    trusted: Vec<String>,
+    denials: RefCell<Vec<Denial>>,
+}
+
+/// Which tools a prompt may use; the RFC's `options.tool_overrides`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// The only ones, if there is a list.
+    pub only: Option<Vec<String>>,
+    /// Those that it may not.
+    pub without: Vec<String>,
+}
+
+/// A call that did not run because it was not allowed: an entry of `permission_denials`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Denial {
+    /// The tool.
+    pub tool: String,
+    /// The call's id.
+    pub call: String,
+    /// The arguments.
+    pub input: Value,
+}
+
+impl Policy {
+    /// What a command line says for a workspace; settings are added with [`Self::add`]. The problems are rules that are none.
+    ///
+    /// `root` is the working folder; `home` and `config` are the user's folder and the agent's folder of settings.
+    pub fn new(launch: &Launch, root: &Path, home: Option<PathBuf>, config: Option<PathBuf>) -> (Self, Vec<String>) {
+        let dialect = launch.format.dialect;
+        let root = root.canonicalize().unwrap_or_else(|_| place::flat(root));
+        let mode = launch.permission_or_default();
+        let flag = given(launch, "--allow-dangerously-skip-permissions").is_some();
+        let mut policy = Self {
+            dialect,
+            mode,
+            may_bypass: mode == PermissionMode::Bypass || flag,
+            asks: launch.answerer != Answerer::Nobody,
+            grounds: Grounds {
+                root: root.clone(),
+                home,
+                config: config.map(|config| config.canonicalize().unwrap_or(config)),
+            },
+            folders: vec![(Source::Argument, root)],
+            rules: Vec::new(),
+            only: None,
+            overrides: Overrides::default(),
+            trusted: Vec::new(),
+            denials: RefCell::default(),
+        };
+        let mut problems = Vec::new();
+        // `default` stands for the program's usual set.
+        if let Some(tools) = &launch.tools
+            && !tools.iter().any(|tool| tool.trim() == "default")
+        {
+            policy.only = Some(policy.read_all(tools, &mut problems));
+        }
+        for (rules, behavior) in [(&launch.disallowed_tools, Behavior::Deny), (&launch.allowed_tools, Behavior::Allow)] {
+            problems.extend(policy.add(Source::Argument, behavior, rules));
+        }
+        for folder in &launch.add_dirs {
+            policy.add_folder(Source::Argument, folder);
+        }
+        (policy, problems)
+    }
+
+    fn read_all(&self, texts: &[String], problems: &mut Vec<String>) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for text in texts.iter().filter(|text| !text.trim().is_empty()) {
+            match Rule::parse(text, self.dialect, &self.grounds) {
+                Ok(rule) => rules.push(rule),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        rules
+    }
+
+    /// Adds rules as they are written, and returns those that are none, each with the reason.
+    pub fn add<S: AsRef<str>>(&mut self, source: Source, behavior: Behavior, texts: &[S]) -> Vec<String> {
+        let texts: Vec<String> = texts.iter().map(|text| text.as_ref().to_owned()).collect();
+        let mut problems = Vec::new();
+        for rule in self.read_all(&texts, &mut problems) {
+            if let Err(problem) = self.add_rule(source, behavior, rule) {
+                problems.push(problem);
+            }
+        }
+        problems
+    }
+
+    fn add_rule(&mut self, source: Source, behavior: Behavior, rule: Rule) -> Result<(), String> {
+        if behavior == Behavior::Allow && rule.tool() == "*" {
+            return Err("`*` allows no tools: that is what the bypass mode is for".to_owned());
+        }
+        let known = self
+            .rules
+            .iter()
+            .any(|(from, does, known)| (*from, *does) == (source, behavior) && *known == rule);
+        if !known {
+            self.rules.push((source, behavior, rule));
+        }
+        Ok(())
+    }
+
+    /// Adds a folder to the workspace. One that does not exist is added as it is written.
+    pub fn add_folder(&mut self, source: Source, folder: &str) {
+        let path = Place::of(folder, &self.grounds.root, self.grounds.home.as_deref()).real;
+        if !self.folders.iter().any(|(_, known)| *known == path) {
+            self.folders.push((source, path));
+        }
+    }
+
+    /// The folders of the workspace, the working folder first.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|(_, folder)| folder.as_path())
+    }
+
+    /// The mode.
+    pub const fn mode(&self) -> PermissionMode {
+        self.mode
+    }
+
+    /// The mode in the dialect's word, as lines and hooks name it.
+    pub fn mode_name(&self) -> &'static str {
+        self.mode.name(self.dialect).or(self.mode.name(Dialect::Claude)).unwrap_or("default")
+    }
+
+    /// Another mode, as the host asks for it.
+    ///
+    /// # Errors
+    /// A mode that the dialect does not have, and the one that lets everything run where the session was not launched with its flag: what
+    /// Claude Code says then, and its `error_code`.
+    pub fn set_mode(&mut self, name: &str) -> Result<PermissionMode, (String, &'static str)> {
+        let qwen = matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode);
+        let words = if matches!(self.dialect, Dialect::Cursor | Dialect::Tricode) {
+            Dialect::Claude
+        } else {
+            self.dialect
+        };
+        let Some(mode) = PermissionMode::from_name(words, name) else {
+            if qwen {
+                return Err((
+                    format!("Invalid permission mode: {name}. Valid values are: plan, default, auto-edit, auto, yolo"),
+                    "invalid_mode",
+                ));
+            }
+            let mut names: Vec<&str> = PermissionMode::ALL.iter().filter_map(|mode| mode.name(words)).collect();
+            names.sort_unstable();
+            return Err((format!("Cannot set permission mode: must be one of {}", names.join(", ")), "invalid_mode"));
+        };
+        // Qwen's hosts may go over to yolo without a flag, as in the program itself.
+        if mode == PermissionMode::Bypass && !self.may_bypass && !qwen {
+            return Err((
+                format!("Cannot set permission mode to {name} because the session was not launched with --dangerously-skip-permissions"),
+                "bypass_not_launched",
+            ));
+        }
+        tracing::info!(from = ?self.mode, to = ?mode, "permission mode");
+        self.mode = mode;
+        Ok(mode)
+    }
+
+    /// The tools of this server run without a question: SDK servers of Qwen's hosts.
+    pub fn trust_server(&mut self, name: &str) {
+        self.trusted.push(name.to_owned());
+    }
+
+    /// Which tools the prompt that begins now may use.
+    pub fn set_overrides(&mut self, overrides: Overrides) {
+        self.overrides = overrides;
+    }
+
+    /// The prompt that begins now may use these tools alone, as the host calls them: by their names, or by those of their families.
+    pub fn restrict(&mut self, names: &[String], specs: &[&Spec]) {
+        let rules: Vec<Rule> = names
+            .iter()
+            .filter_map(|name| Rule::parse(name, self.dialect, &self.grounds).ok())
+            .collect();
+        // Who names a tool means that one, though a family may be called the same.
+        let exact = |rule: &Rule| specs.iter().any(|spec| spec.name == rule.tool());
+        let fits = |rule: &Rule, spec: &Spec| rule.tool() == spec.name || !exact(rule) && rule.names(&spec.name, spec.kind);
+        let only = specs.iter().filter(|spec| rules.iter().any(|rule| fits(rule, spec)));
+        self.overrides.only = Some(only.map(|spec| spec.name.clone()).collect());
+    }
+
+    /// Notes that a call did not run, for `permission_denials`.
+    pub fn note_denial(&self, tool: &str, call: &str, input: &Value) {
+        self.denials.borrow_mut().push(Denial {
+            tool: tool.to_owned(),
+            call: call.to_owned(),
+            input: input.clone(),
+        });
+    }
+
+    /// The denials since the last time, in order.
+    pub fn take_denials(&self) -> Vec<Denial> {
+        self.denials.take()
+    }
+}
+
+impl Denial {
+    /// An entry of `permission_denials`.
+    pub fn value(&self) -> Value {
+        json!({"tool_name": self.tool, "tool_use_id": self.call, "tool_input": self.input})
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_shell;

@@ -1,0 +1,168 @@
+//! What the host asks of the agent on the control channel.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use crate::host::prompts::{fields, plain};
+use crate::model::Api;
+use crate::session::core::{AgentKind, Core, ModelSpent};
+use agentglot_adapters::conduct::Greeting;
+use agentglot_adapters::event::{ControlKind, Input, Request};
+
+/// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
+pub(crate) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
+    let id = plain(request.id);
+    let members: BTreeMap<String, Value> = fields(input.fields).into_iter().collect();
+    let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+    match (request.kind, plain(Some(request.subtype)).as_str()) {
+        (ControlKind::Initialize, _) => {
+            initialize(core, &members);
+            false
+        }
+        (ControlKind::Interrupt, _) => {
+            core.interrupt();
+            false
+        }
+        (ControlKind::SetModel, _) => {
+            let mut wishes = core.wishes.borrow_mut();
+            let named = text("model").and_then(|model| core.models.named(&model));
+            wishes.model = named.unwrap_or_else(|| wishes.first_model.clone());
+            false
+        }
+        (_, "get_context_usage") => {
+            core.events.respond(&id, &Ok(context_usage(core)));
+            true
+        }
+        (_, "set_max_thinking_tokens") => {
+            core.wishes.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
+            false
+        }
+        _ => crate::session::requests::request(core, &id, request, &members),
+    }
+}
+
+/// What a host is told by the handshake of the commands, kinds of subagents, models and output styles that there are.
+pub(crate) fn greeting(core: &Core) -> Greeting {
+    let text = |value: Value| value.to_string();
+    let agents = crate::turn::subagent::kinds(core).map(|(name, description)| json!({"name": name, "description": description}));
+    let commands = crate::commands::list(core)
+        .into_iter()
+        .map(|command| json!({"name": command.name, "description": command.description, "argumentHint": command.hint}));
+    let models = core.models.choice().into_iter().map(|(name, model)| {
+        let shown = if name == "default" { format!("Default ({model})") } else { name.clone() };
+        json!({"value": name, "displayName": shown, "description": model})
+    });
+    Greeting {
+        commands: text(commands.collect()),
+        agents: text(agents.collect()),
+        models: text(models.collect()),
+        key_source: key_source(core).to_owned(),
+        output_style: core.settings().style().to_owned(),
+        output_styles: core.settings().style_names(),
+    }
+}
+
+/// The variable that holds the API's key, if there is one.
+fn key_source(core: &Core) -> &'static str {
+    let names: &[&str] = match core.model.api() {
+        Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+        Api::Openai => &["OPENAI_API_KEY"],
+    };
+    names.iter().find(|name| std::env::var_os(name).is_some()).copied().unwrap_or_default()
+}
+
+/// Takes over what the handshake says.
+fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+    let text = |names: &[&str]| names.iter().find_map(|name| members.get(*name)?.as_str()).map(str::to_owned);
+    {
+        let mut wishes = core.wishes.borrow_mut();
+        match members.get("systemPrompt").or_else(|| members.get("system_prompt")) {
+            Some(Value::String(prompt)) => wishes.system = Some(prompt.clone()),
+            Some(Value::Array(parts)) => {
+                wishes.system = Some(parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n\n"));
+            }
+            _ => {}
+        }
+        if let Some(append) = text(&["appendSystemPrompt", "append_system_prompt"]) {
+            wishes.append_system = Some(append);
+        }
+        if let Some(forwards) = members.get("forwardSubagentText").and_then(Value::as_bool) {
+            wishes.forwards_text = forwards;
+        }
+        if let Some(schema) = members.get("jsonSchema").filter(|schema| schema.is_object()) {
+            wishes.schema = Some(schema.clone());
+        }
+        wishes.agents.extend(members.get("agents").map(agent_kinds).unwrap_or_default());
+    }
+    crate::session::requests::initialize(core, members);
+    if core.deferred.borrow().is_some() {
+        // Its hooks are known from here on: the session goes on without being asked to.
+        core.prompts.rouse();
+    }
+}
+
+/// Kinds of subagents as hosts declare them: an object by name, or a list of objects with names.
+pub(crate) fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
+    let kind = |about: &Value| {
+        let text = |names: &[&str]| names.iter().find_map(|name| about.get(name)?.as_str()).map(str::to_owned);
+        let list = |name: &str| -> Option<Vec<String>> {
+            let list = about.get(name)?.as_array()?;
+            Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        };
+        AgentKind {
+            description: text(&["description"]).unwrap_or_default(),
+            prompt: text(&["prompt", "systemPrompt"]).unwrap_or_default(),
+            tools: list("tools"),
+            without: list("disallowedTools").unwrap_or_default(),
+            model: text(&["model"]),
+            max_rounds: about.get("maxTurns").and_then(Value::as_u64).filter(|most| *most > 0),
+            background: about.get("background").and_then(Value::as_bool) == Some(true),
+        }
+    };
+    match agents {
+        Value::Object(agents) => agents.iter().map(|(name, about)| (name.clone(), kind(about))).collect(),
+        Value::Array(agents) => agents
+            .iter()
+            .filter_map(|about| Some((about.get("name")?.as_str()?.to_owned(), kind(about))))
+            .collect(),
+        _ => BTreeMap::new(),
+    }
+}
+
+/// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
+fn context_usage(core: &Core) -> Value {
+    let (Ok(thread), wishes) = (core.thread.try_borrow(), core.wishes.borrow()) else {
+        return json!({"categories": [], "totalTokens": 0});
+    };
+    let model = if thread.model.is_empty() { &wishes.model } else { &thread.model };
+    let window = crate::model::window(model);
+    let tokens = |bytes: usize| (bytes / 4) as u64;
+    let system = tokens(thread.system.len());
+    let tools: u64 = thread
+        .specs
+        .iter()
+        .map(|spec| tokens(spec.description.len() + spec.schema.to_string().len()))
+        .sum();
+    let messages: u64 = thread
+        .messages
+        .iter()
+        .map(|message| tokens(serde_json::to_string(&**message).map_or(0, |text| text.len())))
+        .sum();
+    let guessed = system + tools + messages;
+    let total = if thread.filled > 0 { thread.filled } else { guessed };
+    let spent: ModelSpent = core.spent.borrow().models.get(model).copied().unwrap_or_default();
+    json!({
+        "categories": [
+            {"name": "System prompt", "tokens": system, "color": "promptBorder"},
+            {"name": "System tools", "tokens": tools, "color": "inactive"},
+            {"name": "Messages", "tokens": total.saturating_sub(system + tools), "color": "purple_FOR_SUBAGENTS_ONLY"},
+            {"name": "Free space", "tokens": window.saturating_sub(total), "color": "promptBorder"},
+        ],
+        "totalTokens": total, "maxTokens": window, "rawMaxTokens": window,
+        "percentage": (total as f64 / window as f64 * 100.0).round(),
+        "model": model, "isAutoCompactEnabled": true, "memoryFiles": [], "mcpTools": [], "agents": [], "gridRows": [],
+        "messageBreakdown": {"userMessageTokens": messages}, "apiUsage": {"input_tokens": spent.tokens.input, "output_tokens": spent.tokens.output},
+    })
+}

@@ -1,0 +1,231 @@
+//! Requests of the host's that concern permissions, MCP servers, files and sessions.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::permissions::{Behavior, Source};
+use crate::session::core::Core;
+use crate::store::Rewound;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{ControlKind, Request, Topic};
+
+/// So long a host that asks for the servers waits for those that are coming up.
+const COMING_UP: Duration = Duration::from_secs(1);
+
+/// See [`crate::session::control::request`].
+pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
+    let subtype = request.subtype.as_escaped();
+    if request.kind == ControlKind::Mcp || subtype.starts_with("mcp_") {
+        let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
+        let members: Value = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        core.clone().chore(async move {
+            if subtype == "mcp_status" {
+                // Servers that come up at once are told as such.
+                let _ = tokio::time::timeout(COMING_UP, core.mcp().ready()).await;
+            }
+            let answer = core.mcp().control(&subtype, &members).await;
+            let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
+            core.events.respond(&id, &answer);
+        });
+        return true;
+    }
+    if subtype == "rewind_files" {
+        let message = members.get("user_message_id").and_then(Value::as_str).unwrap_or_default();
+        let dry_run = members.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
+        let rewound = match &core.checkpoints {
+            Some(checkpoints) => checkpoints.borrow_mut().rewind(message, dry_run),
+            None => Rewound::off(),
+        };
+        let answer = match (&rewound.error, rewound.can_rewind) {
+            (Some(why), false) if !dry_run => Err(why.clone()),
+            _ => Ok(rewound.answer()),
+        };
+        core.events.respond(id, &answer);
+        return true;
+    }
+    if let ("update_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
+        let source = match members.get("source").and_then(Value::as_str) {
+            Some("userSettings") => Source::User,
+            Some("localSettings") => Source::Local,
+            _ => {
+                core.events.respond(id, &Err("source is userSettings or localSettings".to_owned()));
+                return true;
+            }
+        };
+        core.events
+            .respond(id, &core.settings().places().merge(source, settings).map(|()| json!({})));
+        return true;
+    }
+    if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
+        core.events.respond(id, &flag_settings(core, settings).map(|()| Value::Null));
+        return true;
+    }
+    if let ("read_file", Some(path)) = (subtype, members.get("path").and_then(Value::as_str)) {
+        let most = members.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST).min(MOST);
+        core.events
+            .respond(id, &read_file(core, path, most, members.get("encoding").and_then(Value::as_str)));
+        return true;
+    }
+    if let "reload_output_styles" | "reload_skills" | "reload_plugins" = subtype {
+        core.reload();
+        core.events.respond(id, &Ok(reloaded(core, subtype)));
+        return true;
+    }
+    if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
+        crate::turn::background::stop(core, id, task);
+        return true;
+    }
+    if let ("rename_session", Some(title)) = (subtype, members.get("title").and_then(Value::as_str)) {
+        crate::conversation::transcript::rename(core, title.trim());
+        return false;
+    }
+    if subtype == "list_permission_rules" {
+        core.events.respond(id, &Ok(core.policy.borrow().listed()));
+        return true;
+    }
+    if request.kind != ControlKind::SetMode {
+        return false;
+    }
+    let mode = members.get("mode").and_then(Value::as_str).unwrap_or_default();
+    match core.policy.borrow_mut().set_mode(mode) {
+        Ok(_) => false,
+        Err((why, code)) => {
+            core.events.refuse(id, &why, code);
+            true
+        }
+    }
+}
+
+/// What there is now.
+fn reloaded(core: &Core, subtype: &str) -> Value {
+    let settings = core.settings();
+    match subtype {
+        "reload_output_styles" => json!({"available_output_styles": settings.style_names()}),
+        "reload_skills" => {
+            let skills = settings.skills();
+            let told = skills.map(|skill| json!({"name": skill.name, "description": skill.description, "argumentHint": skill.hint}));
+            json!({"skills": told.collect::<Value>()})
+        }
+        _ => {
+            let greeting = crate::session::control::greeting(core);
+            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+            let servers: Value = core
+                .mcp()
+                .status()
+                .into_iter()
+                .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
+                .collect();
+            json!({
+                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": crate::session::life::plugins(core),
+                "mcpServers": servers, "error_count": settings.problems.len(),
+            })
+        }
+    }
+}
+
+/// The most bytes of a file that a host is given.
+const MOST: u64 = 10 << 20;
+
+/// A file of the workspace for the host.
+fn read_file(core: &Core, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
+    use std::io::Read;
+    let place = core.world.wall.locate(path).map_err(|fault| fault.to_string())?;
+    let (file, stat) = place.open().map_err(|fault| fault.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let mut answer = json!({"absPath": place.path(), "requested_path": path});
+    if stat.size > bytes.len() as u64 {
+        answer["truncated"] = true.into();
+    }
+    if encoding == Some("base64") {
+        answer["contents"] = base64::engine::general_purpose::STANDARD.encode(&bytes).into();
+    } else {
+        let text = String::from_utf8_lossy(&bytes);
+        answer["lossy"] = matches!(text, Cow::Owned(_)).into();
+        answer["contents"] = text.into();
+    }
+    Ok(answer)
+}
+
+/// Settings for this run alone: rules and folders, the model.
+fn flag_settings(core: &Core, settings: &Value) -> Result<(), String> {
+    let permissions = |name: &str| -> Vec<String> {
+        let list = settings
+            .get("permissions")
+            .and_then(|permissions| permissions.get(name))
+            .and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+    };
+    let mut policy = core.policy.borrow_mut();
+    let mut problems = Vec::new();
+    for (name, behavior) in [("deny", Behavior::Deny), ("ask", Behavior::Ask), ("allow", Behavior::Allow)] {
+        problems.extend(policy.add(Source::Flag, behavior, &permissions(name)));
+    }
+    for folder in permissions("additionalDirectories") {
+        policy.add_folder(Source::Flag, &folder);
+        problems.extend(core.world.wall.add(Path::new(&folder)).err().map(|error| format!("{folder}: {error}")));
+    }
+    if let Some(model) = settings.get("model") {
+        let mut wishes = core.wishes.borrow_mut();
+        wishes.model = model
+            .as_str()
+            .and_then(|name| core.models.named(name))
+            .unwrap_or_else(|| wishes.first_model.clone());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+}
+
+/// What the handshake says.
+pub(crate) fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+    let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    *core.greeting.borrow_mut() = Some(greeting);
+    // Qwen Code accepts hooks here and never calls them; its hosts do not answer.
+    if let (Dialect::Claude | Dialect::Agentglot, Some(hooks)) = (core.dialect, members.get("hooks")) {
+        core.hooks.set_callbacks(hooks);
+    }
+    let core = core.clone();
+    core.clone().chore(async move {
+        core.mcp();
+    });
+}
+
+/// Rules that the host gives together with its leave.
+///
+/// # Errors
+/// When they cannot be understood: then the answer that they stand in is none.
+pub(crate) fn permission_updates(core: &Core, updates: &Value) -> Result<(), String> {
+    let updated = core.policy.borrow_mut().update(updates);
+    match updated {
+        Ok(updated) => {
+            for (source, update) in &updated.keep {
+                if let Err(problem) = core.settings().places().write(*source, update) {
+                    tracing::warn!("{problem}");
+                }
+            }
+            for problem in &updated.problems {
+                tracing::warn!("{problem}");
+            }
+            if updated.mode.is_some() {
+                let mode = core.policy.borrow().mode_name();
+                let data = json!({"status": null, "permissionMode": mode});
+                if core.dialect == Dialect::Claude {
+                    core.events.system("status", &data);
+                } else {
+                    core.events.notice("status", Topic::Status, None, Some(&data));
+                }
+            }
+            for folder in core.policy.borrow().folders().skip(1) {
+                // One that is there already, or cannot be had, changes nothing.
+                let _ = core.world.wall.add(folder);
+            }
+        }
+        Err(problem) => return Err(problem),
+    }
+    Ok(())
+}

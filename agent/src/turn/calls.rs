@@ -1,0 +1,290 @@
+//! Tool calls: which of them run, in which order, and what comes of each.
+
+use std::rc::Rc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::Value;
+
+use crate::host::event_writer::{Done, line_id};
+use crate::model::message::{Call, CallResult, Part};
+use crate::session::core::{Core, Thread};
+use crate::telemetry::{self, Span};
+use crate::tools::{Access, Cx, Given, Progress, Tool};
+use crate::turn::End;
+use crate::turn::hooks;
+use crate::turn::permission::{self, Decision, Leave};
+use agentglot_adapters::event::{ResultStatus, ToolKind};
+
+/// So many calls that only read run side by side.
+const SIDE_BY_SIDE: usize = 10;
+
+/// What came of the calls of a round.
+#[derive(Debug, Default)]
+pub(crate) struct AllDone {
+    /// A result for each call, in the order of the calls.
+    pub results: Vec<Part>,
+    /// The turn ends here.
+    pub end: Option<End>,
+}
+
+/// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
+/// then nothing runs.
+pub(crate) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
+    let mut all = AllDone::default();
+    let alone = calls.len() == 1;
+    let mut contexts = Vec::new();
+    let mut at = 0;
+    while at < calls.len() {
+        let many = calls[at..]
+            .iter()
+            .take(SIDE_BY_SIDE)
+            .take_while(|call| !cut && all.end.is_none() && only_reads(thread, call))
+            .count();
+        let batch = &calls[at..at + many.max(1)];
+        at += batch.len();
+        let mut running: FuturesUnordered<_> = batch
+            .iter()
+            .enumerate()
+            .map(|(number, call)| {
+                let stopped = all.end.is_some();
+                async move { (number, one(core, thread, call, Place { cut, stopped, alone }).await) }
+            })
+            .collect();
+        let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
+        while let Some((number, one)) = running.next().await {
+            results[number] = one.result;
+            contexts.extend(one.context);
+            if all.end.is_none() {
+                all.end = one.end;
+            }
+        }
+        all.results.extend(results.into_iter().flatten().map(Part::Result));
+    }
+    all.results.extend(contexts.into_iter().map(Part::Text));
+    let deferred = matches!(all.end, Some(End::Deferred(..)));
+    if core.cancel_of(thread).is_cancelled() && !deferred {
+        all.end = Some(End::Interrupted(true));
+    }
+    all
+}
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its reply was cut or refused.
+    cut: bool,
+    /// The turn has ended before it.
+    stopped: bool,
+    /// It is the only one of its reply.
+    alone: bool,
+}
+
+/// What came of one call.
+struct One {
+    /// None if it was put off.
+    result: Option<CallResult>,
+    /// What the model is told besides.
+    context: Option<String>,
+    end: Option<End>,
+}
+
+fn only_reads(thread: &Thread, call: &Call) -> bool {
+    let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+    thread.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
+}
+
+async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One {
+    thread.calls.set(thread.calls.get() + 1);
+    core.spent.borrow_mut().calls += 1;
+    let span = Span::begin("tool", false);
+    span.set("gen_ai.operation.name", "execute_tool");
+    span.set("gen_ai.tool.name", call.name.as_str());
+    span.set("gen_ai.tool.call.id", call.id.as_str());
+    let mut ran = Ran::default();
+    let given = if place.stopped {
+        core.persona
+            .behind_denial()
+            .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
+    } else if core.cancel_of(thread).is_cancelled() {
+        canceled(INTERRUPTED)
+    } else if place.cut {
+        Given::error("This call did not run: the reply that it stands in was cut off or refused.")
+    } else {
+        span.within(judged(core, thread, call, place.alone, &mut ran)).await
+    };
+    if let Some(End::Deferred(call, input)) = &ran.end {
+        span.set("agentglot.tool.status", "deferred");
+        crate::conversation::transcript::deferred(core, thread, call, input);
+        return One {
+            result: None,
+            context: ran.context,
+            end: ran.end,
+        };
+    }
+    span.set("agentglot.tool.status", telemetry::word(&given.status));
+    match given.status {
+        ResultStatus::Success => {}
+        status => span.fail(telemetry::word(&status)),
+    }
+    drop(span);
+    if given.status == ResultStatus::Denied {
+        let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+        core.spent.borrow_mut().denials.push(serde_json::json!({
+            "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
+        }));
+    }
+    crate::host::display::gave(core, thread, call, &given);
+    let id = line_id();
+    let done = Done {
+        call,
+        status: given.status,
+        content: &given.content,
+        detail: given.detail.as_ref(),
+        id: &id,
+        decision: ran.decision,
+    };
+    core.events.result(&done, thread.speaks.as_ref());
+    crate::turn::background::announce(core);
+    crate::conversation::transcript::result(thread, &done);
+    One {
+        result: Some(CallResult {
+            call: call.id.clone(),
+            content: given.content,
+            is_error: given.status != ResultStatus::Success,
+        }),
+        context: ran.context,
+        end: ran.end,
+    }
+}
+
+/// What running a call means for the turn.
+#[derive(Debug, Default)]
+struct Ran {
+    context: Option<String>,
+    end: Option<End>,
+    decision: Option<Decision>,
+}
+
+/// What the model reads of a call that was stopped.
+const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+
+/// Looks at a call from all sides, and runs it if nothing speaks against it.
+async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran: &mut Ran) -> Given {
+    let tool = thread.tool(&call.name);
+    let input = match serde_json::from_str::<Value>(&call.input) {
+        Ok(input) if input.is_object() => input,
+        Ok(_) => return Given::error(format!("InputValidationError: the arguments of {} are no JSON object", call.name)),
+        Err(error) => {
+            return Given::error(format!(
+                "InputValidationError: the arguments of {} are no JSON and were not run: {error}",
+                call.name
+            ));
+        }
+    };
+    if let Some(refused) = core.persona.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
+        return refused;
+    }
+    let Some(tool) = tool.filter(|tool| permission::offers(core, tool.as_ref())) else {
+        return core.persona.unknown(&call.name);
+    };
+    crate::host::display::pending(core, thread, call);
+    let cancel = core.cancel_of(thread);
+    let leave = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return canceled(INTERRUPTED),
+        leave = permission::ask(core, thread, tool.as_ref(), call, &input, alone) => leave,
+    };
+    let input = match leave {
+        Leave::Given(input, decision) => {
+            ran.decision = Some(decision);
+            input
+        }
+        Leave::Held(why) => {
+            ran.end = Some(End::Held(why.clone()));
+            return Given::denied(why);
+        }
+        Leave::Deferred(input) => {
+            ran.end = Some(End::Deferred(call.clone(), input));
+            return canceled("The call was put off.");
+        }
+        Leave::Denied { given, end, decision } => {
+            ran.decision = Some(decision);
+            let why = given.content.iter().find_map(text);
+            if end && let Some(why) = why {
+                ran.end = Some(End::Stopped(why.to_owned()));
+                core.cancel_of(thread).cancel();
+            } else if let Some(why) = why.filter(|_| core.persona.behind_denial().is_some()) {
+                ran.end = Some(End::Denied(why.to_owned()));
+            }
+            return given;
+        }
+    };
+    let begun = std::time::Instant::now();
+    let mut given = running(core, thread, tool.as_ref(), call, &input).await;
+    if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
+        let _ = core.policy.borrow_mut().set_mode("default");
+    }
+    let after = hooks::after(core, thread, call, &input, &given, begun.elapsed()).await;
+    ran.context = after.context;
+    ran.end = after.stop.map(End::Held);
+    if let Some(instead) = after.content {
+        given.content = vec![Part::Text(instead)];
+    }
+    given
+}
+
+async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
+    let cancel = core.cancel_of(thread);
+    let tell = |progress: Progress<'_>| crate::host::display::printed(core, thread, call, progress);
+    let cx = Cx {
+        call: &call.id,
+        cancel: cancel.clone(),
+        world: &core.world,
+        tell: &tell,
+    };
+    if let (Some(checkpoints), Access::Write(paths)) = (&core.checkpoints, tool.access(input)) {
+        for path in paths {
+            checkpoints.borrow_mut().before_change(&core.world.wall.root().join(path));
+        }
+    }
+    crate::host::display::begins(core, thread, call);
+    let late = async {
+        cancel.cancelled().await;
+        // A tool comes back soon once it is stopped; one that does not is left.
+        tokio::time::sleep(crate::turn::STOPPING).await;
+    };
+    let given = tokio::select! {
+        given = run_tool(core, thread, tool, call, input, &cx) => given,
+        () = late => canceled(INTERRUPTED),
+    };
+    crate::host::display::ends(core, thread, call);
+    if cancel.is_cancelled() && given.status == ResultStatus::Error {
+        return Given {
+            status: ResultStatus::Canceled,
+            ..given
+        };
+    }
+    given
+}
+
+/// Subagents are conversations of their own, and run in the loop itself.
+async fn run_tool(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
+    match crate::turn::subagent::wanted(tool, input) {
+        Some(wanted) => Box::pin(crate::turn::subagent::run(core, thread, call, wanted)).await,
+        None => tool.run(input, cx).await,
+    }
+}
+
+fn canceled(text: &str) -> Given {
+    Given {
+        status: ResultStatus::Canceled,
+        ..Given::text(text)
+    }
+}
+
+fn text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,327 @@
+//! Where hooks are asked.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::hooks::{Facts, HookEvent, HookOutcome, Permission, Told};
+use crate::host::event_writer::{EventWriter, Speaks};
+use crate::model::message::{Call, Part};
+use crate::session::core::{Core, Thread};
+use crate::tools::Given;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{ResultStatus, Topic};
+
+/// What hooks say before a call.
+#[derive(Debug)]
+pub(crate) enum Before {
+    /// Nothing.
+    Nothing,
+    /// It runs, without any further question; with these arguments, if they were changed.
+    Allow(Option<Value>),
+    /// The host is to be asked, for this reason.
+    Ask(Option<Value>, String),
+    /// It is judged with these arguments.
+    Changed(Value),
+    /// It does not run, for this reason.
+    Deny(String),
+    /// The turn ends before it, so that a later run can come back to it.
+    Defer,
+    /// The turn ends here, for this reason.
+    Stop(String),
+}
+
+/// Before a call; whether it is the only one of its reply.
+pub(crate) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, alone: bool) -> Before {
+    let fields = about(call, input);
+    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
+    if let Some(context) = outcome.context() {
+        core.hook_context.borrow_mut().insert(call.id.clone(), context);
+    }
+    if let Some(why) = outcome.stop {
+        return Before::Stop(why);
+    }
+    // Whoever put a call off wants to have a say before it runs.
+    let again = core.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
+    if again && outcome.unheard {
+        return Before::Defer;
+    }
+    let deferrable = alone && thread.speaks.is_none() && core.dialect == Dialect::Claude;
+    let permission = outcome.permission.filter(|(permission, _)| {
+        let ignored = *permission == Permission::Defer && !deferrable;
+        if ignored {
+            tracing::warn!(tool = call.name, "a hook wants to put a call off that is not the only one of its reply");
+        }
+        !ignored
+    });
+    match (permission, outcome.updated_input) {
+        (Some((Permission::Deny, why)), _) => Before::Deny(why),
+        (Some((Permission::Defer, _)), _) => Before::Defer,
+        (Some((Permission::Ask, why)), updated) => Before::Ask(updated, why),
+        (Some((Permission::Allow, _)), updated) => Before::Allow(updated),
+        (None, Some(updated)) => Before::Changed(updated),
+        (None, None) => Before::Nothing,
+    }
+}
+
+/// The host is about to be asked for leave. Returns an answer in its place, in the shape of its own.
+pub(crate) async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, suggestions: Option<&Value>) -> Option<Value> {
+    let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
+    fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
+    run(core, thread.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
+        .await
+        .decision
+}
+
+/// What hooks want behind a call.
+#[derive(Debug, Default)]
+pub(crate) struct After {
+    /// What the model is told besides.
+    pub context: Option<String>,
+    /// The turn ends here, for this reason.
+    pub stop: Option<String>,
+    /// What the model reads instead of the result.
+    pub content: Option<String>,
+}
+
+/// Behind a call, which took so long.
+pub(crate) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
+    let earlier = core.hook_context.borrow_mut().remove(&call.id);
+    let mut fields = about(call, input);
+    let text = || -> String {
+        let texts = given.content.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let millis = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let event = if given.status == ResultStatus::Success {
+        let response = given.detail.as_ref().map_or_else(|| json!(text()), |(_, detail)| detail.clone());
+        fields.insert(2, ("tool_response", response));
+        fields.push(("duration_ms", millis));
+        HookEvent::PostToolUse
+    } else {
+        fields.push(("error", json!(text())));
+        fields.push(("is_interrupt", json!(given.status == ResultStatus::Canceled)));
+        fields.push(("duration_ms", millis));
+        HookEvent::PostToolUseFailure
+    };
+    let outcome = run(core, thread.speaks.as_ref(), event, fields, Some(&call.id)).await;
+    let blocked = outcome
+        .block
+        .as_ref()
+        .map(|why| format!("{}:{} hook blocking error: {why}", event.name(), call.name));
+    let context: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
+    After {
+        context: (!context.is_empty()).then(|| context.join("\n")),
+        stop: outcome.stop,
+        content: outcome.updated_output.map(|output| match output {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }),
+    }
+}
+
+/// Behind all calls of a reply, with what each of them gave. Returns what the model is told besides, and why the turn ends if it does.
+pub(crate) async fn after_batch(core: &Rc<Core>, thread: &Thread, calls: &[Call], results: &[Part]) -> (Option<String>, Option<String>) {
+    if !core.hooks.any(HookEvent::PostToolBatch) {
+        return (None, None);
+    }
+    let response = |call: &Call| {
+        results.iter().find_map(|part| match part {
+            Part::Result(result) if result.call == call.id => Some(result.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")),
+            _ => None,
+        })
+    };
+    let told = |call: &Call| {
+        let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
+        json!({"tool_name": call.name, "tool_input": input, "tool_use_id": call.id, "tool_response": response(call)})
+    };
+    let fields = vec![("tool_calls", calls.iter().map(told).collect())];
+    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PostToolBatch, fields, None).await;
+    let context: Vec<String> = outcome.block.clone().into_iter().chain(outcome.context()).collect();
+    ((!context.is_empty()).then(|| context.join("\n")), outcome.stop)
+}
+
+fn text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// What hooks say of a prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// It is not answered, for this reason.
+    pub blocked: Option<String>,
+    /// What the model is told besides.
+    pub context: Option<String>,
+}
+
+/// Before the first turn the session begins. Returns what the model is told of that.
+pub(crate) async fn session_begins(core: &Rc<Core>) -> Option<String> {
+    if core.turns.get() > 1 {
+        return None;
+    }
+    let source = if core.resumed { "resume" } else { "startup" };
+    let fields = vec![("source", json!(source))];
+    run(core, None, HookEvent::SessionStart, fields, None).await.context()
+}
+
+/// The user has said something.
+pub(crate) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
+    let mut context: Vec<String> = session_begins(core).await.into_iter().collect();
+    let outcome = run(core, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
+    context.extend(outcome.context());
+    Heard {
+        blocked: outcome.block.or(outcome.stop),
+        context: (!context.is_empty()).then(|| context.join("\n")),
+    }
+}
+
+/// Somebody waits for the user. Hooks hear of it if he has not answered by then.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// Somebody waits for the user, until what this gives is dropped: hooks hear of it after [`PATIENCE`].
+pub(crate) fn notice_later(core: &Rc<Core>, message: String, kind: &'static str) -> Option<DropGuard> {
+    core.hooks.any(HookEvent::Notification).then(|| {
+        let answered = CancellationToken::new();
+        let (core, token) = (Rc::clone(core), answered.clone());
+        Rc::clone(&core).chore(async move {
+            if tokio::time::timeout(PATIENCE, token.cancelled()).await.is_err() {
+                let fields = vec![("message", json!(message)), ("notification_type", json!(kind))];
+                run(&core, None, HookEvent::Notification, fields, None).await;
+            }
+        });
+        answered.drop_guard()
+    })
+}
+
+/// The session ends.
+pub(crate) async fn session_ends(core: &Rc<Core>) {
+    run(core, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
+}
+
+/// The model wants to stop. Returns why it may not.
+pub(crate) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
+    let who = thread.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
+    let active = core.held_up.borrow().contains(&who);
+    let mut fields = vec![("stop_hook_active", json!(active))];
+    let event = match &thread.speaks {
+        None => HookEvent::Stop,
+        Some(_) => {
+            fields.push(("agent_transcript_path", json!(transcript(thread))));
+            HookEvent::SubagentStop
+        }
+    };
+    fields.extend([
+        ("last_assistant_message", json!(text)),
+        ("background_tasks", core.tasks.for_hooks().into()),
+        ("session_crons", json!([])),
+    ]);
+    let outcome = run(core, thread.speaks.as_ref(), event, fields, None).await;
+    let why = outcome.block.filter(|_| outcome.stop.is_none());
+    let mut held_up = core.held_up.borrow_mut();
+    match why {
+        Some(why) => {
+            held_up.insert(who);
+            Some(format!("Stop hook feedback:\n{why}"))
+        }
+        None => {
+            held_up.remove(&who);
+            None
+        }
+    }
+}
+
+/// The conversation is about to be made shorter.
+pub(crate) async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
+    let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
+    run(core, None, HookEvent::PreCompact, fields, None).await;
+}
+
+/// A subagent begins.
+pub(crate) async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
+    run(core, Some(speaks), HookEvent::SubagentStart, Vec::new(), None).await;
+}
+
+/// A subagent ended. Its hooks have been asked when it wanted to, as [`before_stop`] does for it too.
+pub(crate) async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
+    core.held_up.borrow_mut().remove(&speaks.id);
+}
+
+/// Shows what a command hook does.
+pub(crate) fn show(dialect: Dialect, events: &EventWriter, told: &Told) {
+    if dialect == Dialect::Claude {
+        let mut members = serde_json::Map::new();
+        for (name, value) in told.data.as_object().into_iter().flatten() {
+            if let Some(output) = told.output.as_ref().filter(|_| name == "stdout") {
+                members.insert("output".to_owned(), json!(output));
+            }
+            members.insert(name.clone(), value.clone());
+        }
+        return events.system(told.name, &Value::Object(members));
+    }
+    events.notice(told.name, Topic::Hook, told.output.as_deref(), Some(&told.data));
+}
+
+/// A word of the agent's to whoever looks on.
+pub(crate) fn inform(core: &Core, level: &str, text: &str, more: Value) {
+    let mut data = json!({"level": level});
+    if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+        data.extend(more);
+    }
+    if core.dialect == Dialect::Claude {
+        let mut members = json!({"content": text});
+        if let (Value::Object(members), Value::Object(data)) = (&mut members, data) {
+            members.extend(data);
+        }
+        return core.events.system("informational", &members);
+    }
+    core.events.notice("informational", Topic::Other, Some(text), Some(&data));
+}
+
+fn about(call: &Call, input: &Value) -> Vec<(&'static str, Value)> {
+    vec![
+        ("tool_name", json!(call.name)),
+        ("tool_input", input.clone()),
+        ("tool_use_id", json!(call.id)),
+    ]
+}
+
+fn transcript(thread: &Thread) -> String {
+    let kept = thread.kept.as_ref().map(|kept| kept.borrow());
+    kept.and_then(|kept| kept.path().map(|path| path.display().to_string()))
+        .unwrap_or_default()
+}
+
+async fn run(core: &Rc<Core>, speaks: Option<&Speaks>, event: HookEvent, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
+    if !core.hooks.any(event) {
+        return HookOutcome::default();
+    }
+    let facts = Facts {
+        session: core.session.borrow().clone(),
+        transcript: core
+            .kept
+            .as_ref()
+            .and_then(|kept| kept.borrow().path().map(|path| path.display().to_string()))
+            .unwrap_or_default(),
+        cwd: core.world.wall.root().display().to_string(),
+        prompt: Some(core.events.turn()).filter(|turn| !turn.is_empty()),
+        mode: core.policy.borrow().mode_name().to_owned(),
+        agent: speaks.map(|speaks| (speaks.id.clone(), speaks.kind.clone())),
+        effort: Some(core.wishes.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
+    };
+    let outcome = core.hooks.run(event, &facts, fields, call).await;
+    for failure in &outcome.failures {
+        inform(core, "warning", failure, json!({"tag": "hook_callback_failed"}));
+    }
+    for message in &outcome.messages {
+        inform(core, "notice", message, json!({}));
+    }
+    outcome
+}

@@ -1,0 +1,316 @@
+//! Turns: a prompt, rounds with the model and its tools until it stops, one outcome.
+
+pub(crate) mod background;
+pub(crate) mod calls;
+pub(crate) mod deferred;
+pub(crate) mod hooks;
+pub(crate) mod outcome;
+pub(crate) mod permission;
+pub(crate) mod skill;
+pub(crate) mod structured;
+pub(crate) mod subagent;
+pub(crate) mod tasks;
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::host::event_writer::line_id;
+use crate::host::reply::Teller;
+use crate::model::message::{Call, Message, Part};
+use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
+use crate::session::core::{Core, Thread, Tokens};
+use crate::telemetry::{self, Span};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum End {
+    /// The model was done. With its last words and why it stopped.
+    Done(String, Option<(StopKind, String)>),
+    /// The model, or a filter, refused.
+    Refused(String),
+    /// The request made no sense, or its command could not be done.
+    Refusing(String),
+    /// A limit of rounds.
+    Rounds(u64),
+    /// A limit of money, in US dollars.
+    Budget(f64),
+    /// The host stopped it; whether in the middle of tools.
+    Interrupted(bool),
+    /// A hook, or a person who denied a call, stopped it.
+    Stopped(String),
+    /// A hook wants the turn to end here, for this reason; that is no failure.
+    Held(String),
+    /// A hook has put a call off; with its arguments.
+    Deferred(Call, Value),
+    /// A call that was put off cannot be gone on with: there is no such tool any more.
+    Unavailable(Call),
+    /// A call was not allowed, and the turn ends behind the round's results without an answer.
+    Denied(String),
+    /// The model cannot be had.
+    Failed(ModelError),
+    /// It should have answered by a tool, and did not, so often.
+    Unstructured(u64),
+}
+
+/// What came of a conversation with the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Came {
+    /// How it ended.
+    pub end: End,
+    /// Rounds.
+    pub rounds: u64,
+}
+
+/// Runs rounds until the model stops.
+pub(crate) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
+    let cancel = core.cancel_of(thread);
+    let main = thread.speaks.is_none();
+    let mut rounds = 0;
+    let mut tries = Tries::default();
+    loop {
+        if cancel.is_cancelled() {
+            return Came::of(End::Interrupted(rounds > 0), rounds);
+        }
+        if let Some(limit) = thread.max_rounds.filter(|limit| rounds >= *limit) {
+            return Came::of(End::Rounds(limit), rounds);
+        }
+        if let Some(limit) = core.launch.max_budget_usd.filter(|limit| core.spent.borrow().cost() >= *limit) {
+            return Came::of(End::Budget(limit), rounds);
+        }
+        if main {
+            crate::conversation::compact::if_full(core, thread).await;
+        }
+        rounds += 1;
+        let reply = match round(core, thread).await {
+            Ok(reply) => reply,
+            Err(Broken::Cancelled) => return Came::of(End::Interrupted(false), rounds),
+            Err(Broken::Failed(error)) if error.kind == ModelErrorKind::TooLong && main && tries.shortened() => {
+                if crate::conversation::compact::now(core, thread, "auto", None).await.is_ok() {
+                    continue;
+                }
+                return Came::of(End::Failed(error), rounds);
+            }
+            Err(Broken::Failed(error)) => return Came::of(End::Failed(error), rounds),
+        };
+        let calls: Vec<_> = reply.message.calls().cloned().collect();
+        let text = reply.message.text();
+        let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
+        thread.messages.push(Rc::new(reply.message));
+        if matches!(reply.stop, Some((StopKind::Refusal, _))) {
+            return Came::of(End::Refused(text), rounds);
+        }
+        if calls.is_empty() {
+            if main && let Some(reminder) = core.persona.unfinished().filter(|_| !cut) {
+                remind(core, thread, &reminder);
+                continue;
+            }
+            if main && cut {
+                core.events
+                    .notice("MAX_TOKENS", Topic::Limit, Some("Response truncated due to token limits."), None);
+            }
+            match structured::missing(core, thread, &mut tries.unstructured) {
+                Some(structured::Missing::Again(nudge)) => {
+                    thread.add_user([Part::Text(nudge)]);
+                    continue;
+                }
+                Some(structured::Missing::GivenUp(tries)) => return Came::of(End::Unstructured(tries), rounds),
+                None => {}
+            }
+            if let Some(why) = hooks::before_stop(core, thread, &text).await {
+                thread.add_user([Part::Text(why)]);
+                continue;
+            }
+            return Came::of(End::Done(text, reply.stop), rounds);
+        }
+        let mut done = calls::run(core, thread, calls.clone(), cut).await;
+        if done.end.is_none() {
+            let (context, stop) = hooks::after_batch(core, thread, &calls, &done.results).await;
+            done.results.extend(context.map(Part::Text));
+            done.end = stop.map(End::Held);
+        }
+        if !done.results.is_empty() {
+            thread.add_user(done.results);
+        }
+        if let Some(end) = done.end {
+            return Came::of(end, rounds);
+        }
+        if structured::given(core).is_some() && main {
+            return Came::of(End::Done(text, reply.stop), rounds);
+        }
+        if let Some(reminder) = core.persona.reminder().filter(|_| main) {
+            remind(core, thread, &reminder);
+        }
+    }
+}
+
+/// Runs the call that was put off, and then rounds until the model stops.
+pub(crate) async fn go_on(core: &Rc<Core>, thread: &mut Thread, call: Call) -> Came {
+    if thread.tool(&call.name).is_none() {
+        return Came::of(End::Unavailable(call), 0);
+    }
+    let done = calls::run(core, thread, vec![call], false).await;
+    if !done.results.is_empty() {
+        thread.add_user(done.results);
+    }
+    match done.end {
+        Some(end) => Came::of(end, 0),
+        None => rounds(core, thread).await,
+    }
+}
+
+impl Came {
+    const fn of(end: End, rounds: u64) -> Self {
+        Self { end, rounds }
+    }
+}
+
+/// What was tried already.
+#[derive(Debug, Default)]
+struct Tries {
+    shortened: bool,
+    unstructured: u64,
+}
+
+impl Tries {
+    const fn shortened(&mut self) -> bool {
+        !std::mem::replace(&mut self.shortened, true)
+    }
+}
+
+/// A reply that came to its end.
+struct Reply {
+    message: Message,
+    stop: Option<(StopKind, String)>,
+}
+
+enum Broken {
+    Cancelled,
+    Failed(ModelError),
+}
+
+/// Asks the model once.
+async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
+    let cancel = core.cancel_of(thread);
+    let speaks = thread.speaks.clone();
+    let mut gather = Gather::new(core.model.api(), &thread.model);
+    let mut ids = Vec::new();
+    let wishes = core.wishes.borrow().clone();
+    let begun = Instant::now();
+    let mut teller = Teller::new(
+        core.events.clone(),
+        speaks.clone(),
+        speaks.is_some() && core.dialect == Dialect::Claude && !wishes.forwards_text,
+        core.dialect == Dialect::Cursor,
+    );
+    // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
+    let counts = core.dialect == Dialect::Tricode;
+    if counts {
+        core.events.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
+    }
+    let ask = Ask {
+        model: &thread.model,
+        system: &thread.system,
+        messages: &thread.messages,
+        written: Some(&thread.written),
+        tools: &thread.specs,
+        max_tokens: wishes.max_tokens,
+        temperature: wishes.temperature,
+        top_p: wishes.top_p,
+        thinking: wishes.thinking,
+        effort: wishes.effort.as_deref(),
+        must_call: None,
+    };
+    let mut hear = |event: &Event<'_>| {
+        gather.event(event);
+        if let Kind::Notice(notice) = event.kind
+            && notice.topic == Topic::Retry
+            && core.dialect == Dialect::Qwen
+        {
+            return crate::host::display::retries(core, event, notice);
+        }
+        if counts && matches!(event.kind, Kind::RoundStart(_)) {
+            return;
+        }
+        // A block's whole is written when it stops: its line has this id.
+        let id = matches!(event.kind, Kind::BlockStop(_)).then(line_id);
+        teller.tell(event, id.as_deref());
+        ids.extend(id);
+    };
+    tracing::debug!(
+        model = thread.model,
+        messages = thread.messages.len(),
+        tools = thread.specs.len(),
+        "the model is asked"
+    );
+    let span = Span::begin("round", true);
+    span.set("gen_ai.operation.name", "chat");
+    span.set("gen_ai.request.model", thread.model.as_str());
+    if let Some(text) = core.persona.debug_request(&ask) {
+        core.events.say(Kind::Noise(&text), None, None);
+    }
+    let said = tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        said = span.within(core.model.reply(&ask, &mut hear)) => Some(said),
+    };
+    core.spent.borrow_mut().api += begun.elapsed();
+    let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
+    let tokens = gather.usage().map(|usage| core.count(&model, &thread.model, &usage)).unwrap_or_default();
+    span.set("gen_ai.response.model", model.as_str());
+    if tokens != Tokens::default() {
+        span.set("gen_ai.usage.input_tokens", tokens.read());
+        span.set("gen_ai.usage.output_tokens", tokens.output);
+    }
+    match &said {
+        None => span.fail("cancelled"),
+        Some(Err(error)) => span.fail(telemetry::word(&error.kind)),
+        Some(Ok(())) => {}
+    }
+    drop(span);
+    if tokens != Tokens::default() {
+        thread.filled = tokens.read() + tokens.output;
+        if speaks.is_none() {
+            let mut spent = core.spent.borrow_mut();
+            spent.turn += tokens;
+            spent.session += tokens;
+        }
+    }
+    let id = gather
+        .id()
+        .map_or_else(|| format!("msg_{}", uuid::Uuid::new_v4().simple()), str::to_owned);
+    let stop = gather.stop().map(|(kind, word)| (kind, word.to_owned()));
+    let mut message = gather.message();
+    match said {
+        None => {
+            // What was said by then stays in the conversation, but for calls, which nobody will run.
+            message.parts.retain(|part| matches!(part, Part::Text(text) if !text.is_empty()));
+            if !message.parts.is_empty() {
+                crate::conversation::transcript::reply(thread, &message, &id, &model, None, &[], None);
+                thread.messages.push(Rc::new(message));
+            }
+            Err(Broken::Cancelled)
+        }
+        Some(Err(error)) => Err(Broken::Failed(error)),
+        Some(Ok(())) => {
+            if let Some(text) = core.persona.debug_reply(&id, &model, &message, tokens) {
+                core.events.say(Kind::Noise(&text), None, None);
+            }
+            let word = stop.as_ref().map(|(_, word)| word.as_str());
+            crate::conversation::transcript::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
+            Ok(Reply { message, stop })
+        }
+    }
+}
+
+/// Tells the model something that the agent reminds it of, and the host that it did.
+fn remind(core: &Core, thread: &mut Thread, reminder: &str) {
+    thread.add_user([Part::Text(reminder.to_owned())]);
+    core.events.notice("reminder", Topic::Reminder, Some(reminder), None);
+}
+
+/// How long a turn may take to end once it is stopped.
+pub(crate) const STOPPING: Duration = Duration::from_secs(5);

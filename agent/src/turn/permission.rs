@@ -1,0 +1,278 @@
+//! Whether a call may run: hooks, rules, and in the end the host.
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use crate::host::requests::NOBODY;
+use crate::host::requests::{self, Question};
+use crate::model::message::Call;
+use crate::permissions::{Reason, Unheard, Verdict};
+use crate::session::core::{Core, Thread};
+use crate::tools::{Access, Cx, Given, Progress, Tool};
+use crate::turn::hooks::{self, Before};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{ControlKind, DetailShape};
+use agentglot_adapters::launch::PermissionMode;
+
+/// What became of the question.
+#[derive(Debug)]
+pub(crate) enum Leave {
+    /// It runs, with these arguments, by this decision.
+    Given(Value, Decision),
+    /// It does not run, and the turn ends behind the results of its round, for this reason.
+    Held(String),
+    /// The turn ends before it. With its arguments.
+    Deferred(Value),
+    /// It does not run.
+    Denied {
+        /// What the model reads.
+        given: Given,
+        /// The turn ends here.
+        end: bool,
+        /// Whose decision it was.
+        decision: Decision,
+    },
+}
+
+/// Who has decided about a call, in the words of Claude's `tool_result_meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    /// `accept` or `reject`.
+    pub accepts: bool,
+    /// `config`, `hook`, `user_temporary`, `user_permanent`, `user_reject`; `None` where nobody has decided anything.
+    pub source: Option<&'static str>,
+    /// `rule`, `mode`, `hook` …
+    pub reason: Option<&'static str>,
+    /// Why it did not run: `permission-rule`, `user-rejected`.
+    pub unrun: Option<&'static str>,
+}
+
+impl Decision {
+    const fn accepts(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: true,
+            source: Some(source),
+            reason,
+            unrun: None,
+        }
+    }
+
+    const fn rejects(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: false,
+            source: Some(source),
+            reason,
+            unrun: Some("permission-rule"),
+        }
+    }
+
+    /// By a rule, a mode, or the lack of both.
+    const fn of(reason: &Reason, accepts: bool) -> Self {
+        if accepts {
+            Self::accepts(reason.decider(), reason.kind())
+        } else {
+            Self::rejects(reason.decider(), reason.kind())
+        }
+    }
+
+    /// Of a call that may not run because of this.
+    const fn unheard(why: &Unheard) -> Self {
+        match why {
+            Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
+            Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
+            Unheard::Denied(None) | Unheard::Stopped(_) => Self {
+                accepts: false,
+                source: None,
+                reason: None,
+                unrun: Some("user-rejected"),
+            },
+            Unheard::Nobody => Self {
+                unrun: Some("user-rejected"),
+                ..Self::rejects("config", None)
+            },
+            Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
+        }
+    }
+
+    /// The member about the call.
+    pub(crate) fn told(&self, call: &str) -> Value {
+        let mut told = json!({ "id": call });
+        if let Some(unrun) = self.unrun {
+            told["non_execution_kind"] = unrun.into();
+        }
+        if let Some(source) = self.source {
+            told["permission_decision"] = json!({"decision": if self.accepts { "accept" } else { "reject" }, "source": source});
+            if let Some(reason) = self.reason {
+                told["permission_decision"]["reason_type"] = reason.into();
+            }
+        }
+        told
+    }
+}
+
+/// Whether a tool is there for this session.
+pub(crate) fn offers(core: &Core, tool: &dyn Tool) -> bool {
+    tool.spec().name == crate::turn::structured::NAME || core.policy.borrow().offered(tool.spec())
+}
+
+/// Asks for leave: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
+pub(crate) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
+    let (spec, access) = (tool.spec(), tool.access(input));
+    let mut input = input.clone();
+    let mut asked_by_hook = None;
+    match hooks::before(core, thread, call, &input, alone).await {
+        Before::Nothing => {}
+        Before::Allow(updated) => {
+            let input = updated.unwrap_or(input);
+            // A hook's leave makes questions needless; what is forbidden it does not allow.
+            return match core.policy.borrow().judge(spec, &input, &tool.access(&input)) {
+                Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
+                _ => Leave::Given(input, Decision::accepts("hook", Some("hook"))),
+            };
+        }
+        Before::Ask(updated, why) => {
+            input = updated.unwrap_or(input);
+            asked_by_hook = Some(why);
+        }
+        Before::Changed(updated) => input = updated,
+        Before::Defer => return Leave::Deferred(input),
+        Before::Deny(why) => return unheard(core, tool, &access, &Unheard::Hook(why), false),
+        Before::Stop(why) => return Leave::Held(why),
+    }
+    // What hooks have changed is judged as it is now.
+    let access = tool.access(&input);
+    let verdict = match core.persona.needs_leave(&call.name) {
+        _ if asked_by_hook.is_some() => Verdict::Ask {
+            reason: Reason::Nothing,
+            suggestions: None,
+            fields: Vec::new(),
+        },
+        Some(true) if core.policy.borrow().mode() != PermissionMode::Bypass => Verdict::Ask {
+            reason: Reason::Nothing,
+            suggestions: None,
+            fields: Vec::new(),
+        },
+        Some(_) => return Leave::Given(input, Decision::accepts("config", None)),
+        None => core.policy.borrow().judge(spec, &input, &access),
+    };
+    match verdict {
+        Verdict::Allow { reason } => Leave::Given(input, Decision::of(&reason, true)),
+        Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
+        Verdict::Ask { suggestions, mut fields, .. } => {
+            if let Some(speaks) = &thread.speaks {
+                fields.push(("agent_id".to_owned(), json!(speaks.id)));
+            }
+            if core.dialect == Dialect::Tricode {
+                fields.extend(
+                    preview(core, tool, call, &input)
+                        .await
+                        .map(|diff| ("preview".to_owned(), Value::String(diff))),
+                );
+            }
+            host(core, thread, tool, &access, call, &input, suggestions, fields).await
+        }
+    }
+}
+
+/// What a call would change, for a person who is asked about it.
+async fn preview(core: &Core, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
+    let tell = |_: Progress<'_>| {};
+    let cx = Cx {
+        call: &call.id,
+        cancel: core.cancel.borrow().clone(),
+        world: &core.world,
+        tell: &tell,
+    };
+    tool.preview(input, &cx).await
+}
+
+/// Asks the host.
+#[allow(clippy::too_many_arguments)]
+async fn host(
+    core: &Rc<Core>,
+    thread: &Thread,
+    tool: &dyn Tool,
+    access: &Access,
+    call: &Call,
+    input: &Value,
+    suggestions: Option<Value>,
+    fields: Vec<(String, Value)>,
+) -> Leave {
+    if let Some(decision) = hooks::before_question(core, thread, call, input, suggestions.as_ref()).await {
+        return read(core, tool, access, &decision, input);
+    }
+    let diff = if crate::host::display::shows_changes(core, access) {
+        preview(core, tool, call, input).await
+    } else {
+        None
+    };
+    crate::host::display::confirms(core, thread, tool, call, input, diff.as_deref());
+    let question = Question {
+        kind: ControlKind::CanUseTool,
+        subtype: "can_use_tool".to_owned(),
+        permission: Some(requests::Asked {
+            name: call.name.clone(),
+            call: call.id.clone(),
+            input: input.clone(),
+            suggestions,
+        }),
+        fields,
+    };
+    let notice = hooks::notice_later(core, format!("Claude needs your permission to use {}", call.name), "permission_prompt");
+    let answer = crate::host::state::waiting(core, core.requests.ask(question)).await;
+    drop(notice);
+    match answer {
+        Ok(answer) => read(core, tool, access, &answer, input),
+        Err(requests::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
+        Err(requests::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
+    }
+}
+
+fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Leave {
+    let text = |names: &[&str]| names.iter().find_map(|name| answer.get(name)?.as_str());
+    let word = text(&["behavior", "decision", "outcome"]).unwrap_or_default();
+    let why = text(&["message", "reason"]).filter(|why| !why.is_empty()).map(str::to_owned);
+    let interrupt = answer.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
+    match word {
+        "allow" | "approve" => {
+            let updates = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name));
+            if let Some(updates) = updates
+                && let Err(why) = crate::session::requests::permission_updates(core, updates)
+            {
+                tracing::warn!("{why}");
+                return unheard(core, tool, access, &Unheard::Invalid, false);
+            }
+            let updated = ["updatedInput", "updated_input"]
+                .iter()
+                .find_map(|name| answer.get(name))
+                .filter(|value| value.is_object());
+            let decision = Decision::accepts(if is_kept(updates) { "user_permanent" } else { "user_temporary" }, None);
+            Leave::Given(updated.unwrap_or(input).clone(), decision)
+        }
+        "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(core, tool, access, &Unheard::Nobody, false),
+        "deny" | "reject" if interrupt => unheard(core, tool, access, &Unheard::Stopped(why), true),
+        "deny" | "reject" => unheard(core, tool, access, &Unheard::Denied(why), false),
+        _ => unheard(core, tool, access, &Unheard::Invalid, false),
+    }
+}
+
+fn unheard(core: &Core, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
+    denied(&core.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
+}
+
+/// Whether the host's leave goes into a file of settings.
+fn is_kept(updates: Option<&Value>) -> bool {
+    let updates = updates.and_then(Value::as_array).into_iter().flatten();
+    let mut places = updates.filter_map(|update| update.get("destination")?.as_str());
+    places.any(|place| matches!(place, "userSettings" | "projectSettings" | "localSettings"))
+}
+
+/// A call that was not allowed.
+fn denied(why: &str, end: bool, decision: Decision) -> Leave {
+    Leave::Denied {
+        given: Given::denied(why).with(DetailShape::Claude, json!(format!("Error: {why}"))),
+        end,
+        decision,
+    }
+}

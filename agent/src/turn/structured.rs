@@ -1,0 +1,96 @@
+//! An answer in the form of the host's JSON schema: the model gives it by calling a tool.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::session::core::{Core, Thread};
+use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::event::ToolKind;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "StructuredOutput";
+
+/// So often the model is reminded that it has to call it.
+const TRIES: u64 = 5;
+
+/// What the model gave, if it did.
+pub(crate) type Slot = Rc<RefCell<Option<Value>>>;
+
+/// Takes the answer.
+#[derive(Debug)]
+pub(crate) struct Structured {
+    spec: Spec,
+    slot: Slot,
+}
+
+impl Structured {
+    /// For answers of this schema.
+    pub(crate) fn new(schema: &Value, slot: Slot) -> Self {
+        Self {
+            spec: Spec {
+                name: NAME.to_owned(),
+                description:
+                    "Gives the final answer of this task in the form that was asked for. Call it exactly once, when everything else is done."
+                        .to_owned(),
+                schema: schema.clone(),
+                kind: ToolKind::Other,
+                reads_only: false,
+            },
+            slot,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Tool for Structured {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
+        match jsonschema_of(&self.spec.schema, input) {
+            Ok(()) => {
+                *self.slot.borrow_mut() = Some(input.clone());
+                Given::text("Structured output provided successfully")
+            }
+            Err(why) => Given::error(format!("Output does not match required schema: {why}")),
+        }
+    }
+}
+
+/// What is to be done because the answer is missing.
+pub(crate) enum Missing {
+    /// The model is asked again, so.
+    Again(String),
+    /// It was asked so often, in vain.
+    GivenUp(u64),
+}
+
+/// Whether the model ends without the answer that it has to give by the tool.
+pub(crate) fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<Missing> {
+    if thread.speaks.is_some() || core.wishes.borrow().schema.is_none() || given(core).is_some() {
+        return None;
+    }
+    if *tries == TRIES {
+        return Some(Missing::GivenUp(TRIES));
+    }
+    *tries += 1;
+    Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))
+}
+
+/// The answer that was given in this turn.
+pub(crate) fn given(core: &Core) -> Option<Value> {
+    core.structured.borrow().clone()
+}
+
+/// Whether a value is of a schema, as far as the words that the common schemas use go.
+fn jsonschema_of(schema: &Value, value: &Value) -> Result<(), String> {
+    let validator = jsonschema::validator_for(schema).map_err(|error| format!("the schema itself is wrong: {error}"))?;
+    validator
+        .iter_errors(value)
+        .next()
+        .map_or(Ok(()), |error| Err(format!("{} at {:?}", error, error.instance_path().to_string())))
+}

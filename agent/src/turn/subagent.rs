@@ -1,0 +1,247 @@
+//! Subagents: a conversation of its own for a part of the work. The model that called it sees its last words alone.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::host::event_writer::{Speaks, line_id};
+use crate::model::message::{Call, Message, Part};
+use crate::session::core::{AgentKind, Core, Thread};
+use crate::tools::{Cx, Given, Spec, Tool};
+use crate::turn::tasks::{Ended, How, Task};
+use crate::turn::{self, End};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::{DetailShape, PromptSource, ToolKind};
+
+/// The kind of a subagent that nobody has described further.
+pub(crate) const GENERAL: &str = "general-purpose";
+
+/// What a call wants of a subagent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    kind: String,
+    task: String,
+    prompt: String,
+    /// The model does not wait for it.
+    background: bool,
+}
+
+/// The tool that begins a subagent.
+#[derive(Debug)]
+pub(crate) struct Subagents {
+    spec: Spec,
+}
+
+impl Subagents {
+    /// Under the name of the dialect, with the kinds that there are; `background`: whether the model need not wait for them.
+    pub(crate) fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
+        let name = match dialect {
+            Dialect::Cursor => "task",
+            Dialect::Qwen | Dialect::QwenCode => "agent",
+            _ => "Agent",
+        };
+        let mut about =
+            "Gives a part of the work to another agent, which has a conversation of its own and answers once, at its end.\n\nKinds:\n".to_owned();
+        for (kind, description) in kinds {
+            about.push_str(&format!("- {kind}: {description}\n"));
+        }
+        let mut schema = json!({
+            "type": "object",
+            "properties": {
+                "description": {"type": "string", "description": "The task in three to five words"},
+                "prompt": {"type": "string", "description": "The whole task; the agent sees nothing else"},
+                "subagent_type": {"type": "string", "description": "The kind of agent"}
+            },
+            "required": ["description", "prompt"]
+        });
+        if background {
+            let about = "You go on without it, and are told when it has ended";
+            schema["properties"]["run_in_background"] = json!({"type": "boolean", "description": about});
+        }
+        Self {
+            spec: Spec {
+                name: name.to_owned(),
+                description: about,
+                schema,
+                kind: ToolKind::Subagent,
+                reads_only: true,
+            },
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Tool for Subagents {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    async fn run(&self, _: &Value, _: &Cx<'_>) -> Given {
+        Given::error("a subagent cannot begin one")
+    }
+}
+
+/// What a call of this tool wants, if it is the one that begins subagents.
+pub(crate) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
+    if tool.spec().kind != ToolKind::Subagent {
+        return None;
+    }
+    let member = |names: &[&str]| names.iter().find_map(|name| input.get(name)?.as_str()).unwrap_or_default().to_owned();
+    Some(Wanted {
+        kind: Some(member(&["subagent_type", "subagentType"]))
+            .filter(|kind| !kind.is_empty())
+            .unwrap_or_else(|| GENERAL.to_owned()),
+        task: member(&["description"]),
+        prompt: member(&["prompt"]),
+        background: input.get("run_in_background").and_then(Value::as_bool) == Some(true),
+    })
+}
+
+/// Runs one to its end.
+pub(crate) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) -> Given {
+    if parent.speaks.is_some() {
+        return Given::error("A subagent cannot begin another one.");
+    }
+    let kind = match core.wishes.borrow().agents.get(&wanted.kind) {
+        Some(kind) => kind.clone(),
+        None if wanted.kind == GENERAL => AgentKind {
+            prompt: core.persona.system_prompt(&core.world),
+            ..AgentKind::default()
+        },
+        None => {
+            let known: Vec<String> = kinds(core).map(|(name, _)| name).collect();
+            return Given::error(format!("Agent type '{}' not found. Available agents: {}", wanted.kind, known.join(", ")));
+        }
+    };
+    let tools: Vec<Rc<dyn Tool>> = parent
+        .tools
+        .iter()
+        .filter(|tool| tool.spec().kind != ToolKind::Subagent && tool.spec().name != turn::structured::NAME)
+        .filter(|tool| kind.has(&tool.spec().name))
+        .cloned()
+        .collect();
+    let speaks = Speaks {
+        call: call.id.clone(),
+        id: format!("a{}", &uuid::Uuid::new_v4().simple().to_string()[..16]),
+        kind: wanted.kind.clone(),
+        task: wanted.task.clone(),
+    };
+    let background = (wanted.background || kind.background) && turn::background::begins_turns(core);
+    let task = Rc::new(Task::new(core, speaks.clone(), wanted.prompt.clone(), background));
+    let mut thread = Thread {
+        specs: Vec::new(),
+        tools: Vec::new(),
+        system: kind.prompt.clone(),
+        model: kind
+            .model
+            .clone()
+            .and_then(|model| core.models.named(&model))
+            .unwrap_or_else(|| parent.model.clone()),
+        messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
+        written: Rc::default(),
+        max_rounds: kind.max_rounds,
+        kept: crate::conversation::transcript::subagent(parent, &speaks),
+        filled: 0,
+        stop: background.then(|| task.stop.clone()),
+        calls: Cell::new(0),
+        speaks: Some(speaks),
+    };
+    thread.equip(tools);
+    core.tasks.begin(core, &task);
+    if background {
+        let given = launched(&task);
+        core.chore({
+            let core = Rc::clone(core);
+            async move {
+                work(&core, thread, &task).await;
+            }
+        });
+        return given;
+    }
+    let Ended {
+        how,
+        text,
+        tokens,
+        calls,
+        took,
+    } = work(core, thread, &task).await;
+    if how != How::Completed {
+        return Given::error(text);
+    }
+    let detail = json!({
+        "status": "completed",
+        "prompt": wanted.prompt,
+        "agentId": task.speaks.id,
+        "agentType": wanted.kind,
+        "content": [{"type": "text", "text": text}],
+        "totalDurationMs": took.as_millis() as u64,
+        "totalTokens": tokens,
+        "totalToolUseCount": calls,
+    });
+    Given::text(text).with(DetailShape::Claude, detail)
+}
+
+/// What the model is told of one that has begun and that it does not wait for.
+fn launched(task: &Task) -> Given {
+    let Speaks { id, task: about, .. } = &task.speaks;
+    let text = format!(
+        "The agent works in the background now (agentId: {id}). You will be told when it has ended, and know nothing of its results before \
+         that: do not guess them. Go on with other work, or end your turn."
+    );
+    let detail = json!({
+        "isAsync": true,
+        "status": "async_launched",
+        "agentId": id,
+        "description": about,
+        "prompt": task.prompt,
+        "outputFile": task.output,
+    });
+    Given::text(text).with(DetailShape::Claude, detail)
+}
+
+/// Lets one work to its end, which is told to the host.
+async fn work(core: &Rc<Core>, mut thread: Thread, task: &Rc<Task>) -> Ended {
+    turn::hooks::subagent_begins(core, &task.speaks).await;
+    let prompt = [Part::Text(task.prompt.clone())];
+    let prompt_id = line_id();
+    core.events.prompt(&prompt, PromptSource::Parent, Some(&task.speaks), &prompt_id);
+    crate::conversation::transcript::prompt(core, &thread, &prompt, &prompt_id, "", None);
+    let came = turn::rounds(core, &mut thread).await;
+    crate::conversation::transcript::shown(core, &thread);
+    turn::hooks::subagent_ends(core, &task.speaks).await;
+    let (how, text) = match came.end {
+        End::Done(text, _) => (How::Completed, text),
+        End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
+        End::Rounds(limit) => (How::Failed, format!("The agent reached its limit of {limit} rounds.")),
+        End::Budget(limit) => (How::Failed, format!("The agent stopped: the budget of {limit} dollars is spent.")),
+        End::Interrupted(_) => (How::Stopped, "[Request interrupted by user for tool use]".to_owned()),
+        End::Stopped(why) | End::Held(why) | End::Refusing(why) | End::Denied(why) => (How::Failed, why),
+        End::Failed(error) => (How::Failed, format!("The agent failed: {}", error.message)),
+        End::Deferred(..) | End::Unavailable(_) | End::Unstructured(_) => (How::Failed, "The agent gave no answer.".to_owned()),
+    };
+    let ended = Ended {
+        how,
+        text,
+        tokens: thread.filled,
+        calls: thread.calls.get(),
+        took: task.took(),
+    };
+    core.tasks.end(core, task, ended.clone());
+    ended
+}
+
+/// The kinds that there are, with what each is for.
+pub(crate) fn kinds(core: &Core) -> impl Iterator<Item = (String, String)> {
+    let own: Vec<(String, String)> = core
+        .wishes
+        .borrow()
+        .agents
+        .iter()
+        .map(|(name, kind)| (name.clone(), kind.description.clone()))
+        .collect();
+    let general = (GENERAL.to_owned(), "any work of several steps; it has all tools".to_owned());
+    let has = own.iter().any(|(name, _)| name == GENERAL);
+    (!has).then_some(general).into_iter().chain(own)
+}
