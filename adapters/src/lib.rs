@@ -44,6 +44,7 @@ mod blocks;
 mod chat;
 mod learn;
 mod reader;
+mod snake_tools;
 mod threads;
 mod weave;
 

@@ -5,6 +5,7 @@ use crate::conduct::{Conduct, NoProgram};
 use crate::detect::{Evidence, Opened};
 use crate::launch::{PermissionMode, Program};
 use crate::registry::{Decoder, Encoder};
+use crate::tools::table::{DetailReader, Tools};
 
 /// A vendor: an agent's maker as we know it, or a protocol that belongs to nobody.
 #[derive(Debug)]
@@ -42,6 +43,12 @@ pub struct Vendor {
     pub permission_modes: &'static [(&'static str, PermissionMode)],
     /// Its program, if it has one.
     pub program: Option<&'static Program>,
+    /// What its agent's tools are called, and how their arguments and results are spelled; `None` where calls are those of any agent.
+    pub tools: Option<&'static Tools>,
+    /// The structured form in which it says the results of tools, beside what the model sees.
+    pub(crate) detail: Option<&'static DetailReader>,
+    /// Whether the outcome of a turn lists the calls that were refused.
+    pub lists_denials: bool,
 }
 
 impl Dialect {

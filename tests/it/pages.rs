@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
 use agentglot::adapters::launch::Shape;
-use agentglot::adapters::tools::{self, COLUMNS};
+use agentglot::adapters::tools::Tools;
 use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;
@@ -104,20 +104,31 @@ fn the_pages_say_what_the_built_in_agent_is() {
 
 #[test]
 fn the_page_on_tools_has_the_table_that_is_used() {
-    let mut table = String::from("| tool |");
-    for dialect in COLUMNS {
-        let _ = write!(table, " {} |", dialect.name());
+    let mut columns: Vec<(&Tools, Vec<&str>)> = Vec::new();
+    for (dialect, tools) in Dialect::ALL.into_iter().filter_map(|dialect| Some((dialect, Tools::of(dialect)?))) {
+        match columns.iter_mut().find(|(of, _)| of.is(tools)) {
+            Some((_, names)) => names.push(dialect.name()),
+            None => columns.push((tools, vec![dialect.name()])),
+        }
     }
-    let _ = writeln!(table, "\n|---|{}", "---|".repeat(COLUMNS.len()));
-    for (kind, names) in tools::table() {
+    let mut kinds: Vec<_> = columns.iter().flat_map(|(tools, _)| tools.names).map(|(kind, _)| *kind).collect();
+    kinds.sort_by_key(|kind| *kind as u8);
+    kinds.dedup();
+    let mut table = String::from("| tool |");
+    for (_, names) in &columns {
+        let _ = write!(table, " {} |", names.join(", "));
+    }
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(columns.len()));
+    for kind in kinds {
         let _ = write!(table, "| {kind:?} |");
-        for names in names {
+        for (tools, _) in &columns {
+            let names = tools.names.iter().find(|(of, _)| *of == kind).map_or(&[][..], |(_, names)| names);
             let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let _ = write!(table, " {} |", if quoted.is_empty() { "–".to_owned() } else { quoted.join(", ") });
         }
         table.push('\n');
     }
-    table.push_str("\nThe first name of a cell is the one that is written. The `qwen` RFC has the tools of `qwen-code`.\n");
+    table.push_str("\nThe first name of a cell is the one that is written.\n");
     compare(&root().join("docs/tools.md"), |old| between(old, "tools", &table));
 }
 

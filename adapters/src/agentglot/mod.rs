@@ -34,6 +34,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: None,
     permission_modes: PermissionMode::NAMES,
+    tools: None,
+    detail: None,
+    lists_denials: true,
 };
 
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.

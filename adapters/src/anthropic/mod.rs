@@ -33,6 +33,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: None,
     permission_modes: PermissionMode::NAMES,
+    tools: None,
+    detail: None,
+    lists_denials: false,
 };
 
 static WORDS: Vocabulary = Vocabulary {

@@ -16,6 +16,7 @@ mod input;
 mod line;
 mod program;
 pub(crate) mod recognise;
+mod tools;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: Some(&program::PROGRAM),
     permission_modes: PermissionMode::NAMES,
+    tools: Some(&tools::TOOLS),
+    detail: Some(&tools::DETAIL),
+    lists_denials: true,
 };
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.

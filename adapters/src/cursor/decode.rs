@@ -29,7 +29,7 @@ pub struct Decoder {
     thoughts: Learned,
     pieces: Learned,
     /// The calls of the turn and how their started lines were spelled. Kept only when there is a ledger.
-    pub(super) started: super::tools::Started,
+    pub(super) started: super::calls::Started,
 }
 
 /// What was said since the last tool call, by whole lines: the end of what `result` says, which is all segments of the turn.

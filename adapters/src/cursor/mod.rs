@@ -7,6 +7,7 @@
 //! Read are both generations (assistant lines of 2025 are pieces, today's are whole segments), with and without
 //! `--stream-partial-output` (`segments`). Written is today's.
 
+mod calls;
 mod content;
 mod decode;
 mod encode;
@@ -51,4 +52,7 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: Some(&program::PROGRAM),
     permission_modes: &[("plan", PermissionMode::Plan), ("ask", PermissionMode::Plan)],
+    tools: Some(&tools::TOOLS),
+    detail: Some(&tools::DETAIL),
+    lists_denials: false,
 };

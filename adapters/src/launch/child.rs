@@ -5,7 +5,7 @@ use super::program::{Program, Traits};
 use super::{Answerer, Launch, PermissionMode, Resume, Text, servers};
 use crate::codec::Dialect;
 use crate::event::ToolKind;
-use crate::tools;
+use crate::tools::Tools;
 
 /// The longest argument that Linux takes, its final NUL not counted: 32 pages.
 pub const MAX_ARG: usize = 131_071;
@@ -460,21 +460,17 @@ const NO_FLAG: &str = "this program has no flag for it";
 
 /// A rule in another program's names. What a rule says in parentheses is in its own program's language and does not go over.
 fn rule_for(rule: &str, from: Dialect, to: Dialect) -> Result<String, &'static str> {
-    let column = |dialect: Dialect| {
-        let dialect = if dialect == Dialect::Qwen { Dialect::QwenCode } else { dialect };
-        tools::COLUMNS.iter().position(|&of| of == dialect)
-    };
-    let (Some(source), Some(target)) = (column(from), column(to)) else {
+    let (Some(source), Some(target)) = (Tools::of(from), Tools::of(to)) else {
         return Ok(rule.to_owned());
     };
-    if source == target || rule.starts_with("mcp__") {
+    if source.is(target) || rule.starts_with("mcp__") {
         return Ok(rule.to_owned());
     }
     if rule.contains('(') {
         return Err("what a rule has in parentheses is in its own program's language");
     }
-    let (_, names) = tools::table()
-        .find(|(kind, names)| *kind != ToolKind::Other && names[source].contains(&rule))
-        .ok_or("a tool whose meaning is not known")?;
-    names[target].first().map(|&name| name.to_owned()).ok_or("this program has no such tool")
+    match source.kind(rule) {
+        ToolKind::Other => Err("a tool whose meaning is not known"),
+        kind => target.name(kind).map(str::to_owned).ok_or("this program has no such tool"),
+    }
 }

@@ -34,6 +34,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: None,
     permission_modes: PermissionMode::NAMES,
+    tools: None,
+    detail: None,
+    lists_denials: false,
 };
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::tasks::{Task, TaskCall};
 use crate::chat::is_json;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
-use crate::tools::{FileChange, Shown, Todo, shown};
+use crate::tools::args::Todo;
+use crate::tools::{FileChange, ToolOutput, output};
 
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so what a
 /// text alone tells (Tricode's changes and plans) is told in the RFC's kind; else it stays the text it is. `own`: the source is the RFC,
@@ -55,10 +56,10 @@ fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &
     }
     // The texts before and after, and the diff.
     let arena = Bump::with_capacity(result.detail.map_or(0, |detail| 2 * detail.raw.as_str().len()));
-    match shown(result.of.as_ref(), result, &arena) {
-        Shown::Wrote(change) | Shown::Edited(change) if succeeded && typed => write_change(&change, result, &arena, out),
-        Shown::Todos(todos) if succeeded && (typed || named("todos")) => write_todos(todos, result, out),
-        Shown::Plan { message, plan } => {
+    match output(result.of.as_ref(), result, &arena) {
+        ToolOutput::Wrote(change) | ToolOutput::Edited(change) if succeeded && typed => write_change(&change, result, &arena, out),
+        ToolOutput::Todos(todos) if succeeded && (typed || named("todos")) => write_todos(todos, result, out),
+        ToolOutput::Plan { message, plan } => {
             let Some(plan) = plan else { return false };
             tell_detail(result, out);
             out.lit("{\"kind\":\"plan_summary\",\"message\":");

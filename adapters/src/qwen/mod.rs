@@ -29,6 +29,7 @@ mod line;
 mod metadata;
 mod own;
 mod program;
+mod read_display;
 pub(crate) mod recognise;
 mod side;
 mod tasks;
@@ -40,6 +41,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::Mode;
+use crate::snake_tools;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -59,4 +61,7 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
+    tools: Some(&snake_tools::TOOLS),
+    detail: Some(&read_display::DETAIL),
+    lists_denials: false,
 };

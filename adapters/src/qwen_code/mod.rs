@@ -17,6 +17,7 @@ pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
+use crate::snake_tools;
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
@@ -36,6 +37,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
+    tools: Some(&snake_tools::TOOLS),
+    detail: None,
+    lists_denials: true,
 };
 
 static WORDS: Vocabulary = Vocabulary {

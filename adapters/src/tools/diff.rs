@@ -1,4 +1,4 @@
-//! What changed between two texts, as hunks: Claude's `structuredPatch`, and the text of a unified diff as Cursor, Tricode and
+//! What changed between two texts, as hunks: `structuredPatch`, and the text of a unified diff in its
 //! everybody else spell it.
 
 use similar::{Algorithm, ChangeTag, DiffOp};
@@ -11,7 +11,7 @@ use crate::json::{Digits, Raw, Str, next_escape};
 
 /// The changes of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Patch {
+pub(crate) struct Patch {
     hunks: Vec<Hunk>,
 }
 
@@ -46,10 +46,10 @@ impl Lines {
     }
 }
 
-/// Claude's `structuredPatch`, which was checked in full, as the text of a unified diff for [`Reader::Everyone`], and how many lines
+/// `structuredPatch`, which was checked in full, as the text of a unified diff for [`DiffStyle::Git`], and how many lines
 /// it adds and removes: what [`Patch::unified`] and [`Patch::stat`] give, but no text is looked at. `None` where it is empty, is
 /// none, or has texts that are not [plainly escaped](Str::is_plainly_escaped), as `path` has to be.
-pub(super) fn as_spelled<'a>(patch: Raw<'_>, path: Str<'_>, created: bool, arena: &'a Bump) -> Option<(Str<'a>, (u64, u64))> {
+pub(crate) fn as_spelled<'a>(patch: Raw<'_>, path: Str<'_>, created: bool, arena: &'a Bump) -> Option<(Str<'a>, (u64, u64))> {
     let mut text = BumpString::with_capacity_in(patch.as_str().len() + 2 * path.as_escaped().len() + 64, arena);
     let (from, path) = (if created { "/dev/null" } else { "a/" }, path.as_escaped());
     let old = if created { "" } else { path };
@@ -85,9 +85,9 @@ pub(super) fn as_spelled<'a>(patch: Raw<'_>, path: Str<'_>, created: bool, arena
     (hunks > 0).then(|| (Str::trusted(text.into_bump_str()), (added, removed)))
 }
 
-/// The text of a new file, which is plainly escaped and not empty, as the text of a unified diff for [`Reader::Everyone`], and how
+/// The text of a new file, which is plainly escaped and not empty, as the text of a unified diff for [`DiffStyle::Git`], and how
 /// many lines it has: what [`Patch::between`] gives for no text and this one, but no text is looked at.
-pub(super) fn created_as_spelled<'a>(text: Str<'_>, path: Str<'_>, arena: &'a Bump) -> (Str<'a>, u64) {
+pub(crate) fn created_as_spelled<'a>(text: Str<'_>, path: Str<'_>, arena: &'a Bump) -> (Str<'a>, u64) {
     let body = text.as_escaped();
     let mut hunk = BumpString::with_capacity_in(body.len() + body.len() / 16 + 64, arena);
     let (mut lines, mut from, mut at) = (0u64, 0, 0);
@@ -113,15 +113,15 @@ pub(super) fn created_as_spelled<'a>(text: Str<'_>, path: Str<'_>, arena: &'a Bu
     (Str::trusted(diff.into_bump_str()), lines)
 }
 
-/// Who reads the text of a diff.
+/// How the text of a unified diff is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(crate) enum DiffStyle {
     /// As `git` writes.
-    Everyone,
-    /// As recorded: no line end at the end, a range of no lines keeps its number, nothing is said of a missing last line end.
-    Cursor,
+    Git,
+    /// No line end at the end, a range of no lines keeps its number, nothing is said of a missing last line end.
+    Bare,
     /// Python's `difflib`: nothing is said of a missing last line end.
-    Tricode,
+    Difflib,
 }
 
 /// Lines of unchanged text around a change.
@@ -133,7 +133,7 @@ const NO_END: &str = "\\ No newline at end of file";
 
 impl Patch {
     /// What turns one text into the other.
-    pub(super) fn between(before: &str, after: &str) -> Self {
+    pub(crate) fn between(before: &str, after: &str) -> Self {
         let (old, new): (Vec<_>, Vec<_>) = (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
         let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
@@ -173,8 +173,8 @@ impl Patch {
         Self { hunks }
     }
 
-    /// Reads Claude's `structuredPatch`, which was checked in full.
-    pub(super) fn structured(patch: Raw<'_>) -> Option<Self> {
+    /// Reads `structuredPatch`, which was checked in full.
+    pub(crate) fn structured(patch: Raw<'_>) -> Option<Self> {
         let mut hunks = Vec::new();
         for hunk in patch.elements() {
             let [old_start, old_lines, new_start, new_lines, lines] = members(hunk, ["oldStart", "oldLines", "newStart", "newLines", "lines"])?;
@@ -194,13 +194,13 @@ impl Patch {
     }
 
     /// Reads the text of a unified diff of one file.
-    pub(super) fn parse(text: &str, reader: Reader) -> Option<Self> {
+    pub(crate) fn parse(text: &str, style: DiffStyle) -> Option<Self> {
         let mut hunks: Vec<Hunk> = Vec::new();
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             if let Some(ranges) = line.strip_prefix("@@ -") {
                 let (old, rest) = ranges.split_once(" +")?;
                 let (new, _) = rest.split_once(" @@")?;
-                let ((old_start, old_lines), (new_start, new_lines)) = (range(old, reader)?, range(new, reader)?);
+                let ((old_start, old_lines), (new_start, new_lines)) = (range(old, style)?, range(new, style)?);
                 hunks.push(Hunk {
                     old_start,
                     old_lines,
@@ -223,12 +223,12 @@ impl Patch {
     }
 
     /// Whether nothing changed.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.hunks.is_empty()
     }
 
     /// Lines added and removed.
-    pub(super) fn stat(&self) -> (u64, u64) {
+    pub(crate) fn stat(&self) -> (u64, u64) {
         let count = |sign| {
             self.hunks
                 .iter()
@@ -240,12 +240,12 @@ impl Patch {
     }
 
     /// The text of a unified diff; `from` and `to` stand behind `--- ` and `+++ `.
-    pub(super) fn unified(&self, from: &str, to: &str, reader: Reader) -> String {
+    pub(crate) fn unified(&self, from: &str, to: &str, style: DiffStyle) -> String {
         use std::fmt::Write;
         let mut text = format!("--- {from}\n+++ {to}\n");
         let range = |start: u64, lines: u64| match lines {
             1 => start.to_string(),
-            0 if reader != Reader::Cursor => format!("{},0", start.saturating_sub(1)),
+            0 if style != DiffStyle::Bare => format!("{},0", start.saturating_sub(1)),
             lines => format!("{start},{lines}"),
         };
         for hunk in &self.hunks {
@@ -256,19 +256,19 @@ impl Patch {
                 range(hunk.old_start, hunk.old_lines),
                 range(hunk.new_start, hunk.new_lines)
             );
-            for line in hunk.lines.iter().filter(|line| reader == Reader::Everyone || !line.starts_with('\\')) {
+            for line in hunk.lines.iter().filter(|line| style == DiffStyle::Git || !line.starts_with('\\')) {
                 text.push_str(line);
                 text.push('\n');
             }
         }
-        if reader == Reader::Cursor {
+        if style == DiffStyle::Bare {
             text.pop();
         }
         text
     }
 
-    /// Writes Claude's `structuredPatch`.
-    pub(super) fn write(&self, json: &mut Json<'_>) {
+    /// Writes `structuredPatch`.
+    pub(crate) fn write(&self, json: &mut Json<'_>) {
         json.mark('[');
         for hunk in &self.hunks {
             json.item()
@@ -317,13 +317,13 @@ impl Hunk {
     }
 }
 
-fn range(text: &str, reader: Reader) -> Option<(u64, u64)> {
+fn range(text: &str, style: DiffStyle) -> Option<(u64, u64)> {
     let (start, lines) = match text.split_once(',') {
         Some((start, lines)) => (start.parse().ok()?, lines.parse().ok()?),
         None => (text.parse().ok()?, 1),
     };
     Some((
-        if lines == 0 && reader != Reader::Cursor {
+        if lines == 0 && style != DiffStyle::Bare {
             u64::saturating_add(start, 1)
         } else {
             start
@@ -333,7 +333,7 @@ fn range(text: &str, reader: Reader) -> Option<(u64, u64)> {
 }
 
 /// The lines of two texts that stand at an unknown place of a file: the first with `-`, the second with `+`.
-pub(super) fn bare(old: Str<'_>, new: Str<'_>) -> String {
+pub(crate) fn bare(old: Str<'_>, new: Str<'_>) -> String {
     let mut text = String::new();
     for (sign, side) in [('-', old), ('+', new)] {
         for line in side.unescape().lines() {
@@ -366,31 +366,34 @@ mod tests {
         // Cursor: a line added, a new file.
         let patch = Patch::between("alpha\nbeta\n", "alpha\nbeta\nprobe13\n");
         assert_eq!(
-            patch.unified("a//w/n", "b//w/n", Reader::Cursor),
+            patch.unified("a//w/n", "b//w/n", DiffStyle::Bare),
             "--- a//w/n\n+++ b//w/n\n@@ -1,2 +1,3 @@\n alpha\n beta\n+probe13"
         );
         let patch = Patch::between("", "Fixed.\n");
         assert_eq!(
-            patch.unified("/dev/null", "b//w/n", Reader::Cursor),
+            patch.unified("/dev/null", "b//w/n", DiffStyle::Bare),
             "--- /dev/null\n+++ b//w/n\n@@ -1,0 +1 @@\n+Fixed."
         );
-        assert_eq!(patch.unified("a/n", "b/n", Reader::Tricode), "--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+Fixed.\n");
+        assert_eq!(
+            patch.unified("a/n", "b/n", DiffStyle::Difflib),
+            "--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+Fixed.\n"
+        );
         assert_eq!(patch.stat(), (1, 0));
         // Tricode: a file overwritten.
         let patch = Patch::between("# Demo\n\nA small project.\n", "# Title\nNew content\n");
         let text = "--- a/R\n+++ b/R\n@@ -1,3 +1,2 @@\n-# Demo\n-\n-A small project.\n+# Title\n+New content\n";
-        assert_eq!(patch.unified("a/R", "b/R", Reader::Tricode), text);
-        assert_eq!(Patch::parse(text, Reader::Tricode), Some(patch));
+        assert_eq!(patch.unified("a/R", "b/R", DiffStyle::Difflib), text);
+        assert_eq!(Patch::parse(text, DiffStyle::Difflib), Some(patch));
     }
 
     #[test]
     fn a_missing_last_line_end_is_told_where_one_tells_it() {
         let patch = Patch::between("a", "a\n");
         assert_eq!(
-            patch.unified("x", "y", Reader::Everyone),
+            patch.unified("x", "y", DiffStyle::Git),
             "--- x\n+++ y\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
         );
-        assert_eq!(patch.unified("x", "y", Reader::Tricode), "--- x\n+++ y\n@@ -1 +1 @@\n-a\n+a\n");
+        assert_eq!(patch.unified("x", "y", DiffStyle::Difflib), "--- x\n+++ y\n@@ -1 +1 @@\n-a\n+a\n");
         assert!(Patch::between("a\nb", "a\nb").is_empty());
     }
 
@@ -415,7 +418,7 @@ mod tests {
             "@@ -1 +1",
             "@@ -1,99999999999999999999 +1 @@",
         ] {
-            assert_eq!(Patch::parse(text, Reader::Everyone), None, "{text}");
+            assert_eq!(Patch::parse(text, DiffStyle::Git), None, "{text}");
         }
         for text in [
             "{}",
@@ -440,7 +443,7 @@ mod tests {
             let mut json = Json::new(&arena);
             patch.write(&mut json);
             let from = if created { "/dev/null" } else { "a/p\\\"q" };
-            let text = patch.unified(from, "b/p\\\"q", Reader::Everyone);
+            let text = patch.unified(from, "b/p\\\"q", DiffStyle::Git);
             let mut body = String::new();
             Str::escape(&text, &mut body);
             let spelled = as_spelled(json.done(), Str::trusted(r#"p\\\"q"#), created, &arena);
@@ -455,7 +458,7 @@ mod tests {
         fn a_new_file_is_written_as_it_is_spelled(text in "([a\"\\\\\té]{0,2}\n){0,4}[a-c]{0,1}") {
             let patch = Patch::between("", &text);
             let mut diff = String::new();
-            Str::escape(&patch.unified("/dev/null", "b/p", Reader::Everyone), &mut diff);
+            Str::escape(&patch.unified("/dev/null", "b/p", DiffStyle::Git), &mut diff);
             let (mut body, arena) = (String::new(), Bump::new());
             Str::escape(&text, &mut body);
             if !text.is_empty() {
@@ -467,8 +470,8 @@ mod tests {
         #[test]
         fn hunks_say_how_to_get_from_one_text_to_the_other(before in "([a-c]{0,2}\n){0,12}[a-c]{0,1}", after in "([a-c]{0,2}\n){0,12}[a-c]{0,1}") {
             let patch = Patch::between(&before, &after);
-            let text = patch.unified("a", "b", Reader::Everyone);
-            prop_assert_eq!(Patch::parse(&text, Reader::Everyone), Some(patch.clone()));
+            let text = patch.unified("a", "b", DiffStyle::Git);
+            prop_assert_eq!(Patch::parse(&text, DiffStyle::Git), Some(patch.clone()));
             // Apply it.
             let old: Vec<_> = before.split_inclusive('\n').collect();
             let (mut made, mut at) = (String::new(), 0);

@@ -7,7 +7,7 @@ use crate::json::{Cursor, Digits, Raw, Shape, Str};
 
 /// The members of an object with these names, in the order of the names; the last of several with one name counts, and `null`
 /// counts as absent. `None` when `value` is no object or is damaged.
-pub(super) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> Option<[Option<Raw<'a>>; N]> {
+pub(crate) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> Option<[Option<Raw<'a>>; N]> {
     let mut at = Cursor::new(value.as_str());
     let mut object = at.object().ok()?;
     let mut found = [None; N];
@@ -21,60 +21,60 @@ pub(super) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> O
 }
 
 /// Reads a member that may be absent: `None` when it is there and of another type than it should be.
-pub(super) fn optional<'a, T>(value: Option<Raw<'a>>, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<Option<T>> {
+pub(crate) fn optional<'a, T>(value: Option<Raw<'a>>, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<Option<T>> {
     value.map_or(Some(None), |value| read(value).map(Some))
 }
 
 /// A whole number from 0 up, written as a number without point and exponent.
-pub(super) fn whole(value: Raw<'_>) -> Option<u64> {
+pub(crate) fn whole(value: Raw<'_>) -> Option<u64> {
     matches!(value.shape(), Some(Shape::Number))
         .then(|| value.as_str().parse().ok())
         .flatten()
 }
 
 /// The value if it is a number, or if it is an array, of which only the structure is known to be sound.
-pub(super) fn number(value: Raw<'_>) -> Option<Raw<'_>> {
+pub(crate) fn number(value: Raw<'_>) -> Option<Raw<'_>> {
     (value.shape() == Some(Shape::Number)).then_some(value)
 }
 
 /// The value if it is an array that passes the full check.
-pub(super) fn array(value: Raw<'_>) -> Option<Raw<'_>> {
+pub(crate) fn array(value: Raw<'_>) -> Option<Raw<'_>> {
     (value.shape() == Some(Shape::Array) && value.check().is_ok()).then_some(value)
 }
 
 /// The value if it is an object that passes the full check.
-pub(super) fn object(value: Raw<'_>) -> Option<Raw<'_>> {
+pub(crate) fn object(value: Raw<'_>) -> Option<Raw<'_>> {
     (value.shape() == Some(Shape::Object) && value.check().is_ok()).then_some(value)
 }
 
 /// Plain text as the body of a JSON string in the arena.
-pub(super) fn escaped<'a>(plain: &str, arena: &'a Bump) -> Str<'a> {
+pub(crate) fn escaped<'a>(plain: &str, arena: &'a Bump) -> Str<'a> {
     let mut body = BumpString::with_capacity_in(plain.len() + plain.len() / 8 + 16, arena);
     Str::escape_parts(plain, |part| body.push_str(part));
     Str::trusted(body.into_bump_str())
 }
 
 /// The text of a string, unless it holds a lone surrogate, which plain text cannot.
-pub(super) fn plain(text: Str<'_>) -> Option<std::borrow::Cow<'_, str>> {
+pub(crate) fn plain(text: Str<'_>) -> Option<std::borrow::Cow<'_, str>> {
     let plain = text.unescape();
     let lost = text.has_escapes() && plain.contains('\u{fffd}') && char::decode_utf16(text.units()).any(|unit| unit.is_err());
     (!lost).then_some(plain)
 }
 
 /// Builds one JSON value in the arena. Commas are set by what stands before.
-pub(super) struct Json<'a> {
+pub(crate) struct Json<'a> {
     text: BumpString<'a>,
     python: bool,
 }
 
 impl<'a> Json<'a> {
     /// Compact.
-    pub(super) fn new(arena: &'a Bump) -> Self {
+    pub(crate) fn new(arena: &'a Bump) -> Self {
         Self::with_room(0, arena)
     }
 
     /// The same for a value of about that many bytes: memory of the arena cannot grow where it stands.
-    pub(super) fn with_room(bytes: usize, arena: &'a Bump) -> Self {
+    pub(crate) fn with_room(bytes: usize, arena: &'a Bump) -> Self {
         Self {
             text: BumpString::with_capacity_in(bytes.saturating_add(256), arena),
             python: false,
@@ -82,7 +82,7 @@ impl<'a> Json<'a> {
     }
 
     /// With a blank behind commas and colons, as Python writes.
-    pub(super) fn python(arena: &'a Bump) -> Self {
+    pub(crate) fn python(arena: &'a Bump) -> Self {
         Self {
             text: BumpString::new_in(arena),
             python: true,
@@ -91,13 +91,13 @@ impl<'a> Json<'a> {
 
     /// Opens or closes an object or array, which is written as given: `{`, `}`, `[`, `]`. Where it opens inside an array, call
     /// [`Self::item`] first.
-    pub(super) fn mark(&mut self, bracket: char) -> &mut Self {
+    pub(crate) fn mark(&mut self, bracket: char) -> &mut Self {
         self.text.push(bracket);
         self
     }
 
     /// A key; its value has to follow.
-    pub(super) fn key(&mut self, name: &str) -> &mut Self {
+    pub(crate) fn key(&mut self, name: &str) -> &mut Self {
         self.item();
         self.text.push('"');
         self.text.push_str(name);
@@ -106,7 +106,7 @@ impl<'a> Json<'a> {
     }
 
     /// An element of an array is to follow.
-    pub(super) fn item(&mut self) -> &mut Self {
+    pub(crate) fn item(&mut self) -> &mut Self {
         if !self.text.ends_with(['{', '[']) {
             self.text.push_str(if self.python { ", " } else { "," });
         }
@@ -114,7 +114,7 @@ impl<'a> Json<'a> {
     }
 
     /// A string.
-    pub(super) fn str(&mut self, text: Str<'_>) -> &mut Self {
+    pub(crate) fn str(&mut self, text: Str<'_>) -> &mut Self {
         self.text.push('"');
         self.text.push_str(text.as_escaped());
         self.text.push('"');
@@ -122,7 +122,7 @@ impl<'a> Json<'a> {
     }
 
     /// A string given as plain text.
-    pub(super) fn plain(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn plain(&mut self, text: &str) -> &mut Self {
         self.text.push('"');
         Str::escape_parts(text, |part| self.text.push_str(part));
         self.text.push('"');
@@ -130,30 +130,30 @@ impl<'a> Json<'a> {
     }
 
     /// A value as it stands.
-    pub(super) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
+    pub(crate) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
         self.text.push_str(value.as_str());
         self
     }
 
     /// A literal: `true`, `null`, `{}`.
-    pub(super) fn lit(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn lit(&mut self, text: &str) -> &mut Self {
         self.text.push_str(text);
         self
     }
 
     /// A whole number.
-    pub(super) fn number(&mut self, n: impl Into<i128>) -> &mut Self {
+    pub(crate) fn number(&mut self, n: impl Into<i128>) -> &mut Self {
         self.text.push_str(Digits::of(n.into()).as_str());
         self
     }
 
     /// `true` or `false`.
-    pub(super) fn bool(&mut self, value: bool) -> &mut Self {
+    pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
         self.lit(if value { "true" } else { "false" })
     }
 
     /// A member with a string, if there is one.
-    pub(super) fn maybe_str(&mut self, name: &str, text: Option<Str<'_>>) -> &mut Self {
+    pub(crate) fn maybe_str(&mut self, name: &str, text: Option<Str<'_>>) -> &mut Self {
         match text {
             Some(text) => self.key(name).str(text),
             None => self,
@@ -161,7 +161,7 @@ impl<'a> Json<'a> {
     }
 
     /// A member with a value, if there is one.
-    pub(super) fn maybe_raw(&mut self, name: &str, value: Option<Raw<'_>>) -> &mut Self {
+    pub(crate) fn maybe_raw(&mut self, name: &str, value: Option<Raw<'_>>) -> &mut Self {
         match value {
             Some(value) => self.key(name).raw(value),
             None => self,
@@ -169,7 +169,7 @@ impl<'a> Json<'a> {
     }
 
     /// A member with a number, if there is one.
-    pub(super) fn maybe_number(&mut self, name: &str, value: Option<u64>) -> &mut Self {
+    pub(crate) fn maybe_number(&mut self, name: &str, value: Option<u64>) -> &mut Self {
         match value {
             Some(value) => self.key(name).number(value),
             None => self,
@@ -177,7 +177,7 @@ impl<'a> Json<'a> {
     }
 
     /// A member with `true` or `false`, if it is known.
-    pub(super) fn maybe_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
+    pub(crate) fn maybe_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
         match value {
             Some(value) => self.key(name).bool(value),
             None => self,
@@ -185,7 +185,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value.
-    pub(super) fn done(self) -> Raw<'a> {
+    pub(crate) fn done(self) -> Raw<'a> {
         Raw::trusted(self.text.into_bump_str())
     }
 }

@@ -13,17 +13,17 @@ use crate::json::{Digits, Str, next_escape};
 
 /// A piece of a text between two line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     /// Where it begins in the escaped text.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Without its line end.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// The line end as it is escaped; empty for the last piece.
-    pub(super) end: &'a str,
+    pub(crate) end: &'a str,
 }
 
 /// The pieces of a text, at least one; behind a line end at the end of the text comes an empty one.
-pub(super) fn pieces<'a>(text: Str<'a>) -> impl Iterator<Item = Piece<'a>> {
+pub(crate) fn pieces<'a>(text: Str<'a>) -> impl Iterator<Item = Piece<'a>> {
     let body = text.as_escaped();
     let mut from = Some(0);
     std::iter::from_fn(move || {
@@ -55,17 +55,17 @@ fn line_end(body: &str, from: usize) -> (usize, usize) {
 }
 
 /// How many pieces a text has: its lines, and one more if it ends with a line end.
-pub(super) fn count(text: Str<'_>) -> u64 {
+pub(crate) fn count(text: Str<'_>) -> u64 {
     pieces(text).count() as u64
 }
 
 /// Whether a text ends with a line end.
-pub(super) fn ends_line(text: Str<'_>) -> bool {
+pub(crate) fn ends_line(text: Str<'_>) -> bool {
     last_end(text) > 0
 }
 
 /// How long the line end at the end of a text is as it is escaped; 0 if there is none.
-pub(super) fn last_end(text: Str<'_>) -> usize {
+pub(crate) fn last_end(text: Str<'_>) -> usize {
     let bytes = text.as_escaped().as_bytes();
     let found = [2, 6].into_iter().find(|len| {
         let Some((before, [b'\\', letter, hex @ ..])) = bytes.len().checked_sub(*len).map(|at| bytes.split_at(at)) else {
@@ -84,18 +84,18 @@ pub(super) fn last_end(text: Str<'_>) -> usize {
 
 /// A text whose lines were numbered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbered<'a> {
+pub(crate) struct Numbered<'a> {
     /// The text without the numbers.
-    pub(super) content: Str<'a>,
+    pub(crate) content: Str<'a>,
     /// The number of the first line.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Whether Tricode says that no more lines follow.
-    pub(super) note: bool,
+    pub(crate) note: bool,
 }
 
 /// How lines are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbering {
+pub(crate) enum Numbering {
     /// Claude.
     Tab,
     /// Claude, older.
@@ -108,7 +108,7 @@ pub(super) enum Numbering {
 const NOTE: &str = "NOTE: Requested end_line exceeds file length; this is all available content.";
 
 /// Takes the numbers off; `None` unless every line has one and they count up by one.
-pub(super) fn strip<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Numbered<'a>> {
+pub(crate) fn strip<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Numbered<'a>> {
     let (start, how, _) = prefix(pieces(text).next()?.text)?;
     let mut content = BumpString::with_capacity_in(text.as_escaped().len(), arena);
     let mut next = start;
@@ -156,7 +156,7 @@ fn prefix(line: &str) -> Option<(u64, Numbering, &str)> {
 }
 
 /// Puts numbers before the lines.
-pub(super) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'a Bump) -> Str<'a> {
+pub(crate) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'a Bump) -> Str<'a> {
     let body = content.as_escaped();
     let mut text = BumpString::with_capacity_in(body.len() + body.len() / 4 + 8, arena);
     for (piece, number) in pieces(content).zip(start..) {
@@ -181,7 +181,7 @@ pub(super) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'
 }
 
 /// The exit code that a text begins with (`Exit code 3`, as Claude and Tricode write), and what follows it.
-pub(super) fn exit_code(text: Str<'_>) -> Option<(i64, Str<'_>)> {
+pub(crate) fn exit_code(text: Str<'_>) -> Option<(i64, Str<'_>)> {
     let first = pieces(text).next()?;
     let code = first.text.strip_prefix("Exit code ")?.parse().ok()?;
     Some((code, Str::trusted(&text.as_escaped()[first.text.len() + first.end.len()..])))

@@ -1,7 +1,7 @@
 //! What a tool call means, and what each dialect calls it.
 //!
-//! [`table`] has the names. A call is read into what it asks for and written in the target's words; a result is read into what it
-//! [shows](Shown) and written in the target's shape. Texts, paths and other values move as they were written; only what has to
+//! Each agent's folder has its [`Tools`]: names, and the ways from and to the canonical forms. A call is read into what it asks for
+//! ([`Args`](args::Args)) and written in the target's words; a result is read into what it [shows](ToolOutput) and written in the target's shape. Texts, paths and other values move as they were written; only what has to
 //! be worked out (numbers in other units, diffs, numbered lines) is made anew.
 //!
 //! | kind | Claude | Qwen | Cursor | Tricode |
@@ -42,15 +42,16 @@
 //! what the source says; what it does not say (times, hashes, the size of a file that was read in part) is left out. A text that
 //! cannot be typed is `{"success":{"content":TEXT}}` in Cursor.
 
-mod args;
-mod diff;
-mod json;
-mod lines;
-mod names;
+pub mod args;
+pub(crate) mod diff;
+pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod output;
+pub(crate) mod result;
+pub(crate) mod table;
 #[cfg(test)]
-mod recorded_tests;
-mod result;
-mod shown;
+mod tests;
+pub(crate) mod texts;
 
 use bumpalo::Bump;
 
@@ -62,8 +63,8 @@ use crate::event::{ToolCall, ToolKind, ToolResult};
 use crate::json::{Raw, Str};
 use args::Args;
 
-pub use names::{COLUMNS, kind_of, table};
-pub use shown::{FileChange, FileRead, ShellRun, Shown, TaskRun, shown};
+pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
+pub use table::{Tools, kind_of};
 
 /// From one dialect's tools to another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,36 +78,37 @@ pub struct Translate {
 impl Translate {
     /// The call in the target's own name and arguments; `None` when it stays as it is.
     pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-        let (from, to) = self.families()?;
-        let Some(args) = Args::read(from, call.name, call.input, arena) else {
+        let (from, to) = self.ends()?;
+        let Some(args) = from.args(call.name, call.input, arena) else {
             return self.bare_call(call);
         };
-        in_words(call, &args, args.write(to, call.id, arena)?)
+        in_words(call, &args, (to.write)(&args, call.id, arena)?)
     }
 
     /// A call of which only the name is known, as one that was made up for its result.
     fn bare_call<'a>(&self, call: &ToolCall<'a>) -> Option<ToolCall<'a>> {
-        let (from, to) = self.families()?;
-        let kind = names::kind_in(from, call.name);
+        let (from, to) = self.ends()?;
+        let kind = from.kind(&call.name.unescape());
         if kind == ToolKind::Todo || !call.input.as_str().bytes().all(|byte| matches!(byte, b'{' | b'}' | b' ')) {
             return None;
         }
-        let name = Str::trusted(names::written(to, kind)?);
+        let name = Str::trusted(to.name(kind)?);
         (name != call.name).then_some(ToolCall { name, kind, ..*call })
     }
 
     /// The result in the target's own shape, and its call in the target's own words; `None` for what stays as it is. `call` is the
-    /// call as the source made it. Some calls can only be told when the result is known too: Tricode has two names for writing a
-    /// file, one for a new file and one for a file that is there.
+    /// call as the source made it. Some calls can only be told when the result is known too, as where there are two names
+    /// for writing a file, one for a new file and one for a file that is there.
     pub fn result<'a>(&self, call: &ToolCall<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> (Option<ToolCall<'a>>, Option<ToolResult<'a>>) {
         result::result(self, call, result, arena)
     }
 
     /// A session's list of tools as the target lists them: an array of names, also where the source has them in one text with
     /// blanks between them. `None` when nothing changes. Names that nobody else knows stay; two tools that are one in the target
-    /// are listed once. Cursor and Tricode list no tools.
+    /// are listed once. Not every agent lists its tools.
     pub fn list<'a>(&self, tools: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
-        let (from, to) = self.families().filter(|(_, to)| matches!(to, Family::Claude | Family::Qwen))?;
+        let (from, to) = self.ends()?;
+        let listed = to.listed?;
         let mut list = String::from("[");
         let mut changed = false;
         let mut seen: Vec<&str> = Vec::new();
@@ -117,7 +119,9 @@ impl Translate {
             .split([' ', ','])
             .filter(|name| !name.is_empty());
         for name in elements.chain(words) {
-            let native = names::listed(to, names::kind_in(from, Str::trusted(name)));
+            let kind = from.kind(&Str::trusted(name).unescape());
+            let other = listed.iter().find(|(of, _)| *of == kind).map(|(_, name)| *name);
+            let native = other.or_else(|| to.name(kind));
             let name = native.unwrap_or(name);
             changed |= native.is_some();
             if !seen.contains(&name) {
@@ -132,9 +136,9 @@ impl Translate {
     }
 
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
-    /// `None` when nothing changes. Claude Code and Qwen Code say it, the others don't.
+    /// `None` when nothing changes.
     pub fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
-        self.families().filter(|_| matches!(self.to, Dialect::Claude | Dialect::QwenCode))?;
+        self.ends().filter(|_| self.to.vendor().lists_denials)?;
         let mut list = String::from("[");
         let mut changed = false;
         for denial in denials.elements() {
@@ -177,9 +181,9 @@ impl Translate {
     }
 
     /// Both ends, if they have tools of their own that differ.
-    fn families(&self) -> Option<(Family, Family)> {
-        let (from, to) = (Family::of(self.from)?, Family::of(self.to)?);
-        (from != to).then_some((from, to))
+    fn ends(&self) -> Option<(&'static Tools, &'static Tools)> {
+        let (from, to) = (Tools::of(self.from)?, Tools::of(self.to)?);
+        (!from.is(to)).then_some((from, to))
     }
 }
 
@@ -194,76 +198,4 @@ fn in_words<'a>(call: &ToolCall<'a>, args: &Args<'a>, (name, input): (Str<'a>, R
         input,
         ..*call
     })
-}
-
-/// One thing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Todo<'a> {
-    /// Its id, where the dialect has ids (Qwen, Cursor).
-    pub id: Option<Str<'a>>,
-    /// What is to be done.
-    pub content: Str<'a>,
-    /// How far it is.
-    pub status: TodoStatus,
-    /// What is said while it is done: Claude's `activeForm`.
-    pub active: Option<Str<'a>>,
-}
-
-/// How far a thing to do is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TodoStatus {
-    /// Not begun: `pending`, `TODO_STATUS_PENDING`.
-    Pending,
-    /// Being done: `in_progress`, `TODO_STATUS_IN_PROGRESS`.
-    InProgress,
-    /// Done: `completed`, `TODO_STATUS_COMPLETED`.
-    Completed,
-    /// Called off: `TODO_STATUS_CANCELLED`; only Cursor knows it.
-    Cancelled,
-}
-
-impl TodoStatus {
-    /// The word that Claude, Qwen and Tricode write.
-    pub const fn word(self) -> &'static str {
-        args::status_word(self)
-    }
-}
-
-/// The list that a call to a todo tool writes, whatever dialect it is from: `todos` with either spelling of the status, or
-/// Tricode's `plan` with `action:"create"`. `None` when it writes none (`plan` with another action) or is of another shape.
-pub fn todos<'a>(call: &ToolCall<'a>) -> Option<Vec<Todo<'a>>> {
-    let mut list = Vec::new();
-    args::read_todos(call.input, |todo| list.push(todo))?;
-    Some(list)
-}
-
-/// Whether a list of [`todos`] only adds to the one before and changes it: Cursor's `merge:true`.
-pub fn todos_merge(call: &ToolCall<'_>) -> bool {
-    call.input.get("merge").and_then(Raw::bool) == Some(true)
-}
-
-/// Dialects with the same tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Claude,
-    Qwen,
-    Cursor,
-    Tricode,
-}
-
-impl Family {
-    /// In the order in which a name of unknown origin is tried: Tricode before Qwen, for where both know a name, its arguments
-    /// are the ones that tell.
-    const ALL: [Self; 4] = [Self::Claude, Self::Cursor, Self::Tricode, Self::Qwen];
-
-    /// The tools of a dialect. The canonical events have none of their own.
-    const fn of(dialect: Dialect) -> Option<Self> {
-        match dialect {
-            Dialect::Claude => Some(Self::Claude),
-            Dialect::Qwen | Dialect::QwenCode => Some(Self::Qwen),
-            Dialect::Cursor => Some(Self::Cursor),
-            Dialect::Tricode => Some(Self::Tricode),
-            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => None,
-        }
-    }
 }

@@ -21,6 +21,7 @@ mod members;
 mod own;
 mod plan;
 mod repr;
+mod tools;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
@@ -45,6 +46,9 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     program: Some(&program::PROGRAM),
     permission_modes: &[],
+    tools: Some(&tools::TOOLS),
+    detail: None,
+    lists_denials: false,
 };
 
 /// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.

@@ -1,16 +1,17 @@
-//! Cursor's `result`: `{"success":{…typed…}}`, `{"failure":{…}}`, `{"rejected":{…}}` … (docs/cursor.md, "Tool kinds").
+//! `result`, read: `{"success":{…typed…}}`, `{"failure":{…}}`, `{"rejected":{…}}` … (docs/cursor.md, "Tool kinds").
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
-use super::plain::without_last_end;
-use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
-use crate::tools::args::{Args, read_todo};
-use crate::tools::diff::Reader;
+use crate::tools::args::{Args, Todo};
+use crate::tools::diff::DiffStyle;
 use crate::tools::json::{array, escaped, members, optional, plain, whole};
 use crate::tools::lines;
+use crate::tools::output::{FileChange, FileRead, Hunks, ShellRun, SubagentRun, ToolOutput};
+use crate::tools::table::Typed;
+use crate::tools::texts::without_last_end;
 
 /// The variant of a result and what it holds. Siblings (`isBackground`) may stand beside it.
 fn outcome(result: Raw<'_>) -> Option<(Str<'_>, Raw<'_>)> {
@@ -18,8 +19,9 @@ fn outcome(result: Raw<'_>) -> Option<(Str<'_>, Raw<'_>)> {
     objects().find(|(key, _)| key.is("success")).or_else(|| objects().next())
 }
 
-pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, result: Raw<'a>, text: Str<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
-    let (key, inner) = outcome(result)?;
+pub(super) fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
+    let &Typed { kind, args, text, .. } = typed;
+    let (key, inner) = outcome(typed.detail)?;
     let command = match args {
         Some(Args::Shell(shell)) => Some(shell.command),
         _ => None,
@@ -37,16 +39,16 @@ pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, result: Raw<'a>,
         ToolKind::Subagent => task(args, inner, text),
         ToolKind::Glob => files(inner, arena),
         ToolKind::ExitPlan => match args {
-            Some(Args::Plan { plan }) => Some(Shown::Plan { message: text, plan: *plan }),
+            Some(Args::Plan { plan }) => Some(ToolOutput::Plan { message: text, plan: *plan }),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn shell<'a>(command: Option<Str<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+fn shell<'a>(command: Option<Str<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {
     let [ran, code, stdout, stderr, both, aborted] = members(inner, ["command", "exitCode", "stdout", "stderr", "interleavedOutput", "aborted"])?;
-    Some(Shown::Shell(ShellRun {
+    Some(ToolOutput::Shell(ShellRun {
         command: command.or(optional(ran, Raw::string)?),
         stdout: optional(stdout, Raw::string)?.unwrap_or_default(),
         stderr: optional(stderr, Raw::string)?.unwrap_or_default(),
@@ -58,7 +60,7 @@ fn shell<'a>(command: Option<Str<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<
     }))
 }
 
-fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<Shown<'a>> {
+fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<ToolOutput<'a>> {
     let [content, path, range, total] = members(inner, ["content", "path", "readRange", "totalLines"])?;
     let asked = match args {
         Some(Args::Read(read)) => Some(read),
@@ -73,7 +75,7 @@ fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<Shown<'a>> {
         Some(shown) if shown < lines::count(content) => without_last_end(content),
         _ => content,
     };
-    Some(Shown::Read(FileRead {
+    Some(ToolOutput::Read(FileRead {
         path: optional(path, Raw::string)?.or(asked.map(|read| read.path)),
         content,
         start: start.or(asked.and_then(|read| read.start)).unwrap_or(1).max(1),
@@ -82,7 +84,7 @@ fn file<'a>(args: Option<&Args<'a>>, inner: Raw<'a>) -> Option<Shown<'a>> {
 }
 
 /// A file that is new has no `beforeFullFileContent`; that of an older version has `linesCreated`.
-fn change<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn change<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [path, before, after, diff, made] = members(
         inner,
         ["path", "beforeFullFileContent", "afterFullFileContent", "diffString", "linesCreated"],
@@ -91,7 +93,7 @@ fn change<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, arena: &'a Bump) -> Optio
     change.before = optional(before, Raw::string)?;
     change.after = optional(after, Raw::string)?;
     if let Some(diff) = optional(diff, Raw::string)? {
-        change.hunks = Hunks::Unified(diff, Reader::Cursor);
+        change.hunks = Hunks::Unified(diff, DiffStyle::Bare);
         change.created = if change.before.is_some() {
             Some(false)
         } else {
@@ -107,9 +109,9 @@ fn change<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, arena: &'a Bump) -> Optio
         _ => {}
     }
     Some(if made.is_some() || change.created == Some(true) {
-        Shown::Wrote(change)
+        ToolOutput::Wrote(change)
     } else {
-        Shown::Edited(change)
+        ToolOutput::Edited(change)
     })
 }
 
@@ -124,22 +126,18 @@ fn gone<'a>(before: Str<'a>, after: Str<'a>, new: Str<'a>, arena: &'a Bump) -> O
     Some(escaped(&before[at..end], arena))
 }
 
-fn todos<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn todos<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [todos] = members(inner, ["todos"])?;
-    let mut list = BumpVec::new_in(arena);
-    for todo in array(todos?)?.elements() {
-        list.push(read_todo(todo)?);
-    }
-    Some(Shown::Todos(list.into_bump_slice()))
+    Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
 }
 
-fn task<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+fn task<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {
     let [id, duration] = members(inner, ["agentId", "durationMs"])?;
     let asked = match args {
         Some(Args::Subagent(asked)) => Some(asked),
         _ => None,
     };
-    Some(Shown::Task(TaskRun {
+    Some(ToolOutput::Subagent(SubagentRun {
         id: optional(id, Raw::string)?,
         name: asked.and_then(|asked| asked.agent),
         prompt: asked.map(|asked| asked.prompt),
@@ -149,11 +147,11 @@ fn task<'a>(args: Option<&Args<'a>>, inner: Raw<'a>, text: Str<'a>) -> Option<Sh
     }))
 }
 
-fn files<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn files<'a>(inner: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [names] = members(inner, ["files"])?;
     let mut files = BumpVec::new_in(arena);
     for name in array(names?)?.elements() {
         files.push(name.string()?);
     }
-    Some(Shown::Files(files.into_bump_slice()))
+    Some(ToolOutput::Files(files.into_bump_slice()))
 }

@@ -1,23 +1,24 @@
-//! Claude's `tool_use_result`: an object by tool (docs/claude.md, "tool_use_result shapes recorded").
+//! `tool_use_result`, read: an object by tool (docs/claude.md, "tool_use_result shapes recorded").
 
 use bumpalo::Bump;
 use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 
-use super::{FileChange, FileRead, Hunks, ShellRun, Shown, TaskRun};
 use crate::event::{ResultStatus, ToolKind};
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, read_todo};
+use crate::tools::args::{Args, Todo};
 use crate::tools::json::{array, escaped, members, optional, plain, whole};
 use crate::tools::lines;
+use crate::tools::output::{FileChange, FileRead, Hunks, ShellRun, SubagentRun, ToolOutput};
+use crate::tools::table::Typed;
 
-pub(super) fn read<'a>(
-    kind: ToolKind,
-    args: Option<&Args<'a>>,
-    detail: Raw<'a>,
-    text: Str<'a>,
-    status: ResultStatus,
-    arena: &'a Bump,
-) -> Option<Shown<'a>> {
+pub(super) fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
+    let &Typed {
+        kind,
+        args,
+        detail,
+        text,
+        status,
+    } = typed;
     match kind {
         ToolKind::Read => file(detail),
         ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => change(detail, arena),
@@ -30,14 +31,14 @@ pub(super) fn read<'a>(
     }
 }
 
-fn file(detail: Raw<'_>) -> Option<Shown<'_>> {
+fn file(detail: Raw<'_>) -> Option<ToolOutput<'_>> {
     let [kind, file] = members(detail, ["type", "file"])?;
     // Images, notebooks and documents have other types.
     if !kind?.string()?.is("text") {
         return None;
     }
     let [path, content, start, total] = members(file?, ["filePath", "content", "startLine", "totalLines"])?;
-    Some(Shown::Read(FileRead {
+    Some(ToolOutput::Read(FileRead {
         path: optional(path, Raw::string)?,
         content: content?.string()?,
         start: optional(start, whole)?.unwrap_or(1),
@@ -45,7 +46,7 @@ fn file(detail: Raw<'_>) -> Option<Shown<'_>> {
     }))
 }
 
-fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [path, kind, content, old, new, patch, original, all, modified] = members(
         detail,
         [
@@ -76,11 +77,11 @@ fn change<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
         } else {
             change.created = change.before.map(|_| false);
         }
-        return Some(Shown::Edited(change));
+        return Some(ToolOutput::Edited(change));
     }
     change.after = Some(content?.string()?);
     change.created = optional(kind, Raw::string)?.map(|kind| kind.is("create"));
-    Some(Shown::Wrote(change))
+    Some(ToolOutput::Wrote(change))
 }
 
 /// A text with a part of it replaced; `None` when the part is not in it.
@@ -118,7 +119,7 @@ fn replaced_as_spelled<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: boo
 }
 
 /// The object has no exit code: it is 0 unless the result is an error, whose text then begins with it.
-fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: ResultStatus) -> Option<Shown<'a>> {
+fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: ResultStatus) -> Option<ToolOutput<'a>> {
     let [stdout, stderr, interrupted, background] = members(detail, ["stdout", "stderr", "interrupted", "backgroundTaskId"])?;
     let command = match args {
         Some(Args::Shell(shell)) => Some(shell.command),
@@ -132,7 +133,7 @@ fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: Re
             text,
         ),
     };
-    Some(Shown::Shell(ShellRun {
+    Some(ToolOutput::Shell(ShellRun {
         command,
         stdout: stdout?.string()?,
         stderr: optional(stderr, Raw::string)?.unwrap_or_default(),
@@ -142,20 +143,16 @@ fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: Re
     }))
 }
 
-fn todos<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn todos<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [todos] = members(detail, ["newTodos"])?;
-    let mut list = BumpVec::new_in(arena);
-    for todo in array(todos?)?.elements() {
-        list.push(read_todo(todo)?);
-    }
-    Some(Shown::Todos(list.into_bump_slice()))
+    Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
 }
 
-fn task<'a>(detail: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+fn task<'a>(detail: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {
     let [id, name, prompt, duration, content] = members(detail, ["agentId", "agentType", "prompt", "totalDurationMs", "content"])?;
     // The last block is what the agent said; those before it name the tools that it used.
     let said = content.and_then(|content| content.elements().last()?.get("text")?.string());
-    Some(Shown::Task(TaskRun {
+    Some(ToolOutput::Subagent(SubagentRun {
         id: optional(id, Raw::string)?,
         name: optional(name, Raw::string)?,
         prompt: optional(prompt, Raw::string)?,
@@ -164,22 +161,22 @@ fn task<'a>(detail: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
     }))
 }
 
-fn files<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn files<'a>(detail: Raw<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [names] = members(detail, ["filenames"])?;
     let mut files = BumpVec::new_in(arena);
     for name in array(names?)?.elements() {
         files.push(name.string()?);
     }
-    Some(Shown::Files(files.into_bump_slice()))
+    Some(ToolOutput::Files(files.into_bump_slice()))
 }
 
-fn plan<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>) -> Option<Shown<'a>> {
+fn plan<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>) -> Option<ToolOutput<'a>> {
     let [plan] = members(detail, ["plan"])?;
     let asked = match args {
         Some(Args::Plan { plan }) => *plan,
         _ => None,
     };
-    Some(Shown::Plan {
+    Some(ToolOutput::Plan {
         message: text,
         plan: optional(plan, Raw::string)?.or(asked),
     })

@@ -1,25 +1,19 @@
 //! What a result shows, whatever its dialect: read from the structured form where there is one, else from the text and the call.
 
-mod claude;
-mod cursor;
-mod plain;
-mod qwen;
-
 use bumpalo::Bump;
 
-use super::args::Args;
-use super::diff::{self, Patch, Reader};
+use super::args::{Args, Read, Todo};
+use super::diff::{self, DiffStyle, Patch};
 use super::json::{escaped, plain as plain_text};
-use super::names::{any_kind, family_kind};
-use super::{Family, Todo};
-use crate::event::{DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
+use super::lines;
+use super::table::{DetailReader, Tools, Typed, any_kind};
+use super::texts::{self, joined};
+use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Raw, Str};
-
-pub(super) use plain::joined;
 
 /// What a tool result shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Shown<'a> {
+pub enum ToolOutput<'a> {
     /// A file or a part of it.
     Read(FileRead<'a>),
     /// A whole file was written.
@@ -38,7 +32,7 @@ pub enum Shown<'a> {
         plan: Option<Str<'a>>,
     },
     /// A subagent worked.
-    Task(TaskRun<'a>),
+    Subagent(SubagentRun<'a>),
     /// Files were found.
     Files(&'a [Str<'a>]),
     /// Nothing but what the model sees.
@@ -54,7 +48,7 @@ pub struct FileRead<'a> {
     pub content: Str<'a>,
     /// The number of the first line, from 1.
     pub start: u64,
-    /// How many lines the file has, counted as the pieces between line ends (Claude, Cursor).
+    /// How many lines the file has, counted as the pieces between line ends.
     pub total: Option<u64>,
 }
 
@@ -71,14 +65,16 @@ pub struct FileChange<'a> {
     pub after: Option<Str<'a>>,
     /// What was replaced, and by what, where that is all that is known.
     pub replaced: Option<(Str<'a>, Str<'a>)>,
-    hunks: Hunks<'a>,
+    pub(crate) hunks: Hunks<'a>,
 }
 
 /// The changes as the source spells them.
 #[derive(Clone, Copy, Debug, Default)]
-enum Hunks<'a> {
+pub(crate) enum Hunks<'a> {
+    /// `structuredPatch`: a list of objects.
     Structured(Raw<'a>),
-    Unified(Str<'a>, Reader),
+    /// The text of a diff.
+    Unified(Str<'a>, DiffStyle),
     #[default]
     Unknown,
 }
@@ -102,10 +98,10 @@ pub struct ShellRun<'a> {
 
 /// A subagent that worked.
 #[derive(Clone, Copy, Debug)]
-pub struct TaskRun<'a> {
+pub struct SubagentRun<'a> {
     /// Its id.
     pub id: Option<Str<'a>>,
-    /// What kind of agent it is: Claude's `agentType`, the RFC's `subagentName`.
+    /// What kind of agent it is.
     pub name: Option<Str<'a>>,
     /// What it was told to do.
     pub prompt: Option<Str<'a>>,
@@ -115,8 +111,26 @@ pub struct TaskRun<'a> {
     pub milliseconds: Option<u64>,
 }
 
+impl<'a> FileRead<'a> {
+    /// What a reading of a file gave. How many lines the file has is known when all of it was asked for.
+    pub(crate) fn of(read: &Read<'a>, content: Str<'a>, start: u64) -> Self {
+        let whole = read.start.is_none() && read.count.is_none() && !read.capped;
+        Self {
+            path: Some(read.path),
+            content,
+            start,
+            total: whole.then(|| lines::count(content)),
+        }
+    }
+
+    /// How many lines are shown, as its pieces are counted.
+    pub(crate) fn lines(&self) -> u64 {
+        lines::count(self.content)
+    }
+}
+
 impl<'a> FileChange<'a> {
-    const fn of(path: Str<'a>) -> Self {
+    pub(crate) const fn of(path: Str<'a>) -> Self {
         Self {
             path,
             created: None,
@@ -139,7 +153,7 @@ impl<'a> FileChange<'a> {
         {
             return Some((diff, Some(stat)));
         }
-        // A new file has no hunks in Claude.
+        // Structured, a new file has no hunks.
         let no_hunks = match self.hunks {
             Hunks::Structured(patch) => patch.as_str() == "[]",
             Hunks::Unified(..) => false,
@@ -161,25 +175,25 @@ impl<'a> FileChange<'a> {
         } else {
             format!("a/{path}")
         };
-        Some((escaped(&patch?.unified(&from, &format!("b/{path}"), Reader::Everyone), arena), stat))
+        Some((escaped(&patch?.unified(&from, &format!("b/{path}"), DiffStyle::Git), arena), stat))
     }
 
     /// Lines added and removed, if `patch` is what [`Self::patch`] gives.
-    pub(super) fn stat_of(&self, patch: Option<&Patch>) -> Option<(u64, u64)> {
+    pub(crate) fn stat_of(&self, patch: Option<&Patch>) -> Option<(u64, u64)> {
         match patch {
             Some(patch) => Some(patch.stat()),
             None => self.replaced.map(|(old, new)| Patch::between(&old.unescape(), &new.unescape()).stat()),
         }
     }
 
-    pub(super) fn patch(&self) -> Option<Patch> {
+    pub(crate) fn patch(&self) -> Option<Patch> {
         match self.hunks {
-            // A new file has no hunks in Claude.
+            // Structured, a new file has no hunks.
             Hunks::Structured(patch) => {
                 let patch = Patch::structured(patch)?;
                 if patch.is_empty() { self.whole().or(Some(patch)) } else { Some(patch) }
             }
-            Hunks::Unified(text, reader) => Patch::parse(&plain_text(text)?, reader),
+            Hunks::Unified(text, style) => Patch::parse(&plain_text(text)?, style),
             Hunks::Unknown => self.whole(),
         }
     }
@@ -190,53 +204,59 @@ impl<'a> FileChange<'a> {
     }
 
     /// The replaced lines without their place in the file.
-    pub(super) fn bare(&self) -> Option<String> {
+    pub(crate) fn bare(&self) -> Option<String> {
         self.replaced.map(|(old, new)| diff::bare(old, new))
     }
 }
 
 /// What a result shows. `call` is the call that it answers, in its own dialect's words or already in another's.
-pub fn shown<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &'a Bump) -> Shown<'a> {
+pub fn output<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &'a Bump) -> ToolOutput<'a> {
     let name = call.map(|call| call.name).or(result.name);
     let kind = match call.map(|call| call.kind) {
         Some(kind) if kind != ToolKind::Other => kind,
         _ => name.map_or(ToolKind::Other, |name| any_kind(&name.unescape())),
     };
-    // Claude's own form says all but what ran and what was planned.
-    let alone = !matches!(kind, ToolKind::Shell | ToolKind::ExitPlan) && result.detail.is_some_and(|detail| detail.shape == DetailShape::Claude);
-    if alone && let Some(typed) = typed(kind, None, joined(result.content, arena), result, arena) {
+    let reader = result.detail.and_then(|detail| DetailReader::of(detail.shape));
+    if reader.is_some_and(|reader| (reader.complete)(kind))
+        && let Some(typed) = typed(kind, None, joined(result.content, arena), result, arena)
+    {
         return typed;
     }
     let args = call.and_then(|call| {
-        Family::ALL
-            .into_iter()
-            .filter(|family| family_kind(*family, &call.name.unescape()) == kind)
-            .find_map(|family| Args::read(family, call.name, call.input, arena))
+        Tools::all()
+            .filter(|tools| tools.kind(&call.name.unescape()) == kind)
+            .find_map(|tools| tools.args(call.name, call.input, arena))
     });
     read(kind, args.as_ref(), None, result, arena)
 }
 
 /// What a result shows, with what is known of its call. `from` is whose result it is.
-pub(super) fn read<'a>(kind: ToolKind, args: Option<&Args<'a>>, from: Option<Family>, result: &ToolResult<'a>, arena: &'a Bump) -> Shown<'a> {
+pub(crate) fn read<'a>(
+    kind: ToolKind,
+    args: Option<&Args<'a>>,
+    from: Option<&'static Tools>,
+    result: &ToolResult<'a>,
+    arena: &'a Bump,
+) -> ToolOutput<'a> {
     let text = joined(result.content, arena);
     if let Some(typed) = typed(kind, args, text, result, arena) {
         return typed;
     }
     if result.content.has_other_than_text() || matches!(result.status, ResultStatus::Denied | ResultStatus::Canceled) {
-        return Shown::Text(text);
+        return ToolOutput::Text(text);
     }
-    plain::read(kind, args, from, text, result.status == ResultStatus::Success, arena).unwrap_or(Shown::Text(text))
+    texts::read(kind, args, from, text, result.status == ResultStatus::Success, arena).unwrap_or(ToolOutput::Text(text))
 }
 
 /// What the structured form of a result shows.
-fn typed<'a>(kind: ToolKind, args: Option<&Args<'a>>, text: Str<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+fn typed<'a>(kind: ToolKind, args: Option<&Args<'a>>, text: Str<'a>, result: &ToolResult<'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let detail = result.detail?;
-    match detail.shape {
-        DetailShape::Claude => claude::read(kind, args, detail.raw, text, result.status, arena),
-        DetailShape::Cursor => cursor::read(kind, args, detail.raw, text, arena),
-        DetailShape::Qwen => qwen::read(detail.raw, text, arena),
-    }
+    let typed = Typed {
+        kind,
+        args,
+        detail: detail.raw,
+        text,
+        status: result.status,
+    };
+    (DetailReader::of(detail.shape)?.read)(&typed, arena)
 }
-
-#[cfg(test)]
-mod tests;

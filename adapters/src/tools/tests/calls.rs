@@ -1,7 +1,10 @@
-use super::*;
+use bumpalo::Bump;
+
 use crate::codec::Dialect::{self, Claude, Cursor, QwenCode, Tricode};
-use crate::event::ToolCall;
-use crate::tools::{Translate, kind_of, todos};
+use crate::event::{ToolCall, ToolKind};
+use crate::json::{Raw, Str};
+use crate::tools::args::Args;
+use crate::tools::{Tools, Translate, kind_of};
 
 pub(super) const ALL: [Dialect; 4] = [Claude, QwenCode, Cursor, Tricode];
 
@@ -410,9 +413,11 @@ fn lists_questions_plans_subagents_and_servers() {
 #[test]
 fn todo_lists_of_every_dialect_are_read() {
     let words = |name, input| -> Option<Vec<String>> {
+        let arena = Bump::new();
+        let args = Tools::all().find_map(|tools| tools.args(Str::trusted(name), Raw::trusted(input), &arena))?;
+        let Args::Todos { list, .. } = args else { return None };
         Some(
-            todos(&call(name, input))?
-                .iter()
+            list.iter()
                 .map(|t| format!("{} {} {}", t.id.map_or("-", Str::as_escaped), t.content.as_escaped(), t.status.word()))
                 .collect(),
         )

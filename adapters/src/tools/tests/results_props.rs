@@ -1,12 +1,12 @@
 use bumpalo::Bump;
 use proptest::prelude::*;
 
-use super::joined;
-use super::tests::{BAD, OK, case, valid};
+use super::results::{BAD, OK, case, valid};
 use crate::codec::Dialect::{Claude, Cursor, QwenCode, Tricode};
 use crate::event::{Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::{Raw, Str};
-use crate::tools::{Translate, shown};
+use crate::tools::texts::joined;
+use crate::tools::{Translate, output};
 
 fn json() -> impl Strategy<Value = serde_json::Value> {
     let names = prop::sample::select(vec![
@@ -113,7 +113,7 @@ proptest! {
                     let arena = Bump::new();
                     let call = Translate { from: Claude, to: from }.call(&source.call(), &arena).unwrap_or(source.call());
                     let result = ToolResult { detail: Some(Detail { shape, raw: Raw::trusted(&detail) }), ..source.result() };
-                    shown(Some(&call), &result, &arena);
+                    output(Some(&call), &result, &arena);
                     for to in [Claude, QwenCode, Cursor, Tricode] {
                         let tools = Translate { from, to };
                         let (answered, made) = tools.result(&call, &result, &arena);

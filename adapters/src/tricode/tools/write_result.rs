@@ -1,22 +1,28 @@
-//! Tricode: texts only. Files have their lines numbered `N: `, edits answer with a JSON text.
+//! Results: texts only. Files have their lines numbered `N: `, edits answer with a JSON text.
 
 use bumpalo::Bump;
 
-use super::{Answer, bytes, lines};
-use crate::event::{ResultStatus, ToolCall, ToolKind};
+use super::args::{overwrite, write};
+use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::Str;
-use crate::tools::Family;
-use crate::tools::args::{Args, Change, overwrite};
-use crate::tools::diff::Reader;
+use crate::tools::args::{Args, Change};
+use crate::tools::diff::DiffStyle;
 use crate::tools::json::{Json, escaped, plain};
 use crate::tools::lines::{Numbering, ends_line, number};
-use crate::tools::shown::{FileChange, FileRead, ShellRun, Shown};
+use crate::tools::output::{FileChange, FileRead, ShellRun, ToolOutput};
+use crate::tools::result::Answer;
 
-pub(super) fn text<'a>(answer: &Answer<'_, 'a>) -> Option<Str<'a>> {
-    match (answer.shown, answer.args?) {
-        (Shown::Read(file), Args::Read(read)) => Some(numbered(answer, &file, read.count)),
-        (Shown::Wrote(change) | Shown::Edited(change), args) if answer.result.status == ResultStatus::Success => edited(answer, &change, args),
-        (Shown::Shell(run), Args::Shell(_)) => output(answer, &run),
+pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
+    answer.with_text(text(answer))
+}
+
+fn text<'a>(answer: &Answer<'_, 'a>) -> Option<Str<'a>> {
+    match (answer.output, answer.args?) {
+        (ToolOutput::Read(file), Args::Read(read)) => Some(numbered(answer, &file, read.count)),
+        (ToolOutput::Wrote(change) | ToolOutput::Edited(change), args) if answer.result.status == ResultStatus::Success => {
+            edited(answer, &change, args)
+        }
+        (ToolOutput::Shell(run), Args::Shell(_)) => output(answer, &run),
         _ => answer.with_exit_code(),
     }
 }
@@ -45,7 +51,7 @@ fn output<'a>(answer: &Answer<'_, 'a>, run: &ShellRun<'a>) -> Option<Str<'a>> {
 
 /// A part that ends before the file does ends with a line end here.
 fn numbered<'a>(answer: &Answer<'_, 'a>, file: &FileRead<'a>, count: Option<u64>) -> Str<'a> {
-    let shown = lines(file);
+    let shown = file.lines();
     let more = match file.total {
         Some(total) => file.start.saturating_add(shown) <= total,
         None => count == Some(shown),
@@ -75,14 +81,14 @@ fn edited<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>, args: &Args<'a>)
         .lit("true")
         .key("mode");
     match (&deed, args) {
-        (Some(Deed::Overwrite(content)), _) => json.lit("\"overwrite\"").key("bytes_written").number(bytes(*content)?),
+        (Some(Deed::Overwrite(content)), _) => json.lit("\"overwrite\"").key("bytes_written").number(content.utf8_len()? as u64),
         (_, Args::MultiEdit { changes, .. }) => json.lit("\"patch\"").key("hunks_applied").number(changes.len() as u64),
         _ => json.lit("\"patch\"").key("hunks_applied").lit("1"),
     };
     let name = change.path.unescape();
     let name = name.rsplit('/').next().unwrap_or(&name);
     json.key("diff")
-        .plain(&patch.unified(&format!("a/{name}"), &format!("b/{name}"), Reader::Tricode));
+        .plain(&patch.unified(&format!("a/{name}"), &format!("b/{name}"), DiffStyle::Difflib));
     if matches!(deed, Some(Deed::Overwrite(_))) {
         json.key("created").lit("false");
     }
@@ -125,17 +131,17 @@ fn deed<'a>(args: &Args<'a>, change: &FileChange<'a>) -> Option<Deed<'a>> {
 }
 
 /// The call in Tricode's words, with what its result tells about it.
-pub(super) fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, shown: Shown<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-    let (Shown::Wrote(change) | Shown::Edited(change)) = shown else {
+pub(super) fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
+    let (ToolOutput::Wrote(change) | ToolOutput::Edited(change)) = output else {
         return None;
     };
     let (Args::Write { path, .. } | Args::Edit { path, .. }) = *args else {
         return None;
     };
     let (kind, (name, input)) = match deed(args, &change)? {
-        Deed::Create(content) => (ToolKind::Write, Args::Write { path, content }.write(Family::Tricode, call.id, arena)?),
+        Deed::Create(content) => (ToolKind::Write, write(&Args::Write { path, content }, call.id, arena)?),
         Deed::Overwrite(content) => (ToolKind::Write, overwrite(path, content, arena)),
-        Deed::Replace(change) => (ToolKind::Edit, Args::Edit { path, change }.write(Family::Tricode, call.id, arena)?),
+        Deed::Replace(change) => (ToolKind::Edit, write(&Args::Edit { path, change }, call.id, arena)?),
     };
     Some(ToolCall { name, input, kind, ..*call })
 }

@@ -1,18 +1,18 @@
-//! Cursor: one object beside the call, `success` with what its kind of tool says, or why there was none (docs/cursor.md).
+//! Results: one object beside the call, `success` with what its kind of tool says, or why there was none (docs/cursor.md).
 //!
 //! What cannot be typed is `{"success":{"content":TEXT}}`, as the result of a function is.
 
-use super::{Answer, bytes, lines};
+use super::args::write_todos;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::Str;
-use crate::tools::Family;
-use crate::tools::args::{Args, Grep, write_todo};
-use crate::tools::diff::Reader;
+use crate::tools::args::{Args, Grep};
+use crate::tools::diff::DiffStyle;
 use crate::tools::json::Json;
 use crate::tools::lines::{Piece, pieces};
-use crate::tools::shown::{FileChange, FileRead, ShellRun, Shown};
+use crate::tools::output::{FileChange, FileRead, ShellRun, ToolOutput};
+use crate::tools::result::Answer;
 
-pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> ToolResult<'a> {
+pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
     let source = answer.result.detail.map_or(0, |detail| detail.raw.as_str().len());
     let mut json = Json::with_room(2 * answer.text.as_escaped().len().max(source), answer.arena);
     json.mark('{');
@@ -22,13 +22,13 @@ pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> ToolResult<'a> {
         ResultStatus::Error | ResultStatus::Canceled => failed(&mut json, answer),
     }
     json.mark('}');
-    ToolResult {
+    Some(ToolResult {
         detail: Some(Detail {
             shape: DetailShape::Cursor,
             raw: json.done(),
         }),
         ..*answer.result
-    }
+    })
 }
 
 fn rejected(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
@@ -49,8 +49,8 @@ fn rejected(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
 fn failed(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
     match answer.args {
         Some(Args::Shell(shell)) => {
-            let run = match answer.shown {
-                Shown::Shell(run) => run,
+            let run = match answer.output {
+                ToolOutput::Shell(run) => run,
                 _ => ShellRun {
                     command: None,
                     stdout: answer.text,
@@ -96,32 +96,24 @@ fn ran(json: &mut Json<'_>, command: Str<'_>, directory: Option<Str<'_>>, run: &
 
 fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
     json.key("success");
-    match (answer.shown, answer.args) {
-        (Shown::Read(read), Some(Args::Read(asked))) => file(json, &read, asked.path),
-        (Shown::Wrote(change) | Shown::Edited(change), Some(_)) => changed(json, &change, answer.text),
-        (Shown::Shell(run), Some(Args::Shell(shell))) => {
+    match (answer.output, answer.args) {
+        (ToolOutput::Read(read), Some(Args::Read(asked))) => file(json, &read, asked.path),
+        (ToolOutput::Wrote(change) | ToolOutput::Edited(change), Some(_)) => changed(json, &change, answer.text),
+        (ToolOutput::Shell(run), Some(Args::Shell(shell))) => {
             ran(json, shell.command, shell.directory, &run, None);
             json.key("isBackground").bool(shell.background == Some(true));
         }
         (shown, Some(Args::Todos { list, merge })) => {
             let list = match shown {
                 // Tricode shows a step that is an object the way Python prints it.
-                Shown::Todos(list) if !list.iter().any(|todo| todo.content.as_escaped().starts_with("{'")) => list,
+                ToolOutput::Todos(list) if !list.iter().any(|todo| todo.content.as_escaped().starts_with("{'")) => list,
                 _ => list,
             };
-            json.mark('{').key("todos").mark('[');
-            for (index, todo) in list.iter().enumerate() {
-                json.item();
-                write_todo(json, todo, index, Family::Cursor);
-            }
-            json.mark(']')
-                .key("totalCount")
-                .number(list.len() as u64)
-                .key("wasMerge")
-                .bool(*merge)
-                .mark('}');
+            json.mark('{').key("todos");
+            write_todos(json, list);
+            json.key("totalCount").number(list.len() as u64).key("wasMerge").bool(*merge).mark('}');
         }
-        (Shown::Files(files), Some(Args::Glob { path, .. })) => found(json, *path, files.iter().copied()),
+        (ToolOutput::Files(files), Some(Args::Glob { path, .. })) => found(json, *path, files.iter().copied()),
         (_, Some(Args::Glob { path, .. })) if is_list(answer.text) => found(json, *path, names(answer.text)),
         (_, Some(Args::Grep(grep))) => match grep_lines(answer) {
             Some(matches) => searched(json, grep, &matches),
@@ -158,7 +150,7 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
         }
         (shown, Some(Args::Subagent(asked))) => {
             let (id, time) = match shown {
-                Shown::Task(task) => (task.id, task.milliseconds),
+                ToolOutput::Subagent(task) => (task.id, task.milliseconds),
                 _ => (None, None),
             };
             json.mark('{')
@@ -191,7 +183,7 @@ fn content(json: &mut Json<'_>, text: Str<'_>) {
 
 /// The size and the number of lines are known of a whole file only.
 fn file(json: &mut Json<'_>, read: &FileRead<'_>, path: Str<'_>) {
-    let shown = lines(read);
+    let shown = read.lines();
     let whole = read.start == 1 && read.total == Some(shown);
     json.mark('{')
         .key("content")
@@ -201,7 +193,7 @@ fn file(json: &mut Json<'_>, read: &FileRead<'_>, path: Str<'_>) {
         .key("exceededLimit")
         .lit("false");
     json.maybe_number("totalLines", read.total)
-        .maybe_number("fileSize", bytes(read.content).filter(|_| whole));
+        .maybe_number("fileSize", read.content.utf8_len().map(|len| len as u64).filter(|_| whole));
     json.key("path")
         .str(read.path.unwrap_or(path))
         .key("readRange")
@@ -225,7 +217,7 @@ fn changed(json: &mut Json<'_>, change: &FileChange<'_>, text: Str<'_>) {
         } else {
             format!("a/{path}")
         };
-        json.key("diffString").plain(&patch.unified(&from, &format!("b/{path}"), Reader::Cursor));
+        json.key("diffString").plain(&patch.unified(&from, &format!("b/{path}"), DiffStyle::Bare));
     } else if let Some(bare) = change.bare() {
         json.key("diffString").plain(&bare);
     }

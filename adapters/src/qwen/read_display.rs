@@ -1,15 +1,24 @@
-//! The RFC's `result_display`.
+//! The `result_display` of a result, read.
 
 use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
 
-use super::{FileChange, Hunks, Shown, TaskRun};
-use crate::json::{Raw, Str};
-use crate::tools::args::read_todo;
-use crate::tools::diff::Reader;
-use crate::tools::json::{array, members, optional};
+use crate::event::DetailShape;
+use crate::json::Raw;
+use crate::tools::args::Todo;
+use crate::tools::diff::DiffStyle;
+use crate::tools::json::{members, optional};
+use crate::tools::output::{FileChange, Hunks, SubagentRun, ToolOutput};
+use crate::tools::table::{DetailReader, Typed};
 
-pub(super) fn read<'a>(display: Raw<'a>, text: Str<'a>, arena: &'a Bump) -> Option<Shown<'a>> {
+/// `result_display`.
+pub(super) static DETAIL: DetailReader = DetailReader {
+    shape: DetailShape::Qwen,
+    complete: |_| false,
+    read,
+};
+
+fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
+    let (display, text) = (typed.detail, typed.text);
     let [kind] = members(display, ["kind"])?;
     match kind?.string()?.as_escaped() {
         "file_diff" => {
@@ -17,20 +26,16 @@ pub(super) fn read<'a>(display: Raw<'a>, text: Str<'a>, arena: &'a Bump) -> Opti
             let mut change = FileChange::of(path?.string()?);
             change.before = optional(original, Raw::string)?;
             change.after = optional(modified, Raw::string)?;
-            change.hunks = optional(diff, Raw::string)?.map_or(Hunks::Unknown, |diff| Hunks::Unified(diff, Reader::Everyone));
-            Some(Shown::Edited(change))
+            change.hunks = optional(diff, Raw::string)?.map_or(Hunks::Unknown, |diff| Hunks::Unified(diff, DiffStyle::Git));
+            Some(ToolOutput::Edited(change))
         }
         "todo_list" => {
             let [todos] = members(display, ["todos"])?;
-            let mut list = BumpVec::new_in(arena);
-            for todo in array(todos?)?.elements() {
-                list.push(read_todo(todo)?);
-            }
-            Some(Shown::Todos(list.into_bump_slice()))
+            Some(ToolOutput::Todos(Todo::list(todos?, arena)?))
         }
         "plan_summary" => {
             let [message, plan] = members(display, ["message", "plan_markdown"])?;
-            Some(Shown::Plan {
+            Some(ToolOutput::Plan {
                 message: optional(message, Raw::string)?.unwrap_or(text),
                 plan: optional(plan, Raw::string)?,
             })
@@ -38,7 +43,7 @@ pub(super) fn read<'a>(display: Raw<'a>, text: Str<'a>, arena: &'a Bump) -> Opti
         "task_execution" => {
             let [name, prompt] = members(display, ["subagentName", "taskPrompt"])?;
             let (name, prompt) = (optional(name, Raw::string)?, optional(prompt, Raw::string)?);
-            Some(Shown::Task(TaskRun {
+            Some(ToolOutput::Subagent(SubagentRun {
                 id: None,
                 name,
                 prompt,

@@ -1,17 +1,19 @@
-//! Claude: numbered lines in the text, and `tool_use_result` beside it where the source knows more than the text.
+//! Results: numbered lines in the text, and `tool_use_result` beside it where the source knows more than the text.
 
-use super::{Answer, lines};
+use super::args::write_todo;
 use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::Raw;
-use crate::tools::Family;
-use crate::tools::args::{Args, Change, write_todo};
+use crate::tools::args::{Args, Change};
+use crate::tools::diff::Patch;
 use crate::tools::json::Json;
 use crate::tools::lines::{Numbering, number};
-use crate::tools::shown::{FileChange, Shown};
+use crate::tools::output::{FileChange, ToolOutput};
+use crate::tools::result::Answer;
 
 pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
-    let text = match answer.shown {
-        Shown::Read(file) => Some(number(file.content, file.start, Numbering::Tab, answer.arena)),
+    answer.args?;
+    let text = match answer.output {
+        ToolOutput::Read(file) => Some(number(file.content, file.start, Numbering::Tab, answer.arena)),
         _ => answer.with_exit_code(),
     };
     let text = text.unwrap_or(answer.text);
@@ -42,12 +44,12 @@ pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
 }
 
 fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
-    if let Shown::Wrote(change) | Shown::Edited(change) = answer.shown {
+    if let ToolOutput::Wrote(change) | ToolOutput::Edited(change) = answer.output {
         return changed(answer, &change);
     }
     let mut json = Json::with_room(answer.text.as_escaped().len(), answer.arena);
-    match answer.shown {
-        Shown::Read(file) => {
+    match answer.output {
+        ToolOutput::Read(file) => {
             json.mark('{')
                 .key("type")
                 .lit("\"text\"")
@@ -57,13 +59,13 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
                 .key("content")
                 .str(file.content);
             json.key("numLines")
-                .number(lines(&file))
+                .number(file.lines())
                 .key("startLine")
                 .number(file.start)
                 .maybe_number("totalLines", file.total);
             json.mark('}').mark('}');
         }
-        Shown::Shell(run) => {
+        ToolOutput::Shell(run) => {
             json.mark('{')
                 .key("stdout")
                 .str(run.stdout)
@@ -73,7 +75,7 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
                 .bool(run.interrupted);
             json.key("isImage").lit("false").key("noOutputExpected").lit("false").mark('}');
         }
-        Shown::Files(files) => {
+        ToolOutput::Files(files) => {
             json.mark('{').key("filenames").mark('[');
             files.iter().for_each(|file| {
                 json.item().str(*file);
@@ -81,15 +83,15 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
             json.mark(']').key("numFiles").number(files.len() as u64).mark('}');
         }
         // Only of a source that says more about it than what it was called with.
-        Shown::Todos(list) if answer.result.detail.is_some() => {
+        ToolOutput::Todos(list) if answer.result.detail.is_some() => {
             json.mark('{').key("newTodos").mark('[');
-            for (index, todo) in list.iter().enumerate() {
+            for todo in list {
                 json.item();
-                write_todo(&mut json, todo, index, Family::Claude);
+                write_todo(&mut json, todo);
             }
             json.mark(']').mark('}');
         }
-        Shown::Task(task) => {
+        ToolOutput::Subagent(task) => {
             json.mark('{')
                 .key("status")
                 .lit("\"completed\"")
@@ -106,7 +108,7 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
             json.mark('}').mark(']').maybe_number("totalDurationMs", task.milliseconds).mark('}');
         }
         // The tools of MCP servers give blocks.
-        Shown::Text(text) if matches!(answer.args, Some(Args::Mcp { .. })) && !answer.result.content.has_other_than_text() => {
+        ToolOutput::Text(text) if matches!(answer.args, Some(Args::Mcp { .. })) && !answer.result.content.has_other_than_text() => {
             json.mark('[')
                 .mark('{')
                 .key("type")
@@ -175,7 +177,7 @@ fn changed<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>) -> Option<Raw<'
 }
 
 /// A new file has no hunks, as recorded.
-fn patches(json: &mut Json<'_>, patch: Option<&crate::tools::diff::Patch>, created: Option<bool>) {
+fn patches(json: &mut Json<'_>, patch: Option<&Patch>, created: Option<bool>) {
     if created == Some(true) {
         json.key("structuredPatch").lit("[]");
     } else if let Some(patch) = patch {

@@ -1,7 +1,10 @@
-use super::*;
-use crate::event::{Content, Detail};
+use bumpalo::Bump;
 
-fn show<'a>(name: &'a str, input: &'a str, text: &'a str, detail: Option<(DetailShape, &'a str)>, arena: &'a Bump) -> Shown<'a> {
+use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::json::{Raw, Str};
+use crate::tools::{ToolOutput, output};
+
+fn show<'a>(name: &'a str, input: &'a str, text: &'a str, detail: Option<(DetailShape, &'a str)>, arena: &'a Bump) -> ToolOutput<'a> {
     let call = ToolCall {
         id: Str::EMPTY,
         name: Str::trusted(name),
@@ -22,7 +25,7 @@ fn show<'a>(name: &'a str, input: &'a str, text: &'a str, detail: Option<(Detail
         fields: &[],
         of: None,
     };
-    shown(Some(&call), &result, arena)
+    output(Some(&call), &result, arena)
 }
 
 proptest::proptest! {
@@ -38,7 +41,7 @@ proptest::proptest! {
             body(&old), body(&new), body(&before)
         );
         let arena = Bump::new();
-        let Shown::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, &detail)), &arena) else {
+        let ToolOutput::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, &detail)), &arena) else {
             panic!("an edit is an edit");
         };
         let after = before.contains(&old).then(|| body(&before.replacen(&old, &new, 1)));
@@ -81,11 +84,11 @@ fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
         // An edit that no other dialect knows.
         show("edit_file", r#"{"path":"w/h","hunks":[{"op":"delete"}]}"#, tricode, None, &arena),
     ] {
-        let Shown::Edited(change) = shown else { panic!("{shown:?}") };
+        let ToolOutput::Edited(change) = shown else { panic!("{shown:?}") };
         assert_eq!(change.path.as_escaped(), "w/h");
         assert_eq!(change.diff(&arena), Some((Str::trusted(diff), Some((1, 1)))));
     }
-    let Shown::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, claude)), &arena) else {
+    let ToolOutput::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, claude)), &arena) else {
         panic!()
     };
     assert_eq!(
@@ -94,7 +97,7 @@ fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
     );
     // A new file is all additions.
     let new = r#"{"type":"create","filePath":"/w/n","content":"a\nb\n","structuredPatch":[],"originalFile":null,"userModified":false}"#;
-    let Shown::Wrote(change) = show(
+    let ToolOutput::Wrote(change) = show(
         "Write",
         r#"{"file_path":"/w/n","content":"a\nb\n"}"#,
         "ok",
@@ -108,7 +111,7 @@ fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
     assert_eq!(change.diff(&arena), Some((diff, Some((2, 0)))));
     // The user had a hand in it: only the patch tells.
     let touched = claude.replace("\"userModified\":false", "\"userModified\":true");
-    let Shown::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, &touched)), &arena) else {
+    let ToolOutput::Edited(change) = show("Edit", "{}", "ok", Some((DetailShape::Claude, &touched)), &arena) else {
         panic!()
     };
     assert_eq!(change.after, None);
@@ -118,7 +121,7 @@ fn a_change_has_its_diff_and_its_numbers_whoever_made_it() {
 fn lists_plans_and_subagents() {
     let arena = Bump::new();
     let words = |shown| {
-        let Shown::Todos(list) = shown else { panic!("{shown:?}") };
+        let ToolOutput::Todos(list) = shown else { panic!("{shown:?}") };
         list.iter()
             .map(|todo| format!("{} {}", todo.content.as_escaped(), todo.status.word()))
             .collect::<Vec<_>>()
@@ -148,10 +151,10 @@ fn lists_plans_and_subagents() {
     );
     assert!(matches!(
         show("plan", r#"{"action":"skip"}"#, "Plan skipped", None, &arena),
-        Shown::Text(_)
+        ToolOutput::Text(_)
     ));
     let plan = r#"{"plan":null,"isAgent":false,"filePath":"/p.md"}"#;
-    let Shown::Plan { message, plan } = show(
+    let ToolOutput::Plan { message, plan } = show(
         "ExitPlanMode",
         r#"{"plan":"1. do it"}"#,
         "approved",
@@ -162,7 +165,7 @@ fn lists_plans_and_subagents() {
     };
     assert_eq!((message.as_escaped(), plan.unwrap().as_escaped()), ("approved", "1. do it"));
     let agent = r#"{"status":"completed","prompt":"p","agentId":"a5","agentType":"general-purpose","content":[{"type":"text","text":"<used>"},{"type":"text","text":"fine"}],"totalDurationMs":155}"#;
-    let Shown::Task(task) = show("Agent", r#"{"prompt":"p"}"#, "long", Some((DetailShape::Claude, agent)), &arena) else {
+    let ToolOutput::Subagent(task) = show("Agent", r#"{"prompt":"p"}"#, "long", Some((DetailShape::Claude, agent)), &arena) else {
         panic!()
     };
     assert_eq!(

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::tests::{ALL, translated};
+use super::calls::{ALL, translated};
 use crate::codec::Dialect::{self, Claude, Cursor, QwenCode, Tricode};
 
 /// A random value, often with the members that tools look for.
@@ -85,11 +85,9 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
 
 /// The names of every dialect that are not its own families'.
 fn names(dialect: Dialect) -> Vec<&'static str> {
-    let column = crate::tools::COLUMNS.iter().position(|c| *c == dialect).unwrap();
-    crate::tools::table()
-        .flat_map(|(_, names)| names[column].iter().copied())
-        .chain(["mcp__s__t", "mcp__s", "x"])
-        .collect()
+    let tools = crate::tools::Tools::of(dialect).unwrap();
+    let others = ["mcp__s__t", "mcp__s", "x"];
+    tools.names.iter().flat_map(|(_, names)| *names).copied().chain(others).collect()
 }
 
 proptest! {

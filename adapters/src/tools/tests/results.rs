@@ -1,7 +1,10 @@
-use super::*;
+use bumpalo::Bump;
+
 use crate::codec::Dialect::{self, Claude, Cursor, QwenCode, Tricode};
-use crate::event::{Detail, DetailShape, ToolKind};
-use crate::json::Raw;
+use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::json::{Raw, Str};
+use crate::tools::Translate;
+use crate::tools::texts::joined;
 
 /// A recorded call and its result: name, arguments, status, text, structured form.
 #[derive(Clone, Copy)]

@@ -6,10 +6,10 @@ use std::path::Path;
 use bumpalo::Bump;
 use serde_json::{Value, value::RawValue};
 
-use super::{Translate, kind_of, shown};
 use crate::codec::Dialect::{self, Claude, Cursor, QwenCode, Tricode};
 use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Raw, Str};
+use crate::tools::{Translate, kind_of, output};
 
 /// A call and its result, as JSON texts.
 struct Pair {
@@ -116,7 +116,7 @@ fn goes_over(pair: &Pair, to: Dialect) -> bool {
         of: None,
     };
     let valid = |text: &str| assert!(serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
-    shown(Some(&call), &result, &arena);
+    output(Some(&call), &result, &arena);
     let (answered, made) = tools.result(&call, &result, &arena);
     if let Some(made) = made {
         made.detail.inspect(|detail| valid(detail.raw.as_str()));

@@ -1,0 +1,64 @@
+//! Claude Code's tools.
+
+mod args;
+mod read_result;
+mod write_result;
+
+use crate::event::{DetailShape, ToolKind};
+use crate::tools::lines;
+use crate::tools::output::FileRead;
+use crate::tools::table::{DetailReader, Texts, Tools, names};
+use crate::tools::texts::numbered_file;
+
+// `sdk-tools.d.ts` and recorded lists of tools; `LS`, `MultiEdit`, `Task` and `TodoWrite` are older.
+names! {
+    Read: "Read";
+    Write: "Write";
+    Edit: "Edit";
+    MultiEdit: "MultiEdit";
+    Shell: "Bash";
+    Grep: "Grep";
+    Glob: "Glob";
+    List: "LS";
+    Todo: "TodoWrite";
+    Subagent: "Agent", "Task";
+    Fetch: "WebFetch";
+    WebSearch: "WebSearch";
+    Ask: "AskUserQuestion";
+    ExitPlan: "ExitPlanMode";
+}
+
+/// How many lines are read of a file when nobody says how many: of a file with more, the rest is missing.
+const LINES: u64 = 2000;
+
+/// The tools.
+pub(crate) static TOOLS: Tools = Tools {
+    // The init line says `Task`; calls say `Agent`.
+    listed: Some(&[(ToolKind::Subagent, "Task")]),
+    form: Some(DetailShape::Claude),
+    texts: Texts {
+        file: |read, text, arena| {
+            let file = numbered_file(read, lines::strip(text, arena)?)?;
+            let total = file.total.filter(|lines| *lines < LINES);
+            Some(FileRead { total, ..file })
+        },
+        created,
+        ..Texts::PLAIN
+    },
+    ..Tools::new(NAMES, args::read, args::write, write_result::result)
+};
+
+/// `tool_use_result`.
+pub(crate) static DETAIL: DetailReader = DetailReader {
+    shape: DetailShape::Claude,
+    // All but what ran and what was planned.
+    complete: |kind| !matches!(kind, ToolKind::Shell | ToolKind::ExitPlan),
+    read: read_result::read,
+};
+
+fn created(text: &str) -> Option<bool> {
+    if text.starts_with("File created successfully") {
+        return Some(true);
+    }
+    (text.starts_with("The file ") && text.contains(" has been updated")).then_some(false)
+}
