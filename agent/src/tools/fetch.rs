@@ -152,9 +152,9 @@ impl Body {
     }
 }
 
-/// A piece of HTML as text.
+/// The words of a piece of HTML.
 pub fn plain(html: &str) -> String {
-    html::text(html, None)
+    html::bare(html)
 }
 
 /// Why nothing was fetched.

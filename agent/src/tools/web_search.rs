@@ -255,7 +255,7 @@ fn linked(page: &str, own: &str) -> Vec<Hit> {
     }
     let starts: Vec<usize> = found.iter().skip(1).map(|(start, ..)| *start).chain([page.len()]).collect();
     let with_text = |((_, end, mut hit), next): ((usize, usize, Hit), usize)| {
-        hit.text = short(&page[end..next]);
+        hit.text = short(&literal(&page[end..next]));
         hit
     };
     found.into_iter().zip(starts).map(with_text).collect()
@@ -288,7 +288,18 @@ fn title(text: &str) -> String {
         .split_whitespace()
         .map(|word| word.trim_start_matches('#'))
         .filter(|word| !word.is_empty());
-    short(&words.collect::<Vec<_>>().join(" "))
+    short(&literal(&words.collect::<Vec<_>>().join(" ")))
+}
+
+/// Markdown's text without the backslashes before what would mean something.
+fn literal(text: &str) -> String {
+    let mut letters = text.chars().peekable();
+    let mut literal = String::with_capacity(text.len());
+    while let Some(letter) = letters.next() {
+        let escapes = letter == '\\' && letters.peek().is_some_and(char::is_ascii_punctuation);
+        literal.push(if escapes { letters.next().unwrap_or(letter) } else { letter });
+    }
+    literal
 }
 
 /// Whether an address belongs to the engine itself: `brave.com` to `search.brave.com`.
