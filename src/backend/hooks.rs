@@ -146,7 +146,8 @@ impl Callback {
         if matches!(matcher, "" | "*") {
             return true;
         }
-        regex_lite::Regex::new(&format!("^(?:{matcher})$")).map_or(matcher == tool, |pattern| pattern.is_match(tool))
+        let pattern = fancy_regex::Regex::new(&format!("^(?:{matcher})$"));
+        pattern.map_or(matcher == tool, |pattern| pattern.is_match(tool).unwrap_or(false))
     }
 }
 

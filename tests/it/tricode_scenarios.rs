@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use regex_lite::Regex;
+use fancy_regex::Regex;
 use serde_json::{Value, json};
 
 use crate::common::skipped;
@@ -332,7 +332,7 @@ fn lines(text: &str, root: &str) -> Vec<String> {
     let other = Regex::new("reference_id=[0-9a-f]{16}").unwrap();
     let text = other.replace_all(&text, "reference_id=ID");
     let entry = Regex::new(r"([-d][-rwx]{9})[.+]? +\d+ \S+ +\S+ +(\d+) \w{3} [ \d]\d +[\d:]+ ").unwrap();
-    let text = entry.replace_all(&text, |found: &regex_lite::Captures<'_>| {
+    let text = entry.replace_all(&text, |found: &fancy_regex::Captures<'_, str>| {
         let size = if found[1].starts_with('d') { "" } else { &found[2] };
         format!("{} {size} ", &found[1])
     });
@@ -392,7 +392,7 @@ fn serve(stream: &TcpStream, script: &[Value], next: &AtomicUsize, session: &Mut
     let started = Regex::new("Session ([0-9a-f]{8}) started").unwrap();
     let mut session = session.lock().unwrap();
     for message in body["messages"].as_array()? {
-        if let Some(found) = message["content"].as_str().and_then(|text| started.captures(text)) {
+        if let Some(found) = message["content"].as_str().and_then(|text| started.captures(text).unwrap()) {
             *session = found[1].to_owned();
         }
     }

@@ -1,6 +1,6 @@
 //! Which calls a hook is for.
 
-use regex_lite::Regex;
+use fancy_regex::Regex;
 use serde_json::Value;
 
 /// A matcher.
@@ -37,7 +37,8 @@ impl Matcher {
         match self {
             Self::All => true,
             Self::Names(names) => names.iter().any(|name| name == subject || other_name(name) == Some(subject)),
-            Self::Pattern(pattern) => pattern.is_match(subject),
+            // A pattern that goes back and forth too often fits nothing.
+            Self::Pattern(pattern) => pattern.is_match(subject).unwrap_or(false),
         }
     }
 }

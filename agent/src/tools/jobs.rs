@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use regex_lite::Regex;
+use fancy_regex::Regex;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
 use tokio_util::sync::CancellationToken;
@@ -250,7 +250,7 @@ impl Jobs {
         let text = match filter {
             Some(filter) => text
                 .split_inclusive('\n')
-                .filter(|line| filter.is_match(line.trim_end_matches('\n')))
+                .filter(|line| filter.is_match(line.trim_end_matches('\n')).unwrap_or(false))
                 .collect(),
             None => text.into_owned(),
         };

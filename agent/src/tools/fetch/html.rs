@@ -43,7 +43,11 @@ const CUT: &str = "\n\n[The rest of the page is left out: it has too many elemen
 
 /// A page as Markdown. Links are resolved against `base`.
 pub(super) fn text(html: &str, base: Option<&Url>) -> String {
-    let (dom, whole) = parse(html, base);
+    text_within(PATIENCE, html, base)
+}
+
+fn text_within(patience: Duration, html: &str, base: Option<&Url>) -> String {
+    let (dom, whole) = parse(patience, html, base);
     flatten(&dom.document);
     let mut text = markdown(&dom.document);
     if !whole {
@@ -54,17 +58,17 @@ pub(super) fn text(html: &str, base: Option<&Url>) -> String {
 
 /// The bare text of a page, words with one blank between them.
 pub(super) fn bare(html: &str) -> String {
-    on_one_line(&plain(&parse(html, None).0.document, " "))
+    on_one_line(&plain(&parse(PATIENCE, html, None).0.document, " "))
 }
 
 /// The tree of a page, and whether all of it was read.
-fn parse(html: &str, base: Option<&Url>) -> (RcDom, bool) {
+fn parse(patience: Duration, html: &str, base: Option<&Url>) -> (RcDom, bool) {
     let begun = Instant::now();
     let parser = Tokenizer::new(Guard::new(base), Default::default());
     let input = BufferQueue::default();
     let (mut rest, mut whole) = (html, true);
     while !rest.is_empty() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             whole = false;
             break;
         }
@@ -321,7 +325,7 @@ mod tests {
     #[test]
     fn hostile_pages_end() {
         let attributes: String = (0..100_000).map(|n| format!("a{n} ")).collect();
-        let begun = Instant::now();
+        let (begun, patience) = (Instant::now(), Duration::from_millis(200));
         for page in [
             format!("{}x{}", "<div>".repeat(100_000), "</div>".repeat(100_000)),
             format!("{}x", "<ul><li>".repeat(100_000)),
@@ -338,11 +342,11 @@ mod tests {
             "<p a=\"".repeat(20_000),
             "<script>".repeat(20_000),
         ] {
-            let text = read(&page);
+            let text = text_within(patience, &page, None);
             assert!(text.len() < 4 << 20, "{} became {}", page.len(), text.len());
         }
-        // Each may be read for as long as `PATIENCE`; how long the machine takes beside that is its own affair.
-        assert!(begun.elapsed() < 30 * PATIENCE, "{:?}", begun.elapsed());
+        // How long the machine takes beside reading them is its own affair; none takes minutes.
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+use similar::DiffOp;
+use similar::udiff::UnifiedHunkHeader;
+
 use super::args::split_lines;
 
 /// Lines of unchanged text around a change.
@@ -18,47 +21,18 @@ const LIMIT: usize = 50_000_000;
 /// The diff of two texts under a file's name; empty if they are the same.
 pub(super) fn unified(before: &str, after: &str, name: &str) -> String {
     let (a, b) = (split_lines(before), split_lines(after));
-    let groups = groups(opcodes(&a, &b));
+    let groups = similar::group_diff_ops(opcodes(&a, &b), CONTEXT);
     let mut diff = String::new();
-    if groups.is_empty() {
-        return diff;
-    }
-    diff.push_str(&format!("--- a/{name}\n+++ b/{name}\n"));
-    for group in groups {
-        let (first, last) = (group[0], group[group.len() - 1]);
-        diff.push_str(&format!("@@ -{} +{} @@\n", range(first.a.0, last.a.1), range(first.b.0, last.b.1)));
-        for code in group {
-            if code.same {
-                a[code.a.0..code.a.1].iter().for_each(|line| push(' ', line, &mut diff));
-                continue;
-            }
-            a[code.a.0..code.a.1].iter().for_each(|line| push('-', line, &mut diff));
-            b[code.b.0..code.b.1].iter().for_each(|line| push('+', line, &mut diff));
+    for group in groups.iter().filter(|group| !group.is_empty()) {
+        if diff.is_empty() {
+            diff.push_str(&format!("--- a/{name}\n+++ b/{name}\n"));
+        }
+        diff.push_str(&format!("{}\n", UnifiedHunkHeader::new(group)));
+        for change in group.iter().flat_map(|op| op.iter_changes(&a[..], &b[..])) {
+            diff.push_str(&format!("{}{}", change.tag(), change.value()));
         }
     }
     diff
-}
-
-fn push(mark: char, line: &str, diff: &mut String) {
-    diff.push(mark);
-    diff.push_str(line);
-}
-
-/// Lines of a text, from and behind, as the head of a hunk tells them.
-fn range(from: usize, behind: usize) -> String {
-    match behind - from {
-        1 => (from + 1).to_string(),
-        0 => format!("{from},0"),
-        len => format!("{},{len}", from + 1),
-    }
-}
-
-/// Lines of the one text and what became of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Code {
-    same: bool,
-    a: (usize, usize),
-    b: (usize, usize),
 }
 
 /// Equal lines: where in each text, and how many.
@@ -69,9 +43,9 @@ struct Match {
     len: usize,
 }
 
-fn opcodes(a: &[&str], b: &[&str]) -> Vec<Code> {
+fn opcodes(a: &[&str], b: &[&str]) -> Vec<DiffOp> {
     let (mut i, mut j) = (0, 0);
-    let mut codes = Vec::new();
+    let mut ops = Vec::new();
     let end = Match {
         a: a.len(),
         b: b.len(),
@@ -79,22 +53,23 @@ fn opcodes(a: &[&str], b: &[&str]) -> Vec<Code> {
     };
     for found in matches(a, b).into_iter().chain([end]) {
         if i < found.a || j < found.b {
-            codes.push(Code {
-                same: false,
-                a: (i, found.a),
-                b: (j, found.b),
+            ops.push(DiffOp::Replace {
+                old_index: i,
+                old_len: found.a - i,
+                new_index: j,
+                new_len: found.b - j,
+            });
+        }
+        if found.len > 0 {
+            ops.push(DiffOp::Equal {
+                old_index: found.a,
+                new_index: found.b,
+                len: found.len,
             });
         }
         (i, j) = (found.a + found.len, found.b + found.len);
-        if found.len > 0 {
-            codes.push(Code {
-                same: true,
-                a: (found.a, i),
-                b: (found.b, j),
-            });
-        }
     }
-    codes
+    ops
 }
 
 /// The runs of equal lines, in order, none of them touching the next in both texts.
@@ -196,35 +171,6 @@ fn longest(
         best.len += 1;
     }
     Some(best)
-}
-
-/// The changes, those that stand near one another together, with the unchanged lines around them.
-fn groups(mut codes: Vec<Code>) -> Vec<Vec<Code>> {
-    if let Some(first) = codes.first_mut().filter(|code| code.same) {
-        first.a.0 = first.a.0.max(first.a.1.saturating_sub(CONTEXT));
-        first.b.0 = first.b.0.max(first.b.1.saturating_sub(CONTEXT));
-    }
-    if let Some(last) = codes.last_mut().filter(|code| code.same) {
-        last.a.1 = last.a.1.min(last.a.0 + CONTEXT);
-        last.b.1 = last.b.1.min(last.b.0 + CONTEXT);
-    }
-    let mut groups = Vec::new();
-    let mut group = Vec::new();
-    for mut code in codes {
-        if code.same && code.a.1 - code.a.0 > 2 * CONTEXT {
-            let mut end = code;
-            end.a.1 = end.a.0 + CONTEXT;
-            end.b.1 = end.b.0 + CONTEXT;
-            group.push(end);
-            groups.push(std::mem::take(&mut group));
-            code.a.0 = code.a.1 - CONTEXT;
-            code.b.0 = code.b.1 - CONTEXT;
-        }
-        group.push(code);
-    }
-    groups.push(group);
-    groups.retain(|group| group.iter().any(|code| !code.same));
-    groups
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use regex_lite::Regex;
+use fancy_regex::Regex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -127,7 +127,7 @@ fn plain(text: &str, root: &str) -> String {
     }
     let text = text.replace(root, "/W");
     let entry = Regex::new(r"(?m)^([-d][-rwx]{9})[.+]? +\d+ \S+ +\S+ +(\d+) \w{3} [ \d]\d +[\d:]+ ").unwrap();
-    let text = entry.replace_all(&text, |found: &regex_lite::Captures<'_>| {
+    let text = entry.replace_all(&text, |found: &fancy_regex::Captures<'_, str>| {
         let size = if found[1].starts_with('d') { "" } else { &found[2] };
         format!("{} {size} ", &found[1])
     });
