@@ -7,7 +7,7 @@ mod pipe;
 use core::Core;
 pub use options::{Options, ToolNames};
 
-use crate::codec::{Decoder, Mode};
+use crate::codec::{Decoder, Dialect, Format, Mode, Want};
 use crate::event::Entry;
 use crate::ledger::Ledger;
 use crate::reader::{Framing, Reader};
@@ -42,7 +42,16 @@ impl Converter {
         let decoder = Decoder::new(options.from.dialect);
         Self {
             reader: Reader::new(Framing::of(mode, options.max_line), options.max_line, decoder),
-            core: Core::new(options),
+            core: Core::new(options, None),
+        }
+    }
+
+    /// Writes canonical events of which replies are whole, and each turn has its outcome.
+    pub(crate) fn of_whole_replies(from: Format) -> Self {
+        let options = Options::new(from, Dialect::Agentglot.into());
+        Self {
+            reader: Reader::new(Framing::of(from.mode, options.max_line), options.max_line, Decoder::new(from.dialect)),
+            core: Core::new(options, Some(Want::SNAPSHOTS.with_subagents())),
         }
     }
 

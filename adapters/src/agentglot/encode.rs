@@ -20,6 +20,11 @@ impl Encoder {
         }
     }
 
+    /// Behind the header.
+    pub(super) const fn without_header() -> Self {
+        Self { source: "", begun: true }
+    }
+
     /// The header goes before the first line, once a session.
     fn begin(&mut self, out: &mut Out) {
         if !std::mem::replace(&mut self.begun, true) {

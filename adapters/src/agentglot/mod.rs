@@ -6,6 +6,7 @@
 mod decode;
 mod encode;
 mod input;
+mod json;
 mod members;
 mod parts;
 pub(crate) mod recognise;

@@ -20,6 +20,8 @@ use crate::trace::Trace;
 pub(super) struct Core {
     options: Options,
     identity: bool,
+    /// What is wanted of the assembler, if not what the target wants.
+    whole: Option<Want>,
     /// Nothing is asked about the lines but what they say: those spelled like ones before need not be read anew.
     by_heart: bool,
     /// The last line that was copied had no line feed.
@@ -64,8 +66,9 @@ pub(super) fn style(options: &Options, source: Dialect) -> Style {
     }
 }
 
-pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
-    let identity = options.from == options.to;
+/// The target wants `whole`, or else what its encoder says.
+pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, whole: Option<Want>, prompts_used: usize) -> Assembler {
+    let identity = options.from == options.to && whole.is_none();
     let (from, to) = (source, options.to.dialect);
     let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
     let escape = |text: &String| {
@@ -80,7 +83,7 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
         prompts: options.prompts.iter().map(escape).collect(),
     };
     let as_is = identity || gives_back(options, source);
-    let want = if as_is { Want::AS_IS } else { encoder.want() };
+    let want = whole.unwrap_or_else(|| if as_is { Want::AS_IS } else { encoder.want() });
     let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
@@ -88,17 +91,18 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
 
 impl Core {
     /// At the beginning of a log.
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: Options, whole: Option<Want>) -> Self {
         let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
         let source = options.from.dialect;
         let encoder = Encoder::new(options.to.dialect, style(&options, source));
-        let identity = options.from == options.to;
+        let identity = options.from == options.to && whole.is_none();
         Self {
             identity,
             by_heart: !identity && trace.is_none() && !options.strict && !options.validate,
             unended: false,
-            assembler: assembler(&options, source, &encoder, 0),
+            assembler: assembler(&options, source, &encoder, whole, 0),
+            whole,
             encoder,
             source,
             fresh: true,
@@ -121,6 +125,7 @@ impl Core {
         Pipe {
             options: &self.options,
             identity: self.identity,
+            whole: self.whole,
             assembler: &mut self.assembler,
             source: &mut self.source,
             fresh: &mut self.fresh,

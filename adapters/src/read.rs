@@ -1,0 +1,345 @@
+//! Logs as a stream of owned events.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Read};
+
+use crate::codec::{Decoder, Dialect, Format};
+use crate::detect::{Answer, Detector, Unclear};
+use crate::event::{self, Sink};
+use crate::events::Event;
+use crate::reader::{Consumer, Damaged, Framing, Reader, Source as Place};
+
+/// Lines longer than this are left out and told: 256 MiB.
+const MAX_LINE: usize = crate::convert::Options::MAX_LINE;
+/// So much is read at a time.
+const PIECE: usize = 64 << 10;
+
+/// What a log is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// To be found out from its first lines.
+    #[default]
+    Auto,
+    /// This.
+    Is(Format),
+}
+
+impl From<Format> for Source {
+    fn from(format: Format) -> Self {
+        Self::Is(format)
+    }
+}
+
+impl From<Dialect> for Source {
+    fn from(dialect: Dialect) -> Self {
+        Self::Is(dialect.into())
+    }
+}
+
+/// Something of a log could not be read. It says where, and whether more follows: [`Self::can_continue`].
+#[derive(Debug)]
+pub struct Error {
+    file: Option<Box<str>>,
+    line: u64,
+    byte: u64,
+    kind: ErrorKind,
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A line, or the rest of one, is damaged; the lines behind it are read.
+    Damaged(String),
+    /// Reading failed.
+    Io(io::Error),
+    /// What the log is written in is not clear.
+    Unclear(Unclear),
+    /// Logs of this format are for people and are not read.
+    Unreadable(Format),
+}
+
+impl Error {
+    pub(crate) fn damaged(line: u64, byte: u64, why: String) -> Self {
+        Self {
+            file: None,
+            line,
+            byte,
+            kind: ErrorKind::Damaged(why),
+        }
+    }
+
+    fn whole(kind: ErrorKind) -> Self {
+        Self {
+            file: None,
+            line: 0,
+            byte: 0,
+            kind,
+        }
+    }
+
+    pub(crate) fn in_file(mut self, name: Option<&str>) -> Self {
+        self.file = name.map(Into::into);
+        self
+    }
+
+    /// What the log is called, if it has [a name](Events::named).
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The line, counted from 1 (in a `json` format: the message); 0 when it is about the log as a whole.
+    pub const fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The byte within the line, counted from 1; 0 when it is about the log as a whole.
+    pub const fn byte(&self) -> u64 {
+        self.byte
+    }
+
+    /// What went wrong.
+    pub const fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// Whether what follows is read all the same: yes for damaged lines.
+    pub const fn can_continue(&self) -> bool {
+        matches!(self.kind, ErrorKind::Damaged(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+        }
+        if self.line > 0 {
+            write!(f, "{}:{}:", self.line, self.byte)?;
+        }
+        if self.file.is_some() || self.line > 0 {
+            f.write_str(" ")?;
+        }
+        match &self.kind {
+            ErrorKind::Damaged(why) => f.write_str(why),
+            ErrorKind::Io(error) => write!(f, "{error}"),
+            ErrorKind::Unclear(unclear) => write!(f, "{unclear}"),
+            ErrorKind::Unreadable(format) => write!(f, "logs of {format} are for people and cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the events of a log, in the order in which they stand, as they stand: nothing is supplied and nothing taken away.
+///
+/// A damaged line is an `Err` item, and reading goes on behind it. What is held at a time is one line and its events.
+///
+/// ```
+/// use agentglot_adapters::{Kind, Source, read};
+/// let log = r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Hi"}]}}
+/// {"type":"assistant","session_id":
+/// {"type":"result","subtype":"success","is_error":false,"result":"Hi","session_id":"s"}
+/// "#;
+/// let mut outcomes = 0;
+/// for event in read(log.as_bytes(), Source::Auto) {
+///     match event {
+///         Ok(event) => outcomes += usize::from(matches!(event.kind, Kind::Outcome(_))),
+///         Err(error) => assert!(error.line() == 2 && error.can_continue()),
+///     }
+/// }
+/// assert_eq!(outcomes, 1);
+/// ```
+pub fn read<R: Read>(reader: R, from: impl Into<Source>) -> Events<R> {
+    Events {
+        input: Intake::new(reader, from.into()),
+        log: None,
+        found: Collector::default(),
+        over: false,
+    }
+}
+
+/// The events of a log: what [`read`] gives.
+#[derive(Debug)]
+pub struct Events<R> {
+    input: Intake<R>,
+    log: Option<Reader>,
+    found: Collector,
+    over: bool,
+}
+
+impl<R: Read> Events<R> {
+    /// The same for a log that errors call by this name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.input.name = Some(name.into());
+        self
+    }
+
+    /// What the log is written in. `None`: it holds nothing.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    pub fn format(&mut self) -> Result<Option<Format>, Error> {
+        self.input.format()
+    }
+
+    /// Reads on. False when nothing more comes.
+    fn more(&mut self) -> Result<bool, Error> {
+        let Some(format) = self.input.format()? else { return Ok(false) };
+        let log = self
+            .log
+            .get_or_insert_with(|| Reader::new(Framing::of(format.mode, MAX_LINE), MAX_LINE, Decoder::new(format.dialect)));
+        let piece = self.input.piece()?;
+        if piece.is_empty() {
+            log.finish(&mut self.found);
+            return Ok(false);
+        }
+        log.feed(piece, &mut self.found);
+        Ok(true)
+    }
+}
+
+impl<R: Read> Iterator for Events<R> {
+    type Item = Result<Event, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(found) = self.found.next() {
+                return Some(found.map_err(|error| error.in_file(self.input.name.as_deref())));
+            }
+            if self.over {
+                return None;
+            }
+            match self.more() {
+                Ok(more) => self.over = !more,
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of a log, and what they are written in.
+#[derive(Debug)]
+pub(crate) struct Intake<R> {
+    input: R,
+    from: Source,
+    pub(crate) name: Option<Box<str>>,
+    /// What was read to find that out, and is still to be handed on.
+    head: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl<R: Read> Intake<R> {
+    pub(crate) fn new(input: R, from: Source) -> Self {
+        Self {
+            input,
+            from,
+            name: None,
+            head: Vec::new(),
+            piece: Vec::new(),
+        }
+    }
+
+    /// What the log is written in; `None` if there is nothing in it.
+    pub(crate) fn format(&mut self) -> Result<Option<Format>, Error> {
+        if let Source::Is(format) = self.from {
+            return match format.is_readable() {
+                true => Ok(Some(format)),
+                false => Err(self.error(ErrorKind::Unreadable(format))),
+            };
+        }
+        let mut detector = Detector::new(false);
+        let mut over = false;
+        loop {
+            match detector.look(&self.head, over) {
+                Answer::More if over => return Ok(None),
+                Answer::More => {}
+                Answer::Empty => return Ok(None),
+                Answer::Found(found) => {
+                    self.from = Source::Is(found.format);
+                    return Ok(Some(found.format));
+                }
+                Answer::Unclear(unclear) => return Err(self.error(ErrorKind::Unclear(unclear))),
+            }
+            self.fill()?;
+            over = self.piece.is_empty();
+            self.head.extend_from_slice(&self.piece);
+        }
+    }
+
+    /// The next piece of the log; empty at its end.
+    pub(crate) fn piece(&mut self) -> Result<&[u8], Error> {
+        if self.head.is_empty() {
+            self.fill()?;
+        } else {
+            self.piece = std::mem::take(&mut self.head);
+        }
+        Ok(&self.piece)
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        self.piece.resize(PIECE, 0);
+        let read = loop {
+            match self.input.read(&mut self.piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.piece.truncate(*read.as_ref().unwrap_or(&0));
+        read.map(drop).map_err(|error| self.error(ErrorKind::Io(error)))
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::whole(kind).in_file(self.name.as_deref())
+    }
+}
+
+/// Keeps what a decoder tells.
+#[derive(Debug, Default)]
+pub(crate) struct Collector(VecDeque<Result<Event, Error>>);
+
+impl Collector {
+    pub(crate) fn next(&mut self) -> Option<Result<Event, Error>> {
+        self.0.pop_front()
+    }
+
+    pub(crate) fn push(&mut self, error: Error) {
+        self.0.push_back(Err(error));
+    }
+}
+
+impl<'a> Sink<'a> for Collector {
+    fn event(&mut self, event: &event::Event<'a>) {
+        self.0.push_back(Ok(Event::of_agent(event)));
+    }
+
+    fn input(&mut self, input: &event::Input<'a>) {
+        self.0.push_back(Ok(Event::of_host(input)));
+    }
+}
+
+impl Consumer for Collector {
+    fn value<'a>(&mut self, text: &'a str, source: Place<'_, 'a>) -> Result<usize, crate::json::Error> {
+        source.tell(text, self)
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        self.push(Error::damaged(damaged.line, damaged.byte, damaged.why.clone()));
+    }
+
+    fn end(&mut self, source: Place<'_, '_>) {
+        source.finish(self);
+    }
+}

@@ -1,0 +1,370 @@
+//! Logs put together: sessions of turns, turns of rounds, rounds of blocks, calls with their results and subagents.
+//!
+//! [`turns`] gives each turn when it ends, whatever the log is made of: deltas become whole blocks, what comes twice counts once,
+//! a turn that breaks off gets an outcome that says so. [`sessions`] collects them.
+//!
+//! | what | where it comes from |
+//! |---|---|
+//! | [`Session`] | all turns with one session id |
+//! | [`Turn`] | from a prompt, or the session's facts, up to the outcome |
+//! | [`Round`] | one model call: Anthropic's `message.id`, a reply with one `finish_reason`, Cursor's `model_call_id` |
+//! | [`Block`] | one piece of a reply: text, thought, [`Call`] |
+//! | [`Call::result`] | the result with the call's id |
+//! | [`Call::subagent`] | what lines say whose parent is the call |
+//! | [`Call::permission`] | the request for permission that names the call, and its answer if the log holds it |
+//!
+//! Tokens are those of the source. Times and costs stand in the [`Outcome`]: milliseconds and US dollars.
+
+mod build;
+
+use std::io::Read;
+
+use crate::codec::Decoder;
+use crate::convert::Converter;
+use crate::events::{
+    self, Event, Json, Notice, Outcome, Prompt, Response, ResultStatus, SessionFacts, Stop, Thinking, Time, ToolKind, ToolProgress, ToolResult, Usage,
+};
+use crate::read::{Collector, Error, Intake, Source};
+use crate::reader::{Framing, Reader};
+use crate::registry::Dialect;
+use build::Builder;
+
+/// One conversation with one id.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Session {
+    /// Its id; `None` if no line names one.
+    pub id: Option<String>,
+    /// Its facts as they were told last.
+    pub facts: Option<SessionFacts>,
+    /// Its turns in order.
+    pub turns: Vec<Turn>,
+}
+
+/// One prompt up to its outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The id of its session.
+    pub session: Option<String>,
+    /// Its number in the session, counted from 1.
+    pub number: u64,
+    /// The session's facts as they were told last.
+    pub facts: Option<SessionFacts>,
+    /// When its first line was said, where lines say so.
+    pub started: Option<Time>,
+    /// When its last line was said.
+    pub ended: Option<Time>,
+    /// What the main thread said.
+    pub thread: Thread,
+    /// Subagents whose call the log does not hold.
+    pub strays: Vec<Subagent>,
+    /// Requests for permission that name no call of the turn.
+    pub permissions: Vec<Permission>,
+    /// Model calls that failed and were tried again.
+    pub retries: Vec<Notice>,
+    /// Where the conversation was made shorter.
+    pub compactions: Vec<Notice>,
+    /// Everything else, in order: other notices, control requests, output for a terminal, noise, unknown lines.
+    pub others: Vec<Event>,
+    /// The tokens of the turn: as the source says; else what the session's sum has grown by, or the sum of the main thread's rounds
+    /// (then `provenance` is derived).
+    pub usage: Option<Usage>,
+    /// The tokens of the session so far, where the source says them.
+    pub session_usage: Option<Usage>,
+    /// How it ended. `None` only in logs of the host's side, which do not say.
+    pub outcome: Option<Outcome>,
+}
+
+/// What one agent said in a turn: the main one or a subagent.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Thread {
+    /// Text in the user's role, where the log holds it: the prompt, and what the program adds.
+    pub prompts: Vec<Prompt>,
+    /// Its model calls in order.
+    pub rounds: Vec<Round>,
+}
+
+/// One model call.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Round {
+    /// The reply's id, if the source has one.
+    pub id: Option<String>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// When it was first heard of.
+    pub time: Option<Time>,
+    /// What it replied, in order.
+    pub blocks: Vec<Block>,
+    /// What it replied and took back, when the reply was given up.
+    pub retracted: Vec<Block>,
+    /// Why it stopped.
+    pub stop: Option<Stop>,
+    /// Its tokens.
+    pub usage: Option<Usage>,
+    /// The reply is an error message, not the model's words.
+    pub error: Option<String>,
+    over: bool,
+}
+
+/// One piece of a reply.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Block {
+    /// Text that the user sees.
+    Text(String),
+    /// What the model thought.
+    Thinking(Thinking),
+    /// A tool call.
+    Call(Box<Call>),
+    /// Anything else: media, redacted thought, kinds without a meaning here.
+    Other(events::Block),
+}
+
+/// A tool call with what came of it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Call {
+    /// Its id.
+    pub id: String,
+    /// The tool's name in the source dialect.
+    pub name: String,
+    /// What the tool does, if it is known.
+    pub kind: ToolKind,
+    /// The arguments: an object as a rule.
+    pub input: Json,
+    /// Who was asked whether it may run, and the answer.
+    pub permission: Option<Permission>,
+    /// What was to be seen while it ran.
+    pub progress: Vec<ToolProgress>,
+    /// What came of it; `None` if the log does not say.
+    pub result: Option<ToolResult>,
+    /// The subagent that worked for it.
+    pub subagent: Option<Subagent>,
+}
+
+/// An agent that works for a tool call.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Subagent {
+    /// The id of the call.
+    pub call: String,
+    /// Who it is, where lines name it.
+    pub agent: Option<events::Agent>,
+    /// What it said.
+    pub thread: Thread,
+}
+
+/// A request for permission.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Permission {
+    /// The request's id.
+    pub id: Option<String>,
+    /// What is to be allowed.
+    pub asked: events::Permission,
+    /// The answer, if the log holds it: those of agents alone do not.
+    pub answer: Option<Response>,
+    /// The agent took the question back.
+    pub withdrawn: bool,
+}
+
+impl Turn {
+    /// The calls of the turn, those of subagents too, each before those of its subagent.
+    pub fn calls(&self) -> Vec<&Call> {
+        let mut calls = Vec::new();
+        self.thread.each_call(&mut |call| calls.push(call));
+        for stray in &self.strays {
+            stray.thread.each_call(&mut |call| calls.push(call));
+        }
+        calls
+    }
+
+    /// What the agent said to the user in the main thread, the texts of its rounds with a line feed between them.
+    pub fn text(&self) -> String {
+        let blocks = self.thread.rounds.iter().flat_map(|round| &round.blocks);
+        let texts: Vec<&str> = blocks
+            .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+impl Thread {
+    fn each_call<'t>(&'t self, each: &mut impl FnMut(&'t Call)) {
+        for block in self.rounds.iter().flat_map(|round| &round.blocks) {
+            if let Block::Call(call) = block {
+                each(call);
+                if let Some(subagent) = &call.subagent {
+                    subagent.thread.each_call(each);
+                }
+            }
+        }
+    }
+}
+
+impl Call {
+    /// Whether it ran and succeeded; `None` if the log does not say.
+    pub fn succeeded(&self) -> Option<bool> {
+        self.result.as_ref().map(|result| result.status == ResultStatus::Success)
+    }
+}
+
+impl Permission {
+    /// Whether it was given; `None` if the log does not say.
+    pub fn allowed(&self) -> Option<bool> {
+        let answer = self.answer.as_ref()?;
+        let behavior = answer.body.as_ref().and_then(|body| body.get("behavior")?.to_text());
+        if answer.ok { behavior.map(|word| word == "allow") } else { Some(false) }
+    }
+}
+
+/// Reads the turns of a log: each is given when it ends. What is held at a time is one turn.
+///
+/// ```
+/// use agentglot_adapters::{Source, turns};
+/// let log = r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}
+/// {"type":"user","session_id":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a.txt"}]}}
+/// {"type":"result","subtype":"success","is_error":false,"result":"One file.","session_id":"s"}
+/// "#;
+/// for turn in turns(log.as_bytes(), Source::Auto) {
+///     let turn = turn?;
+///     let calls = turn.calls();
+///     assert_eq!(calls[0].input.get("command").unwrap().to_text().unwrap(), "ls");
+///     assert_eq!(calls[0].result.as_ref().unwrap().content.text(), "a.txt");
+/// }
+/// # Ok::<(), agentglot_adapters::Error>(())
+/// ```
+pub fn turns<R: Read>(reader: R, from: impl Into<Source>) -> Turns<R> {
+    Turns {
+        input: Intake::new(reader, from.into()),
+        log: None,
+        found: Collector::default(),
+        builder: Builder::default(),
+        over: false,
+    }
+}
+
+/// Reads the sessions of a log that fits into memory, in the order in which they begin, and what could not be read of it.
+pub fn sessions<R: Read>(reader: R, from: impl Into<Source>) -> (Vec<Session>, Vec<Error>) {
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut errors = Vec::new();
+    for turn in turns(reader, from) {
+        let turn = match turn {
+            Ok(turn) => turn,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
+        let at = sessions.iter().position(|session| session.id == turn.session).unwrap_or_else(|| {
+            sessions.push(Session {
+                id: turn.session.clone(),
+                ..Session::default()
+            });
+            sessions.len() - 1
+        });
+        let session = &mut sessions[at];
+        session.facts = turn.facts.clone().or(session.facts.take());
+        session.turns.push(turn);
+        // Sessions may take turns in one log; the number is that within the session.
+        let count = session.turns.len() as u64;
+        session.turns.last_mut().expect("one was just put in").number = count;
+    }
+    (sessions, errors)
+}
+
+/// The turns of a log: what [`turns`] gives.
+#[derive(Debug)]
+pub struct Turns<R> {
+    input: Intake<R>,
+    log: Option<Log>,
+    found: Collector,
+    builder: Builder,
+    over: bool,
+}
+
+/// A log on its way to whole events.
+#[derive(Debug)]
+struct Log {
+    converter: Converter,
+    whole: Vec<u8>,
+    reader: Reader,
+}
+
+impl Log {
+    /// Takes a piece, or the end, of the log.
+    fn take(&mut self, piece: &[u8], found: &mut Collector) {
+        self.whole.clear();
+        if piece.is_empty() {
+            self.converter.finish(&mut self.whole);
+        } else {
+            self.converter.feed(piece, &mut self.whole);
+        }
+        self.reader.feed(&self.whole, found);
+        for damage in self.converter.take_damage() {
+            found.push(Error::damaged(damage.line, damage.byte, damage.reason));
+        }
+    }
+}
+
+impl<R: Read> Turns<R> {
+    /// The same for a log that errors call by this name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.input.name = Some(name.into());
+        self
+    }
+
+    /// Takes what was said since the last turn and belongs to none.
+    pub fn rest(&mut self) -> Vec<Event> {
+        self.builder.rest()
+    }
+
+    fn more(&mut self) -> Result<bool, Error> {
+        let Some(format) = self.input.format()? else { return Ok(false) };
+        let limit = crate::convert::Options::MAX_LINE;
+        let log = self.log.get_or_insert_with(|| Log {
+            converter: Converter::of_whole_replies(format),
+            whole: Vec::new(),
+            reader: Reader::new(Framing::of(crate::codec::Mode::Events, limit), limit, Decoder::new(Dialect::Agentglot)),
+        });
+        let piece = self.input.piece()?;
+        log.take(piece, &mut self.found);
+        Ok(!piece.is_empty())
+    }
+}
+
+impl<R: Read> Iterator for Turns<R> {
+    type Item = Result<Turn, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(turn) = self.builder.next() {
+                return Some(Ok(turn));
+            }
+            match self.found.next() {
+                Some(Ok(event)) => {
+                    self.builder.take(event);
+                    continue;
+                }
+                Some(Err(error)) => return Some(Err(error.in_file(self.input.name.as_deref()))),
+                None if self.over => {
+                    self.builder.finish();
+                    return self.builder.next().map(Ok);
+                }
+                None => {}
+            }
+            match self.more() {
+                Ok(true) => {}
+                Ok(false) => self.over = true,
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
