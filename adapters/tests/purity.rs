@@ -167,7 +167,9 @@ fn holds_unsafe_code_in_one_module() {
 fn no_value_tree_and_no_serializer() {
     let wrong: Vec<String> = source()
         .into_iter()
-        .filter(|(name, code)| !is_test(name) && name != "events/serde.rs" && code.replace("feature = \"serde\"", "").replace("mod serde;", "").contains("serde"))
+        .filter(|(name, code)| {
+            !is_test(name) && name != "events/serde.rs" && code.replace("feature = \"serde\"", "").replace("mod serde;", "").contains("serde")
+        })
         .map(|(name, _)| name)
         .collect();
     assert!(wrong.is_empty(), "serde in {wrong:?}");
