@@ -24,6 +24,7 @@ use agentglot::adapters::event::{Content, Input, InputKind, Origin, Prompt, Prom
 use agentglot::adapters::json::Str;
 use agentglot::adapters::launch::{Launch, PermissionMode};
 use agentglot::agent::model::names::Models;
+use agentglot::agent::persona;
 use agentglot::agent::store::{Ask, Store, Writer};
 use agentglot::agent::tools::shell::Settings;
 use agentglot::agent::tools::walk::Tree;
@@ -285,7 +286,9 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
     let mut launch = Launch::new(Dialect::Claude);
     launch.permission = Some(PermissionMode::Bypass);
     let places: HashMap<&str, PathBuf> = HashMap::from([("HOME", home.to_owned())]);
-    let store = Store::open(Dialect::Claude, &cwd, &|name| places.get(name).map(|path| path.clone().into_os_string()));
+    let store = Store::open(persona::of(Dialect::Claude).sessions(), &cwd, &|name| {
+        places.get(name).map(|path| path.clone().into_os_string())
+    });
     let kept = store.begin(&Ask::default(), Writer::new(&cwd)).expect("a session");
     let mut agent = Agent::new(Parts {
         dialect: Dialect::Claude,
@@ -398,7 +401,9 @@ fn resume(megabytes: usize) -> bool {
     let home = folder.path().join("home");
     let cwd = folder.path().join("work").canonicalize().expect("it is there");
     let places: HashMap<&str, PathBuf> = HashMap::from([("HOME", home)]);
-    let store = Store::open(Dialect::Claude, &cwd, &|name| places.get(name).map(|path| path.clone().into_os_string()));
+    let store = Store::open(persona::of(Dialect::Claude).sessions(), &cwd, &|name| {
+        places.get(name).map(|path| path.clone().into_os_string())
+    });
     let (mut transcript, _) = store.begin(&Ask::default(), Writer::new(&cwd)).expect("a session");
     use agentglot::agent::model::message::Part;
     use agentglot::agent::store::{Compaction, Round, UserFacts};

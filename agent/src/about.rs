@@ -3,39 +3,17 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::persona;
-use super::persona::Persona;
-use super::persona::tricode::tools::{Tricode, Wish};
-use super::tool::{Tool, World};
+use super::commands as command;
+use super::persona::{self, Start};
 use super::tools::fetch::Policy;
 use super::tools::shell::Settings;
 use super::tools::web_search::Engine;
-use super::usual::Usual;
-use super::wall::Wall;
-use super::{asking, command, structured, subagent};
+use super::tools::{Tool, World};
+use super::turn::{structured, subagent};
+use super::workspace::Wall;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ToolKind;
 use agentglot_adapters::launch::{Flag, Launch, Means, PermissionMode};
-
-/// Flags without a place in [`Launch`] that the agent heeds, with the dialects that have them.
-const HEEDED: &[(&str, &[Dialect])] = &[
-    ("--allow-dangerously-skip-permissions", &[Dialect::Claude]),
-    ("--debug-file", &[Dialect::Claude]),
-    ("--debug-to-stderr", &[Dialect::Claude]),
-    ("--no-session-persistence", &[Dialect::Claude]),
-    ("--plugin-dir", &[Dialect::Claude]),
-    ("--resume-drops-turn", &[Dialect::Claude]),
-    ("--session-mirror", &[Dialect::Claude]),
-    ("--chat-recording", &[Dialect::Qwen, Dialect::QwenCode]),
-    ("--no-chat-recording", &[Dialect::Qwen, Dialect::QwenCode]),
-    ("--control-timeout", &[Dialect::Qwen]),
-    ("--heartbeat", &[Dialect::Qwen]),
-    ("--log-annotations", &[Dialect::Qwen]),
-    ("--trust", &[Dialect::Cursor]),
-    ("--bypass-work-directory-limit", &[Dialect::Tricode]),
-    ("--debug", &[Dialect::Tricode]),
-    ("--override-system-prompt", &[Dialect::Tricode]),
-];
 
 /// A flag without a place in [`Launch`], as it was given last: its name and its value.
 pub fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, Option<String>)> {
@@ -44,7 +22,10 @@ pub fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, 
 
 /// The same, each time that it was given.
 pub(crate) fn every<'l>(launch: &'l Launch, flag: &'static str) -> impl DoubleEndedIterator<Item = &'l (String, Option<String>)> {
-    debug_assert!(HEEDED.iter().any(|(known, _)| *known == flag), "{flag} is heeded and not said to be");
+    debug_assert!(
+        persona::all().any(|persona| persona.flags().contains(&flag)),
+        "{flag} is heeded and not said to be"
+    );
     launch.rest.iter().filter(move |(known, _)| known == flag)
 }
 
@@ -52,7 +33,7 @@ pub(crate) fn every<'l>(launch: &'l Launch, flag: &'static str) -> impl DoubleEn
 pub fn heeds(dialect: Dialect, flag: &Flag) -> bool {
     use Means as M;
     match flag.means {
-        M::Rest => HEEDED.iter().any(|(name, of)| flag.names.contains(name) && of.contains(&dialect)),
+        M::Rest => persona::of(dialect).flags().iter().any(|name| flag.names.contains(name)),
         M::Private | M::Fallback | M::Thinking => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
         M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
@@ -87,10 +68,15 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
         environment: Arc::default(),
         scratch: folder.path().to_owned(),
     });
-    let persona: Box<dyn Persona> = match dialect {
-        Dialect::Tricode => Box::new(Tricode::new(Wish::default())),
-        dialect => Box::new(Usual::new(dialect, Settings::default())),
-    };
+    let persona = persona::of(dialect);
+    let engine = Engine::new(None, |_| None).map_err(std::io::Error::other)?;
+    let session = persona.begin(Start {
+        launch: &mut Launch::new(dialect),
+        world: &world,
+        commands: Settings::default(),
+        engine: None,
+    });
+    let session = session.map_err(std::io::Error::other)?;
     let tell = |tool: Rc<dyn Tool>, when: &'static str| {
         let spec = tool.spec();
         ToolAbout {
@@ -101,17 +87,16 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
         }
     };
     let named = |tool: &Rc<dyn Tool>| if tool.is_told() { "" } else { "where `--tools` names it" };
-    let mut all: Vec<ToolAbout> = persona.tools(&world).into_iter().map(|tool| tell(tool.clone(), named(&tool))).collect();
+    let mut all: Vec<ToolAbout> = session.tools(&world).into_iter().map(|tool| tell(tool.clone(), named(&tool))).collect();
     const WEB: &str = "where the command line or a file of settings names it";
-    all.extend(persona::fetch(dialect, Policy::new(Vec::new())).map(|tool| tell(tool, WEB)));
-    let engine = Engine::new(None, |_| None).map_err(std::io::Error::other)?;
-    all.extend(persona::search(dialect, engine).map(|tool| tell(tool, WEB)));
-    all.extend(asking::tools(dialect).into_iter().map(|tool| {
+    all.extend(persona.fetch(Policy::new(Vec::new())).map(|tool| tell(tool, WEB)));
+    all.extend(persona.search(engine).map(|tool| tell(tool, WEB)));
+    all.extend(persona.asking().into_iter().map(|tool| {
         let when = if tool.spec().kind == ToolKind::ExitPlan { "in plan mode" } else { "" };
         tell(tool, when)
     }));
-    if dialect != Dialect::Tricode {
-        all.push(tell(Rc::new(subagent::Subagents::new(dialect, std::iter::empty(), false)), ""));
+    if let Some(names) = persona.subagents() {
+        all.push(tell(Rc::new(subagent::Subagents::new(names, std::iter::empty(), false)), ""));
         all.push(tell(
             Rc::new(structured::Structured::new(&serde_json::json!({}), Rc::default())),
             "where the answer has a schema",
@@ -170,8 +155,9 @@ mod tests {
 
     #[test]
     fn flags_that_are_heeded_are_flags() {
-        for (name, dialects) in HEEDED {
-            for dialect in *dialects {
+        for persona in persona::all() {
+            let dialect = persona.dialect();
+            for name in persona.flags() {
                 let program = dialect.program().unwrap();
                 // `--no-x` is another way to write `--x`.
                 let plain = name.replace("--no-chat", "--chat");

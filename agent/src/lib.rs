@@ -6,7 +6,6 @@
 #![deny(unsafe_code)]
 
 pub mod about;
-mod asking;
 mod commands;
 mod conversation;
 pub mod hooks;
@@ -23,15 +22,7 @@ pub mod store;
 pub mod telemetry;
 pub mod tools;
 mod turn;
-mod usual;
 pub mod workspace;
-
-pub(crate) use commands as command;
-pub(crate) use model::message as chat;
-pub(crate) use session::core;
-pub(crate) use tools as tool;
-pub(crate) use turn::{structured, subagent};
-pub(crate) use workspace as wall;
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -43,8 +34,7 @@ use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
 
 use self::hooks::Hooks;
-use self::persona::Persona;
-use self::persona::tricode::tools::{Tricode, Wish};
+use self::persona::Start;
 use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
 use crate::host::event_writer::EventWriter;
@@ -157,8 +147,10 @@ impl Agent {
             name: "a folder for the session's own files".to_owned(),
             error,
         })?;
-        let places = Places::of(&parts.launch, wall.root(), parts.trusts, &|name| std::env::var_os(name));
-        let (memories, forgotten) = settings::memory::load(&places);
+        let persona = persona::of(parts.dialect);
+        let trusts = |root: &Path| persona.trusts(&parts.launch) || (parts.trusts)(root);
+        let places = Places::of(&parts.launch, persona.settings(), wall.root(), &trusts, &|name| std::env::var_os(name));
+        let (memories, forgotten) = settings::memory::load(persona.memory(), &places);
         let mut settings = Settings::load(places);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
@@ -167,15 +159,12 @@ impl Agent {
             scratch: scratch.path().to_owned(),
         });
         let commands = std::mem::take(&mut parts.commands);
-        let persona: Rc<dyn Persona> = match parts.dialect {
-            Dialect::Tricode => {
-                let mut wish = Wish::of(&mut parts.launch, &world)?;
-                wish.commands = commands;
-                wish.engine = Some(parts.engine.clone());
-                Rc::new(Tricode::new(wish))
-            }
-            dialect => Rc::new(usual::Usual::new(dialect, commands)),
-        };
+        let persona_session = persona.begin(Start {
+            launch: &mut parts.launch,
+            world: &world,
+            commands,
+            engine: Some(parts.engine.clone()),
+        })?;
         let mut wishes = wishes(&parts, &settings)?;
         for agent in &settings.agents {
             wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
@@ -186,10 +175,10 @@ impl Agent {
         let resumed = history.is_some();
         let deferred = history.as_ref().and_then(|history| history.deferred.clone());
         if let Some(state) = history.as_ref().and_then(|history| history.state.as_ref()) {
-            persona.restore(state);
+            persona_session.restore(state);
         }
         events.set_session(&session);
-        let checkpoints = Checkpoints::wanted(&|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
+        let checkpoints = Checkpoints::wanted(persona.sessions(), &|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
         let kept = Some(Rc::new(RefCell::new(transcript)));
         let thread = Thread {
             messages: history.map(History::shared).unwrap_or_default(),
@@ -197,7 +186,13 @@ impl Agent {
             ..Thread::default()
         };
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let (mut policy, mut problems) = Policy::new(&parts.launch, world.wall.root(), home, settings.places().config.clone());
+        let (mut policy, mut problems) = Policy::new(
+            &parts.launch,
+            persona.permissions(),
+            world.wall.root(),
+            home,
+            settings.places().config.clone(),
+        );
         problems.extend(settings.tell(&mut policy, &parts.launch));
         for folder in policy.folders().skip(1) {
             if let Err(error) = world.wall.add(folder) {
@@ -210,19 +205,19 @@ impl Agent {
             Rc::new(move |told| turn::hooks::show(dialect, &events, &told)) as hooks::Tell
         });
         let root = world.wall.root().to_owned();
-        let hooks = Hooks::new(parts.dialect, root, world.environment.to_vec(), requests.clone(), tell);
+        let hooks = Hooks::new(persona.hooks(), root, world.environment.to_vec(), requests.clone(), tell);
         for (source, value) in settings.hooks() {
             problems.extend(hooks.add_settings(source, value));
         }
         for problem in problems.into_iter().chain(forgotten).chain(settings.problems.iter().cloned()) {
             tracing::warn!("{problem}");
         }
-        let mut own = persona.tools(&world);
+        let mut own = persona_session.tools(&world);
         if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
-            own.extend(persona::fetch(parts.dialect, tools::fetch::Policy::new(Vec::new())));
+            own.extend(persona.fetch(tools::fetch::Policy::new(Vec::new())));
         }
         if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
-            own.extend(persona::search(parts.dialect, parts.engine));
+            own.extend(persona.search(parts.engine));
         }
         let core = Rc::new(Core {
             policy: RefCell::new(policy),
@@ -232,8 +227,9 @@ impl Agent {
             settings: RefCell::new(Rc::new(settings)),
             dialect: parts.dialect,
             tools: own,
-            asking: asking::tools(parts.dialect),
+            asking: persona.asking(),
             persona,
+            persona_session,
             model: parts.model,
             world,
             events,
@@ -413,7 +409,7 @@ impl Agent {
             if let Some(life) = life {
                 let _ = life.await;
             }
-            let processes = core.persona.processes();
+            let processes = core.persona_session.processes();
             let processes = async {
                 if let Some(processes) = processes {
                     processes.end().await;
@@ -442,12 +438,12 @@ fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
     named.chain(listed).any(|rule| names.iter().any(|name| rule.trim().starts_with(name)))
 }
 
-/// What a user of Claude Code says by the variable that it reads, in the environment or a file of settings.
+/// What the user says by the vendor's variable, in the environment or a file of settings.
 fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
-    const NAME: &str = "MAX_THINKING_TOKENS";
-    let set = || settings.env().into_iter().find(|(name, _)| name == NAME).map(|(_, value)| value);
-    let value = std::env::var(NAME).ok().or_else(set)?;
-    value.trim().parse().ok().filter(|_| dialect == Dialect::Claude)
+    let known = persona::of(dialect).thinking_variable()?;
+    let set = || settings.env().into_iter().find(|(name, _)| name == known).map(|(_, value)| value);
+    let value = std::env::var(known).ok().or_else(set)?;
+    value.trim().parse().ok()
 }
 
 /// What the host wants at the beginning.

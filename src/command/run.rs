@@ -15,6 +15,7 @@ use agentglot_adapters::live::Listener;
 use super::refusal::{self, Reader, refuse};
 use crate::agent::about::given;
 use crate::agent::model::names::Models;
+use crate::agent::persona;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::confine::Confine;
 use crate::agent::tools::environment;
@@ -178,9 +179,13 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             Ok(kept) => Some(kept),
             Err(error) => {
                 if error.has_result() {
-                    refusal::tell_failure(launch, &error.refusal(run.dialect).text);
+                    refusal::tell_failure(launch, &error.refusal(persona::of(run.dialect).sessions()).text);
                 }
-                return Ok(refuse(Reader::of(launch), &error.refusal(run.dialect), "QWEN_UNKNOWN_SESSION"));
+                return Ok(refuse(
+                    Reader::of(launch),
+                    &error.refusal(persona::of(run.dialect).sessions()),
+                    "QWEN_UNKNOWN_SESSION",
+                ));
             }
         },
         _ => None,
@@ -288,7 +293,7 @@ fn rfc_flags(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
 /// A small command's answer.
 fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     let sessions = match (errand, std::env::current_dir().and_then(|cwd| cwd.canonicalize())) {
-        (Errand::Sessions, Ok(cwd)) => Store::open(program.dialect, &cwd, &|name| std::env::var_os(name)).ids(),
+        (Errand::Sessions, Ok(cwd)) => Store::open(persona::of(program.dialect).sessions(), &cwd, &|name| std::env::var_os(name)).ids(),
         _ => Vec::new(),
     };
     let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
@@ -406,7 +411,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
 /// The transcript of the built-in agent's session.
 fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     let dialect = launch.format.dialect;
-    let store = Store::open(dialect, cwd, &|name| std::env::var_os(name));
+    let store = Store::open(persona::of(dialect).sessions(), cwd, &|name| std::env::var_os(name));
     store.begin(&Ask::of(launch), Writer::new(cwd))
 }
 

@@ -9,6 +9,7 @@ use agentglot_adapters::convert::Options;
 use serde_json::{Map, Value, json};
 
 use crate::agent::model::message::{Message, Part, Role};
+use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::io::{Console, visible};
 use crate::status::{Failure, Status};
@@ -44,7 +45,7 @@ pub enum Sessions {
 /// # Errors
 /// When there is no such session, or something cannot be read or written.
 pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
-    let shelf = Shelf::open(&|name| std::env::var_os(name));
+    let shelf = persona::shelf(&|name| std::env::var_os(name));
     match sessions {
         Sessions::List { all, json } => {
             let listed = list(&shelf, *all)?;

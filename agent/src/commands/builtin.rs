@@ -270,7 +270,7 @@ async fn clear(core: &Rc<Core>) -> Value {
 
 /// Claude's `/clear`: the session goes on under another id. What tells so has the old one.
 pub(super) async fn reset(core: &Rc<Core>, message: &str) {
-    let store = Store::open(core.dialect, core.world.wall.root(), &|name| std::env::var_os(name));
+    let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         keep: Ask::of(&core.launch).keep,
         ..Ask::default()
@@ -415,7 +415,7 @@ fn remember(core: &Rc<Core>, sub: Option<&str>, args: &str) -> Value {
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.settings().places());
+            let (memories, problems) = memory::load(core.persona.memory(), core.settings().places());
             for problem in problems {
                 tracing::warn!("{problem}");
             }

@@ -223,7 +223,7 @@ fn choose_session(core: &Core, wanted: Option<&str>, history: bool) -> Result<()
         enter(core, wanted.unwrap_or_default(), thread);
         return Ok(());
     }
-    let store = Store::open(core.dialect, core.world.wall.root(), &|name| std::env::var_os(name));
+    let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         which: wanted.map_or(Resume::New, |id| Resume::Session(id.to_owned())),
         keep: Ask::of(&core.launch).keep,

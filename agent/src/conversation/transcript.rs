@@ -149,7 +149,7 @@ pub(crate) async fn turn_ended(core: &Core, thread: &Thread) {
     let Some(kept) = &thread.kept else { return };
     let writing = {
         let mut transcript = kept.borrow_mut();
-        if let Some(Value::Object(state)) = core.persona.keep() {
+        if let Some(Value::Object(state)) = core.persona_session.keep() {
             transcript.note(STATE, &state);
         }
         transcript.end_turn();

@@ -25,6 +25,8 @@ pub(super) struct Run {
     pub(super) event: &'static str,
     /// `PreToolUse:Bash`.
     pub(super) name: String,
+    /// The variable for the project's folder, besides ours.
+    pub(super) project: &'static str,
     pub(super) tell: Option<Tell>,
     pub(super) watcher: Watcher,
 }
@@ -107,7 +109,7 @@ impl Run {
         for (name, value) in &self.environment {
             env = env.set(name, value);
         }
-        env = env.set("CLAUDE_PROJECT_DIR", &cwd).set("AGENTGLOT_PROJECT_DIR", &cwd);
+        env = env.set(self.project, &cwd).set("AGENTGLOT_PROJECT_DIR", &cwd);
         let plan = Plan {
             env,
             cwd: Some(self.cwd.clone()),

@@ -33,21 +33,16 @@ impl Matcher {
             .map_err(|error| format!("`{text}` is no regular expression: {error}"))
     }
 
-    pub(super) fn fits(&self, subject: &str) -> bool {
+    /// Whether it is for this one, which may have a second name.
+    pub(super) fn fits(&self, subject: &str, aliases: &[(&str, &str)]) -> bool {
         match self {
             Self::All => true,
-            Self::Names(names) => names.iter().any(|name| name == subject || other_name(name) == Some(subject)),
+            Self::Names(names) => {
+                let is_alias = |name: &str| aliases.iter().any(|(one, other)| *one == name && *other == subject);
+                names.iter().any(|name| name == subject || is_alias(name))
+            }
             // A pattern that goes back and forth too often fits nothing.
             Self::Pattern(pattern) => pattern.is_match(subject).unwrap_or(false),
         }
-    }
-}
-
-/// Claude Code calls its tool for subagents by two names.
-fn other_name(name: &str) -> Option<&'static str> {
-    match name {
-        "Task" => Some("Agent"),
-        "Agent" => Some("Task"),
-        _ => None,
     }
 }

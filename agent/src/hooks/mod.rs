@@ -23,7 +23,6 @@ pub use self::output::{HookOutcome, Permission};
 use crate::host::requests::{CLOSED, NOBODY};
 use crate::host::requests::{HostRequests, Question};
 use crate::permissions::Source;
-use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ControlKind;
 use agentglot_process::Watcher;
 
@@ -63,43 +62,66 @@ pub enum HookEvent {
     PermissionRequest,
 }
 
-impl HookEvent {
-    /// Every moment.
-    pub const ALL: [Self; 13] = [
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::PostToolUseFailure,
-        Self::PostToolBatch,
-        Self::UserPromptSubmit,
-        Self::Stop,
-        Self::SubagentStart,
-        Self::SubagentStop,
-        Self::PreCompact,
-        Self::Notification,
-        Self::SessionStart,
-        Self::SessionEnd,
-        Self::PermissionRequest,
-    ];
+/// How a vendor's hooks are called and told.
+#[derive(Clone, Copy, Debug)]
+pub struct HookForm {
+    /// What the moments are called, on the wire and in settings.
+    pub names: &'static [(HookEvent, &'static str)],
+    /// Tools that matchers know by a second name.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// A command's `timeout` counts milliseconds, not seconds.
+    pub counts_milliseconds: bool,
+    /// A payload says when it was written.
+    pub has_time: bool,
+    /// Hosts may register callbacks.
+    pub takes_callbacks: bool,
+    /// A hook may put a call off.
+    pub defers: bool,
+    /// The variable that names the project's folder to commands.
+    pub project_variable: &'static str,
+    /// Who needs the user's permission, in a notification.
+    pub agent: &'static str,
+}
 
-    /// On the wire and in settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PreToolUse => "PreToolUse",
-            Self::PostToolUse => "PostToolUse",
-            Self::PostToolUseFailure => "PostToolUseFailure",
-            Self::PostToolBatch => "PostToolBatch",
-            Self::UserPromptSubmit => "UserPromptSubmit",
-            Self::Stop => "Stop",
-            Self::SubagentStart => "SubagentStart",
-            Self::SubagentStop => "SubagentStop",
-            Self::PreCompact => "PreCompact",
-            Self::Notification => "Notification",
-            Self::SessionStart => "SessionStart",
-            Self::SessionEnd => "SessionEnd",
-            Self::PermissionRequest => "PermissionRequest",
-        }
+/// The form where a vendor has none of its own.
+pub const PLAIN: HookForm = HookForm {
+    names: &[
+        (HookEvent::PreToolUse, "PreToolUse"),
+        (HookEvent::PostToolUse, "PostToolUse"),
+        (HookEvent::PostToolUseFailure, "PostToolUseFailure"),
+        (HookEvent::PostToolBatch, "PostToolBatch"),
+        (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
+        (HookEvent::Stop, "Stop"),
+        (HookEvent::SubagentStart, "SubagentStart"),
+        (HookEvent::SubagentStop, "SubagentStop"),
+        (HookEvent::PreCompact, "PreCompact"),
+        (HookEvent::Notification, "Notification"),
+        (HookEvent::SessionStart, "SessionStart"),
+        (HookEvent::SessionEnd, "SessionEnd"),
+        (HookEvent::PermissionRequest, "PermissionRequest"),
+    ],
+    aliases: &[],
+    counts_milliseconds: false,
+    has_time: false,
+    takes_callbacks: false,
+    defers: false,
+    project_variable: "AGENTGLOT_PROJECT_DIR",
+    agent: "The agent",
+};
+
+impl HookForm {
+    /// What a moment is called.
+    pub fn name(&self, event: HookEvent) -> &'static str {
+        self.names.iter().find(|(known, _)| *known == event).map_or("", |(_, name)| name)
     }
 
+    /// The moment of a name.
+    fn event(&self, name: &str) -> Option<HookEvent> {
+        self.names.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
+    }
+}
+
+impl HookEvent {
     /// What a matcher is held against: the member of the payload; `None` where matchers do not count.
     pub const fn subject(self) -> Option<&'static str> {
         match self {
@@ -111,10 +133,6 @@ impl HookEvent {
             Self::SessionEnd => Some("reason"),
             Self::UserPromptSubmit | Self::Stop | Self::PostToolBatch => None,
         }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|event| event.name() == name)
     }
 }
 
@@ -155,7 +173,7 @@ pub type Tell = Rc<dyn Fn(Told)>;
 pub struct Hooks {
     hooks: RefCell<Vec<Hook>>,
     requests: HostRequests,
-    dialect: Dialect,
+    form: &'static HookForm,
     cwd: PathBuf,
     environment: Vec<(String, String)>,
     tell: Option<Tell>,
@@ -185,11 +203,11 @@ enum Action {
 impl Hooks {
     /// No hooks yet. `environment` is what commands find in theirs, besides the project's folder; `tell` hears of them if the host wants to
     /// see them.
-    pub fn new(dialect: Dialect, cwd: PathBuf, environment: Vec<(String, String)>, requests: HostRequests, tell: Option<Tell>) -> Self {
+    pub fn new(form: &'static HookForm, cwd: PathBuf, environment: Vec<(String, String)>, requests: HostRequests, tell: Option<Tell>) -> Self {
         Self {
             hooks: RefCell::default(),
             requests,
-            dialect,
+            form,
             cwd,
             environment,
             tell,
@@ -212,7 +230,7 @@ impl Hooks {
             return vec![format!("the hooks of {} are no object", source.name())];
         };
         for (name, groups) in events {
-            let Some(event) = HookEvent::from_name(name) else {
+            let Some(event) = self.form.event(name) else {
                 problems.push(format!("there are no hooks for {name} here"));
                 continue;
             };
@@ -238,12 +256,7 @@ impl Hooks {
                         .get("timeout")
                         .and_then(Value::as_f64)
                         .filter(|number| number.is_finite() && *number > 0.0);
-                    // Qwen Code counts milliseconds, Claude Code seconds.
-                    let scale = if matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode) {
-                        1000.0
-                    } else {
-                        1.0
-                    };
+                    let scale = if self.form.counts_milliseconds { 1000.0 } else { 1.0 };
                     let patience = number.map_or(COMMAND, |number| Duration::from_secs_f64((number / scale).min(86_400.0)));
                     let action = Action::Command {
                         line: line.to_owned(),
@@ -262,7 +275,7 @@ impl Hooks {
     pub fn set_callbacks(&self, hooks: &Value) {
         self.hooks.borrow_mut().retain(|hook| !matches!(hook.action, Action::Callback { .. }));
         for (name, groups) in hooks.as_object().into_iter().flatten() {
-            let Some(event) = HookEvent::from_name(name) else { continue };
+            let Some(event) = self.form.event(name) else { continue };
             for group in groups.as_array().into_iter().flatten() {
                 let Ok(matcher) = Matcher::read(group.get("matcher")) else {
                     tracing::warn!(event = name, "a hook of the host's never runs: its matcher cannot be read");
@@ -306,22 +319,23 @@ impl Hooks {
         let subject = event.subject().and_then(|name| payload.get(name)).and_then(Value::as_str);
         let mut actions: Vec<Action> = Vec::new();
         for hook in self.hooks.borrow().iter().filter(|hook| hook.event == event) {
-            if subject.is_none_or(|subject| hook.matcher.fits(subject)) && !actions.contains(&hook.action) {
+            if subject.is_none_or(|subject| hook.matcher.fits(subject, self.form.aliases)) && !actions.contains(&hook.action) {
                 actions.push(hook.action.clone());
             }
         }
-        let name = subject.map_or_else(|| event.name().to_owned(), |subject| format!("{}:{subject}", event.name()));
+        let called = self.form.name(event);
+        let name = subject.map_or_else(|| called.to_owned(), |subject| format!("{called}:{subject}"));
         let running = actions.into_iter().map(|action| self.one(action, event, &name, &payload, call));
         let mut outcome = HookOutcome::default();
         for said in join_all(running).await {
-            outcome.add(event, said);
+            outcome.add(event, called, said);
         }
         outcome
     }
 
     async fn one(&self, action: Action, event: HookEvent, name: &str, payload: &Value, call: Option<&str>) -> output::Said {
         match action {
-            // Callbacks for the ends of a session do not fire in Claude Code: nobody is there yet, or any more.
+            // Callbacks for the ends of a session do not fire: nobody is there yet, or any more.
             Action::Callback { .. } if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) => output::Said::Nothing,
             Action::Callback { id, patience } => {
                 let question = Question {
@@ -343,11 +357,16 @@ impl Hooks {
                     Ok(Ok(Value::Null)) => output::Said::Nothing,
                     Ok(Err(crate::host::requests::Unanswered::Gone)) => output::Said::Unheard,
                     answer => {
-                        tracing::warn!(hook = id, event = event.name(), answered = answer.is_ok(), "a hook callback failed");
+                        tracing::warn!(
+                            hook = id,
+                            event = self.form.name(event),
+                            answered = answer.is_ok(),
+                            "a hook callback failed"
+                        );
                         output::Said::Failed(format!(
                             "{}: Hook callback {id} failed: the SDK host replied with an error or an invalid answer. Its answer was treated as \
                              empty.",
-                            event.name()
+                            self.form.name(event)
                         ))
                     }
                 }
@@ -359,8 +378,9 @@ impl Hooks {
                     cwd: self.cwd.clone(),
                     environment: self.environment.clone(),
                     input: format!("{payload}\n"),
-                    event: event.name(),
+                    event: self.form.name(event),
                     name: name.to_owned(),
+                    project: self.form.project_variable,
                     tell: self.tell.clone(),
                     watcher: self.watcher.clone(),
                 };
@@ -376,7 +396,7 @@ impl Hooks {
         }
     }
 
-    /// The payload, its members in the order of Claude Code.
+    /// The payload, its members in the order of the recordings.
     fn payload(&self, event: HookEvent, facts: &Facts, fields: Vec<(&str, Value)>) -> Value {
         use HookEvent as E;
         let mut payload = serde_json::Map::new();
@@ -405,8 +425,8 @@ impl Hooks {
         }) {
             put("effort", json!({ "level": effort }));
         }
-        put("hook_event_name", json!(event.name()));
-        if matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode) {
+        put("hook_event_name", json!(self.form.name(event)));
+        if self.form.has_time {
             put("timestamp", json!(crate::host::event_writer::now_iso()));
         }
         for (name, value) in fields {

@@ -66,10 +66,10 @@ impl HookOutcome {
         (!self.context.is_empty()).then(|| self.context.join("\n"))
     }
 
-    pub(super) fn add(&mut self, event: HookEvent, said: Said) {
+    pub(super) fn add(&mut self, event: HookEvent, called: &str, said: Said) {
         match said {
             Said::Nothing => {}
-            Said::Json(value) => self.read(event, &value),
+            Said::Json(value) => self.read(event, called, &value),
             // Only there does plain text reach the model.
             Said::Text(text) => {
                 if matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart | HookEvent::SubagentStart) {
@@ -107,7 +107,7 @@ impl HookOutcome {
         }
     }
 
-    fn read(&mut self, event: HookEvent, value: &Value) {
+    fn read(&mut self, event: HookEvent, called: &str, value: &Value) {
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let flag = |name: &str| value.get(name).and_then(Value::as_bool);
         // An answer that will come later is none.
@@ -125,7 +125,7 @@ impl HookOutcome {
         self.messages.extend(text(value, "systemMessage"));
         let specific = value.get("hookSpecificOutput").filter(|specific| {
             // What is meant for another moment does not count.
-            text(specific, "hookEventName").is_none_or(|name| name == event.name())
+            text(specific, "hookEventName").is_none_or(|name| name == called)
         });
         match text(value, "decision").as_deref() {
             Some("block" | "deny") => self.against(event, reason.clone().unwrap_or_else(|| "blocked by a hook".to_owned())),

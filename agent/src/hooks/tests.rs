@@ -1,6 +1,7 @@
 use std::time::Instant;
 
 use super::*;
+use agentglot_adapters::codec::Dialect;
 
 fn facts() -> Facts {
     Facts {
@@ -18,7 +19,14 @@ fn hooks(tell: Option<Tell>) -> (Hooks, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let environment = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
     (
-        Hooks::new(Dialect::Claude, folder.path().to_owned(), environment, HostRequests::default(), tell).watched_by(Watcher::Nobody),
+        Hooks::new(
+            crate::persona::of(Dialect::Claude).hooks(),
+            folder.path().to_owned(),
+            environment,
+            HostRequests::default(),
+            tell,
+        )
+        .watched_by(Watcher::Nobody),
         folder,
     )
 }
@@ -162,7 +170,7 @@ fn commands_answer_by_exit_code_and_json() {
             ),
         ] {
             let (hooks, _folder) = hooks(None);
-            assert!(hooks.add_settings(Source::Flag, &json!({event.name(): command(line)})).is_empty());
+            assert!(hooks.add_settings(Source::Flag, &json!({PLAIN.name(event): command(line)})).is_empty());
             assert_eq!(hooks.run(event, &facts, bash(), None).await, then, "{line}");
             let other = vec![("tool_name", json!("Read"))];
             assert_eq!(hooks.run(event, &facts, other, None).await, HookOutcome::default());
@@ -241,7 +249,13 @@ fn matchers_are_names_patterns_or_everything() {
         ("^Note", "NotebookEdit", true),
         (".*", "x", true),
     ] {
-        assert_eq!(Matcher::read(Some(&json!(text))).unwrap().fits(subject), then, "{text} {subject}");
+        assert_eq!(
+            Matcher::read(Some(&json!(text)))
+                .unwrap()
+                .fits(subject, crate::persona::of(Dialect::Claude).hooks().aliases),
+            then,
+            "{text} {subject}"
+        );
     }
     let (hooks, _folder) = hooks(None);
     let settings = json!({"Stop": [{"matcher": "([", "hooks": []}], "Nonsense": [], "PreToolUse": [{"hooks": [{"type": "prompt"}]}]});

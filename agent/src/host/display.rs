@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::host::event_writer::{Speaks, body};
 use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
-use crate::permissions::confirmation;
+use crate::persona::qwen::confirmation::confirmation;
 use crate::session::core::{Core, Thread};
 use crate::tools::{Access, Given, Progress, Tool};
 use agentglot_adapters::codec::Dialect;

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::host::requests::Question;
 use crate::model::message::{Call, Part};
-use crate::turn::permission::Decision;
+use crate::permissions::Decision;
 use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,

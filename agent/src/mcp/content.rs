@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::Naming;
+use super::{Naming, PLAIN};
 use crate::model::message::Part;
 use crate::tools::Given;
-use agentglot_adapters::event::{DetailShape, ResultStatus};
+use agentglot_adapters::event::ResultStatus;
 
 /// The longest picture that is given to a model, in characters of base64: APIs take 5 MiB.
 const LARGEST_IMAGE: usize = 5 << 20;
@@ -44,13 +44,13 @@ pub(super) fn given(result: &Value, naming: Naming, store: Store<'_>) -> Given {
         }));
     }
     limit(&mut content, store);
-    let detail = (naming == Naming::Claude).then(|| {
+    let detail = naming.detail.map(|shape| {
         let detail = if is_error {
             Value::String(format!("Error: {}", text_of(&content)))
         } else {
             Value::Array(content.iter().filter_map(block).collect())
         };
-        (DetailShape::Claude, detail)
+        (shape, detail)
     });
     Given {
         status: if is_error { ResultStatus::Error } else { ResultStatus::Success },
@@ -179,7 +179,7 @@ fn keep(store: Store<'_>, ending: &str, bytes: &[u8]) -> std::io::Result<String>
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     let folder = store.folder.join("mcp");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    let safe = |text: &str| -> String { Naming::Claude.part(text).chars().take(40).collect() };
+    let safe = |text: &str| -> String { PLAIN.part(text).chars().take(40).collect() };
     let name = format!("{}-{}-{ending}", safe(store.server), safe(store.call));
     let path = folder.join(name);
     let mut options = std::fs::OpenOptions::new();
@@ -239,6 +239,7 @@ fn block(part: &Part) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentglot_adapters::event::DetailShape;
 
     const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -250,7 +251,7 @@ mod tests {
             server: "srv",
             tokens,
         };
-        (given(&result, Naming::Claude, store), folder)
+        (given(&result, PLAIN, store), folder)
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod tool;
 
 pub use config::{ConfigError, Reach, Server};
 pub use control::Changed;
-pub use names::Naming;
+pub use names::{Naming, PLAIN};
 pub use prompt::Command;
 
 use self::content::Store;
@@ -106,7 +106,7 @@ impl Options {
             output: number("MAX_MCP_OUTPUT_TOKENS")
                 .and_then(|number| usize::try_from(number).ok())
                 .unwrap_or(OUTPUT),
-            naming: Naming::default(),
+            naming: PLAIN,
             asks_user: false,
         }
     }

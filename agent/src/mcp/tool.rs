@@ -11,7 +11,7 @@ use super::slot::Slot;
 use super::{Inner, Naming};
 use crate::model::message::Part;
 use crate::tools::{Access, Cx, Given, Progress, Spec, Tool};
-use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::event::ToolKind;
 
 /// A tool of a server's.
 #[derive(Debug)]
@@ -72,10 +72,7 @@ fn told(server: &str, trouble: &Trouble) -> String {
 
 fn failed(inner: &Inner, why: &str) -> Given {
     let given = Given::error(why);
-    match inner.options.naming {
-        Naming::Claude => given.with(DetailShape::Claude, Value::String(format!("Error: {why}"))),
-        Naming::Qwen => given,
-    }
+    inner.options.naming.typed(given, Value::String(format!("Error: {why}")))
 }
 
 /// Lists the resources of all servers, or of one.
@@ -88,11 +85,7 @@ pub(super) struct ListResources {
 impl ListResources {
     pub(super) fn new(inner: Rc<Inner>) -> Self {
         let spec = Spec {
-            name: match inner.options.naming {
-                Naming::Claude => "ListMcpResourcesTool",
-                Naming::Qwen => "list_mcp_resources",
-            }
-            .to_owned(),
+            name: inner.options.naming.list.to_owned(),
             description: "Lists the resources that the connected MCP servers offer: a list of objects with the server's name, the URI, and \
                           what the server says of each. `server` names one server whose resources alone are wanted."
                 .to_owned(),
@@ -145,10 +138,7 @@ impl Tool for ListResources {
                 let all = Value::Array(lists.into_iter().filter_map(Result::ok).flatten().collect());
                 let text = if all == json!([]) { "No resources found.".to_owned() } else { all.to_string() };
                 let given = Given::text(text);
-                match self.inner.options.naming {
-                    Naming::Claude => given.with(DetailShape::Claude, all),
-                    Naming::Qwen => given,
-                }
+                self.inner.options.naming.typed(given, all)
             }
         }
     }
@@ -165,10 +155,7 @@ pub(super) struct ReadResource {
 
 impl ReadResource {
     pub(super) fn new(inner: Rc<Inner>) -> Self {
-        let (name, server) = match inner.options.naming {
-            Naming::Claude => ("ReadMcpResourceTool", "server"),
-            Naming::Qwen => ("read_mcp_resource", "server_name"),
-        };
+        let Naming { read: name, server, .. } = inner.options.naming;
         let spec = Spec {
             name: name.to_owned(),
             description: "Reads one resource of a connected MCP server, by the server's name and the resource's URI.".to_owned(),

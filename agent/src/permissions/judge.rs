@@ -8,7 +8,6 @@ use super::place::Place;
 use super::rule::{Behavior, Rule, Source};
 use super::{Policy, Reason, Verdict, reason};
 use crate::tools::{Access, Spec};
-use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ToolKind;
 use agentglot_adapters::launch::PermissionMode;
 
@@ -18,9 +17,7 @@ impl Policy {
         if !self.exists(spec) || self.whole_rule(Behavior::Deny, spec).is_some() {
             return false;
         }
-        // Qwen Code, where nobody can be asked, does not offer what it would have to ask about.
-        let qwen = matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode);
-        if !qwen || self.asks || self.mode == PermissionMode::Bypass {
+        if !self.persona.hides_what_nobody_allows() || self.asks || self.mode == PermissionMode::Bypass {
             return true;
         }
         let rules = || {
@@ -140,7 +137,7 @@ impl Policy {
         }
     }
 
-    /// Qwen's lists of tools may have parentheses: then only such commands exist.
+    /// A list of tools may have parentheses: then only such commands exist.
     fn fits_the_list(&self, spec: &Spec, input: &Value, access: &Access) -> bool {
         let Some(only) = &self.only else { return true };
         let rules: Vec<&Rule> = only.iter().filter(|rule| rule.names(&spec.name, spec.kind)).collect();
@@ -211,7 +208,7 @@ impl Policy {
                 }
                 let asked = match spec.kind {
                     ToolKind::Fetch | ToolKind::WebSearch | ToolKind::Mcp => true,
-                    ToolKind::Subagent => self.dialect == Dialect::QwenCode,
+                    ToolKind::Subagent => self.persona.asks_about_subagents(),
                     _ => false,
                 };
                 if asked { Err(Reason::Nothing) } else { Ok(Reason::Mode(self.mode)) }
@@ -242,8 +239,7 @@ impl Policy {
         if let Some(rule) = self.path_rule(Behavior::Allow, spec, place, ToolKind::Read) {
             return Ok(rule);
         }
-        // Tricode's tools say themselves that they do not leave the workspace.
-        if self.is_inside(place) || self.dialect == Dialect::Tricode {
+        if self.is_inside(place) || self.persona.reads_anywhere() {
             return Ok(Reason::Mode(self.mode));
         }
         Err(Reason::Outside(place.written.clone()))
@@ -252,7 +248,7 @@ impl Policy {
     /// Writing is asked about, unless edits are accepted and it is in the workspace.
     pub(super) fn may_write(&self, spec: Option<&Spec>, place: &Place) -> Result<Reason, Reason> {
         let rule = self.path_rule(Behavior::Allow, spec, place, ToolKind::Edit);
-        if let Some(why) = place.sensitive(self.grounds.config.as_deref()) {
+        if let Some(why) = place.sensitive(self.grounds.config.as_deref(), &self.guarded) {
             // Only a rule that says so by name.
             let named = self
                 .path_rules(Behavior::Allow, spec, place, ToolKind::Edit)
@@ -299,7 +295,7 @@ impl Policy {
     }
 
     fn deny(&self, spec: &Spec, access: &Access, reason: Reason) -> Verdict {
-        let message = self.denied(spec, access, &reason);
+        let message = self.persona.denied(spec, access, &reason);
         Verdict::Deny { reason, message }
     }
 
@@ -307,7 +303,7 @@ impl Policy {
         if self.mode == PermissionMode::DontAsk {
             return self.deny(spec, access, Reason::Mode(self.mode));
         }
-        let (suggestions, fields) = self.question(spec, input, access, &reason);
+        let (suggestions, fields) = self.persona.question(self, spec, input, access, &reason);
         Verdict::Ask { reason, suggestions, fields }
     }
 }
@@ -327,7 +323,7 @@ fn subagent<'a>(spec: &Spec, input: &'a Value) -> Option<&'a str> {
 }
 
 /// The host of a URL, in lower case.
-pub(super) fn host(url: &str) -> Option<String> {
+pub fn host(url: &str) -> Option<String> {
     let url = reqwest::Url::parse(url.trim()).ok()?;
     url.host_str().map(str::to_ascii_lowercase)
 }

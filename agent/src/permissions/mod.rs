@@ -5,38 +5,41 @@
 //! judged part by part ([`shell`]); paths where they lead ([`place`]).
 
 mod command;
-mod confirm;
+mod decision;
 mod family;
 mod judge;
+pub mod persona;
 pub mod place;
 pub mod rule;
 pub mod shell;
 mod update;
 mod verdict;
 mod wildcard;
-mod words;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-pub use self::confirm::confirmation;
+pub use self::decision::Decision;
+pub use self::family::{Family, Width};
+pub use self::judge::host;
+pub use self::persona::{Guarded, PermissionPersona, Question};
 use self::place::Place;
 pub use self::rule::{Behavior, Grounds, Rule, Source};
 pub use self::update::Updated;
 use self::verdict::reason;
-pub use self::verdict::{Reason, Verdict};
-pub use self::words::Unheard;
+pub use self::verdict::{Reason, Unheard, Verdict};
 use crate::about::given;
-use crate::tools::Spec;
-use agentglot_adapters::codec::Dialect;
+use crate::tools::{Access, Spec};
 use agentglot_adapters::launch::{Answerer, Launch, PermissionMode};
 
 /// What is allowed in a session.
 #[derive(Debug)]
 pub struct Policy {
-    dialect: Dialect,
+    persona: &'static dyn PermissionPersona,
+    /// What settings lie in.
+    guarded: Guarded,
     mode: PermissionMode,
     /// Launched with the flag that lets everything run.
     may_bypass: bool,
@@ -79,13 +82,19 @@ impl Policy {
     /// What a command line says for a workspace; settings are added with [`Self::add`]. The problems are rules that are none.
     ///
     /// `root` is the working folder; `home` and `config` are the user's folder and the agent's folder of settings.
-    pub fn new(launch: &Launch, root: &Path, home: Option<PathBuf>, config: Option<PathBuf>) -> (Self, Vec<String>) {
-        let dialect = launch.format.dialect;
+    pub fn new(
+        launch: &Launch,
+        persona: &'static dyn PermissionPersona,
+        root: &Path,
+        home: Option<PathBuf>,
+        config: Option<PathBuf>,
+    ) -> (Self, Vec<String>) {
         let root = root.canonicalize().unwrap_or_else(|_| place::flat(root));
         let mode = launch.permission_or_default();
         let flag = given(launch, "--allow-dangerously-skip-permissions").is_some();
         let mut policy = Self {
-            dialect,
+            persona,
+            guarded: persona.guarded(),
             mode,
             may_bypass: mode == PermissionMode::Bypass || flag,
             asks: launch.answerer != Answerer::Nobody,
@@ -120,7 +129,7 @@ impl Policy {
     fn read_all(&self, texts: &[String], problems: &mut Vec<String>) -> Vec<Rule> {
         let mut rules = Vec::new();
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {
-            match Rule::parse(text, self.dialect, &self.grounds) {
+            match Rule::parse(text, self.persona, &self.grounds) {
                 Ok(rule) => rules.push(rule),
                 Err(problem) => problems.push(problem),
             }
@@ -174,7 +183,7 @@ impl Policy {
 
     /// The mode in the dialect's word, as lines and hooks name it.
     pub fn mode_name(&self) -> &'static str {
-        self.mode.name(self.dialect).or(self.mode.name(Dialect::Claude)).unwrap_or("default")
+        self.persona.mode_name(self.mode)
     }
 
     /// Another mode, as the host asks for it.
@@ -183,25 +192,8 @@ impl Policy {
     /// A mode that the dialect does not have, and the one that lets everything run where the session was not launched with its flag: what
     /// Claude Code says then, and its `error_code`.
     pub fn set_mode(&mut self, name: &str) -> Result<PermissionMode, (String, &'static str)> {
-        let qwen = matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode);
-        let words = if matches!(self.dialect, Dialect::Cursor | Dialect::Tricode) {
-            Dialect::Claude
-        } else {
-            self.dialect
-        };
-        let Some(mode) = PermissionMode::from_name(words, name) else {
-            if qwen {
-                return Err((
-                    format!("Invalid permission mode: {name}. Valid values are: plan, default, auto-edit, auto, yolo"),
-                    "invalid_mode",
-                ));
-            }
-            let mut names: Vec<&str> = PermissionMode::ALL.iter().filter_map(|mode| mode.name(words)).collect();
-            names.sort_unstable();
-            return Err((format!("Cannot set permission mode: must be one of {}", names.join(", ")), "invalid_mode"));
-        };
-        // Qwen's hosts may go over to yolo without a flag, as in the program itself.
-        if mode == PermissionMode::Bypass && !self.may_bypass && !qwen {
+        let mode = self.persona.mode_named(name).map_err(|why| (why, "invalid_mode"))?;
+        if mode == PermissionMode::Bypass && !self.may_bypass && !self.persona.may_bypass_later() {
             return Err((
                 format!("Cannot set permission mode to {name} because the session was not launched with --dangerously-skip-permissions"),
                 "bypass_not_launched",
@@ -212,7 +204,7 @@ impl Policy {
         Ok(mode)
     }
 
-    /// The tools of this server run without a question: SDK servers of Qwen's hosts.
+    /// The tools of this server run without a question.
     pub fn trust_server(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
@@ -226,7 +218,7 @@ impl Policy {
     pub fn restrict(&mut self, names: &[String], specs: &[&Spec]) {
         let rules: Vec<Rule> = names
             .iter()
-            .filter_map(|name| Rule::parse(name, self.dialect, &self.grounds).ok())
+            .filter_map(|name| Rule::parse(name, self.persona, &self.grounds).ok())
             .collect();
         // Who names a tool means that one, though a family may be called the same.
         let exact = |rule: &Rule| specs.iter().any(|spec| spec.name == rule.tool());
@@ -247,6 +239,26 @@ impl Policy {
     /// The denials since the last time, in order.
     pub fn take_denials(&self) -> Vec<Denial> {
         self.denials.take()
+    }
+}
+
+/// For whoever puts texts of a call together.
+impl Policy {
+    /// A path as it is written, made absolute.
+    pub fn written(&self, path: &str) -> String {
+        self.place(path).written.display().to_string()
+    }
+
+    /// A path as the user would say it.
+    pub fn short(&self, path: &str) -> String {
+        let place = self.place(path);
+        let short = place.written.strip_prefix(&self.grounds.root).unwrap_or(&place.written);
+        short.display().to_string()
+    }
+
+    /// What the model reads when a question brought no permission.
+    pub fn unheard(&self, spec: &Spec, access: &Access, why: &Unheard) -> String {
+        self.persona.unheard(self, spec, access, why)
     }
 }
 

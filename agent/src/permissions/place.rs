@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use super::Guarded;
+
 /// A path, made absolute in two ways. Whoever allows asks both, whoever forbids is content with one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -37,13 +39,15 @@ impl Place {
     }
 
     /// Why writing here is never a matter of course: it would change what runs later, or who may come in.
-    pub fn sensitive(&self, config: Option<&Path>) -> Option<&'static str> {
+    pub fn sensitive(&self, config: Option<&Path>, guarded: &Guarded) -> Option<&'static str> {
         if let Some(config) = config
             && [&self.written, &self.real, &self.plain].into_iter().any(|path| path.starts_with(config))
         {
             return Some("it holds the agent's own settings");
         }
-        [&self.written, &self.real, &self.plain].into_iter().find_map(|path| sensitive(path))
+        [&self.written, &self.real, &self.plain]
+            .into_iter()
+            .find_map(|path| sensitive(path, guarded))
     }
 }
 
@@ -104,9 +108,6 @@ const FOLDERS: &[(&str, &str)] = &[
     (".aws", "it holds keys"),
     (".kube", "it holds keys"),
     (".docker", "it holds keys"),
-    (".claude", "it holds an agent's settings"),
-    (".qwen", "it holds an agent's settings"),
-    (".cursor", "it holds an agent's settings"),
     (".agentglot", "it holds an agent's settings"),
     (".vscode", "an editor runs what it says"),
     (".idea", "an editor runs what it says"),
@@ -135,7 +136,6 @@ const FILES: &[&str] = &[
     ".gitmodules",
     ".ripgreprc",
     ".mcp.json",
-    ".claude.json",
     ".netrc",
     ".pgpass",
     ".npmrc",
@@ -149,10 +149,9 @@ const FILES: &[&str] = &[
     "agentglot.toml",
 ];
 
-/// Folders of an agent that a user's prompts and plans lie in: as harmless as any file.
-fn harmless(parts: &[&OsStr]) -> bool {
-    let is = |index: usize, names: &[&str]| parts.get(index).is_some_and(|part| names.iter().any(|name| same(part, name)));
-    is(0, &[".claude"]) && is(1, &["worktrees", "plans"]) && parts.len() > 2
+/// What is below the agents' folders of settings and lies in one where a user's prompts and plans lie: as harmless as any file.
+fn harmless(parts: &[&OsStr], open: &[&str]) -> bool {
+    parts.get(1).is_some_and(|part| open.iter().any(|name| same(part, name))) && parts.len() > 2
 }
 
 fn same(part: &OsStr, name: &str) -> bool {
@@ -160,18 +159,20 @@ fn same(part: &OsStr, name: &str) -> bool {
     part.to_str().is_some_and(|part| part.eq_ignore_ascii_case(name))
 }
 
-fn sensitive(path: &Path) -> Option<&'static str> {
+fn sensitive(path: &Path, guarded: &Guarded) -> Option<&'static str> {
     let parts: Vec<&OsStr> = path.iter().collect();
     for (index, part) in parts.iter().enumerate() {
-        let known = FOLDERS.iter().find(|(name, _)| same(part, name));
-        if let Some((_, why)) = known
-            && !harmless(&parts[index..])
-        {
+        if let Some((_, why)) = FOLDERS.iter().find(|(name, _)| same(part, name)) {
             return Some(why);
+        }
+        if let Some((_, open)) = guarded.folders.iter().find(|(name, _)| same(part, name))
+            && !harmless(&parts[index..], open)
+        {
+            return Some("it holds an agent's settings");
         }
     }
     let name = parts.last()?;
-    if FILES.iter().any(|file| same(name, file)) {
+    if FILES.iter().chain(&guarded.files).any(|file| same(name, file)) {
         return Some("it is read by programs when they start");
     }
     // `.config/fish`, `.config/autostart` and their like.
@@ -231,7 +232,8 @@ mod tests {
 
     #[test]
     fn what_programs_read_when_they_start_is_no_matter_of_course() {
-        let of = |path: &str| Place::of(path, Path::new("/w"), Some(Path::new("/home/u"))).sensitive(Some(Path::new("/conf")));
+        let of =
+            |path: &str| Place::of(path, Path::new("/w"), Some(Path::new("/home/u"))).sensitive(Some(Path::new("/conf")), &crate::persona::guarded());
         for path in [
             ".git/hooks/pre-commit",
             ".git/config",

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::family::{Family, family};
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
-use agentglot_adapters::codec::Dialect;
+use super::{Family, PermissionPersona};
 use agentglot_adapters::event::ToolKind;
 
 /// What a rule does with the calls that it is about.
@@ -100,7 +99,7 @@ pub struct Rule {
     tool: String,
     /// What is in the parentheses.
     content: Option<String>,
-    dialect: Dialect,
+    persona: &'static dyn PermissionPersona,
     /// Patterns of paths are made once.
     paths: Option<Pattern>,
 }
@@ -133,7 +132,7 @@ impl Rule {
     ///
     /// # Errors
     /// A text that is no rule: no name, a parenthesis that is not closed, a pattern that cannot be read.
-    pub fn parse(text: &str, dialect: Dialect, grounds: &Grounds) -> Result<Self, String> {
+    pub fn parse(text: &str, persona: &'static dyn PermissionPersona, grounds: &Grounds) -> Result<Self, String> {
         let text = text.trim();
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
@@ -144,14 +143,14 @@ impl Rule {
                 (tool.trim_end(), Some(unescape(content)))
             }
         };
-        Self::new(tool, content, dialect, grounds)
+        Self::new(tool, content, persona, grounds)
     }
 
     /// A rule of a tool's name and what would be in the parentheses.
     ///
     /// # Errors
     /// Those of [`Self::parse`].
-    pub fn new(tool: &str, content: Option<String>, dialect: Dialect, grounds: &Grounds) -> Result<Self, String> {
+    pub fn new(tool: &str, content: Option<String>, persona: &'static dyn PermissionPersona, grounds: &Grounds) -> Result<Self, String> {
         if tool.is_empty() || tool.contains(|c: char| c.is_whitespace() || c.is_control() || "()".contains(c)) {
             return Err(format!("`{tool}` is not the name of a tool"));
         }
@@ -164,13 +163,13 @@ impl Rule {
         let mut rule = Self {
             tool: tool.to_owned(),
             content,
-            dialect,
+            persona,
             paths: None,
             text,
         };
         if let Some(content) = &rule.content
             && matches!(
-                family(tool),
+                persona.family(tool),
                 Some(Family::Read | Family::Write | Family::Edit | Family::Delete | Family::Search)
             )
         {
@@ -210,7 +209,9 @@ impl Rule {
         if kind == ToolKind::Mcp {
             return false;
         }
-        family(&self.tool).is_some_and(|family| family.covers(kind, self.content.is_some(), self.dialect))
+        self.persona
+            .family(&self.tool)
+            .is_some_and(|family| self.persona.covers(family, kind, self.content.is_some()))
     }
 
     /// Whether it is about this path, for rules whose parentheses hold a pattern of paths. To allow, the pattern has to hold for the path
@@ -229,14 +230,14 @@ impl Rule {
     /// Whether it is about this text of one command.
     pub(super) fn matches_command(&self, command: &str) -> bool {
         let Some(content) = self.content.as_deref() else { return true };
-        command_matches(content, command, self.dialect)
+        command_matches(content, command, self.persona.rules_are_beginnings())
     }
 
     /// Whether it holds for a command to which more words may be added: the rule says that anything may follow.
     pub(super) fn is_open(&self) -> bool {
         match self.content.as_deref() {
             None => true,
-            Some(content) => content.ends_with('*') || matches!(self.dialect, Dialect::Qwen | Dialect::QwenCode | Dialect::Cursor),
+            Some(content) => content.ends_with('*') || self.persona.rules_are_beginnings(),
         }
     }
 
@@ -342,6 +343,11 @@ fn unescape(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentglot_adapters::codec::Dialect;
+
+    fn words(dialect: Dialect) -> &'static dyn PermissionPersona {
+        crate::persona::of(dialect).permissions()
+    }
 
     fn grounds() -> Grounds {
         Grounds {
@@ -352,7 +358,7 @@ mod tests {
     }
 
     fn rule(text: &str) -> Rule {
-        Rule::parse(text, Dialect::Claude, &grounds()).unwrap()
+        Rule::parse(text, words(Dialect::Claude), &grounds()).unwrap()
     }
 
     fn place(path: &str) -> Place {
@@ -412,7 +418,11 @@ mod tests {
             (Claude, "a*b*a", "aba", true),
             (Claude, "a*a", "a", false),
         ] {
-            assert_eq!(command_matches(content, command, dialect), then, "{content} {command}");
+            assert_eq!(
+                command_matches(content, command, words(dialect).rules_are_beginnings()),
+                then,
+                "{content} {command}"
+            );
         }
     }
 
@@ -436,7 +446,7 @@ mod tests {
             ("Agent(x)", Dialect::Claude, "Task", K::Subagent, true),
             ("Read", Dialect::Claude, "Read", K::Mcp, true),
         ] {
-            let rule = Rule::parse(text, dialect, &grounds()).unwrap();
+            let rule = Rule::parse(text, words(dialect), &grounds()).unwrap();
             assert_eq!(rule.names(name, kind), then, "{text} {name}");
         }
     }
@@ -444,7 +454,7 @@ mod tests {
     #[test]
     fn what_is_no_rule_is_said_to_be_none() {
         for text in ["", "Bash(", "Ba sh", "(x)", "Read(a[b)", "Read({a)"] {
-            assert!(Rule::parse(text, Dialect::Claude, &grounds()).is_err(), "{text}");
+            assert!(Rule::parse(text, words(Dialect::Claude), &grounds()).is_err(), "{text}");
         }
         assert_eq!(rule("Bash(*)").text(), "Bash");
         assert_eq!(rule(r"Bash(echo \(a\))").content(), Some("echo (a)"));
@@ -456,7 +466,7 @@ mod tests {
         let rule = rule("WebFetch(domain:example.com)");
         assert!(rule.matches_host("EXAMPLE.com") && rule.matches_host("example.com."));
         assert!(!rule.matches_host("evil-example.com") && !rule.matches_host("example.com.evil") && !rule.matches_host("a.example.com"));
-        let below = Rule::parse("WebFetch(domain:*.example.com)", Dialect::Claude, &grounds()).unwrap();
+        let below = Rule::parse("WebFetch(domain:*.example.com)", words(Dialect::Claude), &grounds()).unwrap();
         assert!(below.matches_host("a.example.com") && !below.matches_host("xexample.com"));
     }
 }

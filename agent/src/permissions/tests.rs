@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::tools::Access;
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ToolKind;
 use agentglot_adapters::launch::Launch;
 
@@ -28,8 +29,12 @@ pub(super) fn launch(dialect: Dialect, mode: Option<PermissionMode>) -> Launch {
     }
 }
 
+fn words(dialect: Dialect) -> &'static dyn PermissionPersona {
+    crate::persona::of(dialect).permissions()
+}
+
 pub(super) fn policy(room: &Room, launch: &Launch) -> Policy {
-    let (policy, problems) = Policy::new(launch, &room.root, Some(PathBuf::from("/home/u")), None);
+    let (policy, problems) = Policy::new(launch, words(launch.format.dialect), &room.root, Some(PathBuf::from("/home/u")), None);
     assert_eq!(problems, Vec::<String>::new());
     policy
 }

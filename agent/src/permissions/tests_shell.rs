@@ -3,6 +3,7 @@
 use super::tests::{launch, policy, room, run, spec, word};
 use super::*;
 use crate::tools::Access;
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ToolKind;
 
 #[test]

@@ -65,7 +65,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Claude's `decision_reason_type`, where it has one.
+    /// A word for it, where there is one.
     pub const fn kind(&self) -> Option<&'static str> {
         match self {
             Self::Rule { .. } => Some("rule"),
@@ -78,7 +78,7 @@ impl Reason {
         }
     }
 
-    /// Who decided, in the words of Claude's `tool_result_meta`.
+    /// Who decided.
     pub const fn decider(&self) -> &'static str {
         match self {
             Self::Rule { source: Source::Session, .. } => "user_temporary",
@@ -91,7 +91,7 @@ impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Rule { source, behavior, rule } => write!(f, "the rule `{rule}` ({}, {})", behavior.name(), source.name()),
-            Self::Mode(mode) => write!(f, "the permission mode is {}", mode.name(Dialect::Claude).unwrap_or("default")),
+            Self::Mode(mode) => write!(f, "the permission mode is {}", mode.name(Dialect::Agentglot).unwrap_or("default")),
             Self::Parts => write!(f, "every part of the command may run"),
             Self::Outside(path) => write!(f, "{} is outside the workspace", path.display()),
             Self::Sensitive(path, why) => write!(f, "{}: {why}", path.display()),
@@ -110,4 +110,25 @@ pub(super) fn reason(source: Source, behavior: Behavior, rule: &Rule) -> Reason 
         behavior,
         rule: rule.text().to_owned(),
     }
+}
+
+/// Why a question for leave brought no leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unheard {
+    /// There is nobody to ask.
+    Nobody,
+    /// The host has denied it, in these words.
+    Denied(Option<String>),
+    /// The host has denied it and stops the turn, or the turn was stopped while the question was open.
+    Stopped(Option<String>),
+    /// The host's answer cannot be understood.
+    Invalid,
+    /// The host says that it went wrong.
+    Failed(String),
+    /// The host is gone.
+    Gone,
+    /// It took too long.
+    TimedOut,
+    /// A hook has denied it, in these words. The event and the tool name the hook.
+    Hook(String),
 }

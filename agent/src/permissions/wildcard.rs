@@ -1,21 +1,16 @@
 //! What rules say of commands, in their parentheses.
 
-use agentglot_adapters::codec::Dialect;
-
 /// Whether what a rule says in its parentheses is about this one command.
-pub(super) fn command_matches(content: &str, command: &str, dialect: Dialect) -> bool {
+pub(super) fn command_matches(content: &str, command: &str, begins_it: bool) -> bool {
     let content = content.trim();
     if let Some(start) = content.strip_suffix(":*") {
-        // Cursor's `curl:*` is command and arguments, Claude's `npm run test:*` a beginning: both are words that come first.
+        // `curl:*` is command and arguments, `npm run test:*` a beginning: both are words that come first.
         return begins(command, start.trim_end());
     }
     if content.contains('*') {
         return wildcard(content, command);
     }
-    match dialect {
-        Dialect::Qwen | Dialect::QwenCode | Dialect::Cursor => begins(command, content),
-        _ => command == content,
-    }
+    if begins_it { begins(command, content) } else { command == content }
 }
 
 /// Whether a command begins with these words.

@@ -1,115 +1,142 @@
-//! What the agent is called and how it behaves in each dialect, where that is more than the dialect's codec.
+//! How the built-in agent plays each vendor's program, where that is more than the dialect's codec: one folder a vendor.
+//!
+//! Every other part of the agent asks the [`Persona`] of its session and names no vendor (`tests/vendors.rs` looks). What a part needs to
+//! know of a vendor is a struct or a trait of that part's own folder; a persona has one of each:
+//!
+//! | part | what it asks for |
+//! |---|---|
+//! | tools | [`Persona::begin`], [`Persona::asking`], [`Persona::fetch`], [`Persona::search`], [`Persona::subagents`] |
+//! | permissions | [`PermissionPersona`]: how rules are spelt, what modes are called, what a denial says |
+//! | hooks | [`HookForm`]: names of events, shape of payloads |
+//! | settings, memory, sessions on disk | [`SettingsFiles`], [`MemoryFiles`], [`SessionFiles`] |
+//! | MCP | [`Naming`] |
 
 pub mod claude;
 pub mod cursor;
+mod neutral;
 pub mod qwen;
-mod shared;
+mod session;
+pub(crate) mod shared;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tricode;
 
+use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use serde_json::Value;
-
-use super::chat::Message;
-use super::core::Tokens;
-use super::tool::{Given, Tool, World};
-use super::tools::fetch::Policy;
-use super::tools::processes::Processes;
-use super::tools::web_search::Engine;
-use crate::model::Ask;
 use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::Launch;
 
-/// How the agent behaves in a dialect.
-pub trait Persona: fmt::Debug {
-    /// Which.
+pub use self::session::{PersonaSession, Start};
+use crate::Error;
+use crate::hooks::HookForm;
+use crate::mcp::Naming;
+use crate::permissions::{Family, Guarded, PermissionPersona};
+use crate::settings::SettingsFiles;
+use crate::settings::memory::MemoryFiles;
+use crate::store::{SessionFiles, Shelf};
+use crate::tools::Tool;
+use crate::tools::fetch::Policy;
+use crate::tools::web_search::Engine;
+
+/// The vendors that are played. A dialect that is not here has nobody's manners: [`neutral`].
+static PERSONAS: [&dyn Persona; 5] = [&claude::CLAUDE, &qwen::RFC, &qwen::CODE, &tricode::TRICODE, &cursor::CURSOR];
+
+/// Who the agent is for hosts of a dialect.
+pub fn of(dialect: Dialect) -> &'static dyn Persona {
+    all().find(|persona| persona.dialect() == dialect).unwrap_or(&neutral::NEUTRAL)
+}
+
+/// Everybody whom the agent plays.
+pub fn all() -> impl Iterator<Item = &'static dyn Persona> {
+    PERSONAS.into_iter()
+}
+
+/// All sessions that there are on this machine, whoever was played in them.
+pub fn shelf(env: &dyn Fn(&str) -> Option<OsString>) -> Shelf {
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for root in all().filter_map(|persona| (persona.sessions().root)(env)) {
+        if !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+    Shelf::of(roots)
+}
+
+/// The tools that a name means in rules: settings name tools as any vendor does.
+pub fn family(name: &str) -> Option<Family> {
+    let mut names = all().flat_map(|persona| persona.tool_names());
+    names.find(|(_, names)| names.contains(&name)).map(|(family, _)| *family)
+}
+
+/// What settings of any vendor's lie in: an agent does not change them without being asked to.
+pub(crate) fn guarded() -> Guarded {
+    let mut guarded = Guarded::default();
+    for files in all().filter_map(Persona::settings) {
+        guarded.folders.push((files.folder, files.unguarded));
+        guarded.files.extend(files.beside);
+    }
+    guarded
+}
+
+/// What the agent is to a vendor's hosts.
+pub trait Persona: fmt::Debug + Sync {
+    /// Its dialect.
     fn dialect(&self) -> Dialect;
 
-    /// The tools, under the dialect's names.
-    fn tools(&self, world: &Rc<World>) -> Vec<Rc<dyn Tool>>;
+    /// Flags without a place in [`Launch`] that the agent heeds.
+    fn flags(&self) -> &'static [&'static str];
 
-    /// What its tools run: to be ended with the session, and looked at for ends of what runs in the background.
-    fn processes(&self) -> Option<Rc<Processes>> {
-        None
-    }
+    /// A session begins: its tools, and what they share.
+    ///
+    /// # Errors
+    /// When what the launch names cannot be had.
+    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error>;
 
-    /// The system prompt, where the host gives none.
-    fn system_prompt(&self, world: &World) -> String;
+    /// What fetches pages, where somebody has named it. `None` where there is none, or it is one of the session's tools anyway.
+    fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>>;
 
-    /// A call that is refused before anything else is asked: Tricode's plan gate.
-    fn gate(&self, name: &str, input: &Value) -> Option<Given> {
-        let _ = (name, input);
-        None
-    }
+    /// What searches the web, where somebody has named it.
+    fn search(&self, engine: Engine) -> Option<Rc<dyn Tool>>;
 
-    /// The result of a call of a tool that there is not.
-    fn unknown(&self, name: &str) -> Given {
-        Given::error(format!("Unknown tool: {name}"))
-    }
+    /// Tools that are for the user to answer.
+    fn asking(&self) -> Vec<Rc<dyn Tool>>;
 
-    /// Whether a call needs leave, where that does not follow from what it touches: Tricode asks about a fixed list of tools.
-    fn needs_leave(&self, name: &str) -> Option<bool> {
-        let _ = name;
-        None
-    }
+    /// What the tool that begins subagents is called, and its other names; none where there are no subagents.
+    fn subagents(&self) -> Option<&'static [&'static str]>;
 
-    /// What becomes of the other calls of a round when a person has denied one, where the turn ends behind them without an answer.
-    fn behind_denial(&self) -> Option<Given> {
-        None
-    }
+    /// Whether the model has a tool that takes up skills.
+    fn has_skills(&self) -> bool;
 
-    /// What the model is reminded of behind the last result of a round: told to the model as a message of the user's, and to the host as
-    /// a reminder.
-    fn reminder(&self) -> Option<String> {
-        None
-    }
+    /// The names under which rules know tools.
+    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])];
 
-    /// Why the model may not finish yet, though it tried.
-    fn unfinished(&self) -> Option<String> {
-        None
-    }
+    /// The vendor's side of permissions.
+    fn permissions(&self) -> &'static dyn PermissionPersona;
 
-    /// A request to the model in short, for whoever wants to see it between the lines.
-    fn debug_request(&self, ask: &Ask<'_>) -> Option<String> {
-        let _ = ask;
-        None
-    }
+    /// Its files of settings.
+    fn settings(&self) -> Option<&'static SettingsFiles>;
 
-    /// The answer to it: its id, the model, what it says, what it has cost.
-    fn debug_reply(&self, id: &str, model: &str, message: &Message, tokens: Tokens) -> Option<String> {
-        let _ = (id, model, message, tokens);
-        None
-    }
+    /// Whether a launch says by its flags that the project is trusted.
+    fn trusts(&self, launch: &Launch) -> bool;
 
-    /// What of all this a session keeps on disk, for a run that goes on with it.
-    fn keep(&self) -> Option<Value> {
-        None
-    }
+    /// The variable that holds the most tokens for thinking.
+    fn thinking_variable(&self) -> Option<&'static str>;
 
-    /// Takes back what an earlier run of the session kept.
-    fn restore(&self, kept: &Value) {
-        let _ = kept;
-    }
-}
+    /// Its files of instructions for every session.
+    fn memory(&self) -> Option<&'static MemoryFiles>;
 
-/// What fetches pages, where it may. Tricode's is always one of its tools.
-pub fn fetch(dialect: Dialect, policy: Policy) -> Option<Rc<dyn Tool>> {
-    match dialect {
-        Dialect::Claude => Some(claude::tools::web::fetch(policy)),
-        Dialect::Qwen | Dialect::QwenCode => Some(qwen::tools::web::fetch(policy)),
-        Dialect::Cursor => Some(cursor::tools::web::fetch(policy)),
-        _ => None,
-    }
-}
+    /// How its sessions are kept.
+    fn sessions(&self) -> &'static SessionFiles;
 
-/// What searches the web, where it may. Tricode's is always one of its tools.
-pub fn search(dialect: Dialect, engine: Engine) -> Option<Rc<dyn Tool>> {
-    match dialect {
-        Dialect::Claude => Some(claude::tools::web::search(engine)),
-        Dialect::Qwen | Dialect::QwenCode => Some(qwen::tools::web::search(engine)),
-        Dialect::Cursor => Some(cursor::tools::web::search(engine)),
-        _ => None,
-    }
+    /// How its hooks are called and told.
+    fn hooks(&self) -> &'static HookForm;
+
+    /// Hosts answer the questions of MCP servers.
+    fn elicits(&self) -> bool;
+
+    /// How it names what MCP servers have.
+    fn mcp(&self) -> &'static Naming;
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::Part;
-use crate::tool::{Cx, Given, Tool, World};
-use crate::wall::Wall;
+use crate::model::message::Part;
+use crate::tools::{Cx, Given, Tool, World};
+use crate::workspace::Wall;
 
 /// A workspace with tools.
 pub(crate) struct Room {

@@ -18,7 +18,7 @@ use crate::mcp::{self, Mcp};
 use crate::model::message::{Call, Message, Part};
 use crate::model::{self, Model, Written};
 use crate::permissions::Policy;
-use crate::persona::Persona;
+use crate::persona::{Persona, PersonaSession};
 use crate::settings::{AgentFile, Settings};
 use crate::store::Checkpoints;
 use crate::tools::{Spec, Tool, World};
@@ -34,8 +34,10 @@ pub(crate) struct Core {
     pub launch: Launch,
     /// Tells the user what no dialect has a word for.
     pub warn: fn(&str),
-    /// How it behaves in the dialect.
-    pub persona: Rc<dyn Persona>,
+    /// Whom it plays.
+    pub persona: &'static dyn Persona,
+    /// What it keeps for that in this session.
+    pub persona_session: Rc<dyn PersonaSession>,
     /// The tools of the dialect.
     pub tools: Vec<Rc<dyn Tool>>,
     /// Those that are for the user to answer.
@@ -173,14 +175,9 @@ impl Core {
             _ => Vec::new(),
         };
         mcp::config::join(&mut servers, self.flagged.clone());
-        let naming = match self.dialect {
-            Dialect::Qwen | Dialect::QwenCode => mcp::Naming::Qwen,
-            _ => mcp::Naming::Claude,
-        };
         let options = mcp::Options {
-            naming,
-            // Claude Code's hosts have a question for it.
-            asks_user: self.dialect == Dialect::Claude && self.launch.has_stdin_protocol(),
+            naming: *self.persona.mcp(),
+            asks_user: self.persona.elicits() && self.launch.has_stdin_protocol(),
             ..mcp::Options::new(root, self.world.environment.to_vec(), &variable)
         };
         Mcp::start(servers, self.requests.clone(), options)
@@ -298,10 +295,9 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// The tool of a name. Claude Code's `Agent` was `Task` once, and answers to that still.
+    /// The tool of a name.
     pub(crate) fn tool(&self, name: &str) -> Option<Rc<dyn Tool>> {
-        let named = |name: &str| self.tools.iter().find(|tool| tool.spec().name == name).cloned();
-        named(name).or_else(|| named("Agent").filter(|_| name == "Task"))
+        self.tools.iter().find(|tool| tool.is_called(name)).cloned()
     }
 
     /// Gives it these tools. What the model is told of one that it had before stays the same, and need not be written again.

@@ -215,7 +215,7 @@ pub(crate) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
         .clone()
         .filter(|system| agents.is_none() || !system.is_empty())
         .or(agents)
-        .unwrap_or_else(|| core.persona.system_prompt(&core.world));
+        .unwrap_or_else(|| core.persona_session.system_prompt(&core.world));
     if let Some(model) = chosen
         .as_ref()
         .and_then(|agent| core.models.named(agent.model.as_deref()?))
@@ -261,12 +261,9 @@ pub(crate) fn prepare(core: &Rc<Core>, thread: &mut Thread) {
     for (server, text) in mcp.instructions() {
         thread.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
     }
-    if core.dialect != Dialect::Tricode {
-        tools.push(Rc::new(Subagents::new(
-            core.dialect,
-            turn::subagent::kinds(core),
-            turn::background::begins_turns(core),
-        )) as Rc<dyn Tool>);
+    if let Some(names) = core.persona.subagents() {
+        let background = turn::background::begins_turns(core);
+        tools.push(Rc::new(Subagents::new(names, turn::subagent::kinds(core), background)) as Rc<dyn Tool>);
     }
     tools.extend(turn::skill::tool(core));
     if let Some(schema) = schema {

@@ -185,8 +185,7 @@ fn flag_settings(core: &Core, settings: &Value) -> Result<(), String> {
 pub(crate) fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     *core.greeting.borrow_mut() = Some(greeting);
-    // Qwen Code accepts hooks here and never calls them; its hosts do not answer.
-    if let (Dialect::Claude | Dialect::Agentglot, Some(hooks)) = (core.dialect, members.get("hooks")) {
+    if let Some(hooks) = members.get("hooks").filter(|_| core.persona.hooks().takes_callbacks) {
         core.hooks.set_callbacks(hooks);
     }
     let core = core.clone();

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::{Settings, StyleFile, text_of};
 use crate::permissions::Source;
-use agentglot_adapters::codec::Dialect;
 
 /// So large may such a file be, in bytes; so many may there be; so deep may they lie.
 const LARGEST: u64 = 1024 * 1024;
@@ -54,14 +53,9 @@ pub struct CommandFile {
 impl Settings {
     /// Reads the folders of all places that count.
     pub(super) fn folders(&mut self) {
-        let folder = match self.places.dialect {
-            Dialect::Claude | Dialect::Agentglot => ".claude",
-            Dialect::Qwen | Dialect::QwenCode => ".qwen",
-            Dialect::Cursor => ".cursor",
-            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => return,
-        };
+        let Some(files) = self.places.files else { return };
         let user = self.places.config.clone().filter(|_| self.places.counts(Source::User));
-        let project = Some(self.places.root.join(folder)).filter(|_| self.places.counts(Source::Project));
+        let project = Some(self.places.root.join(files.folder)).filter(|_| self.places.counts(Source::Project));
         for folder in [user, project].into_iter().flatten() {
             self.folder(&folder, "");
         }

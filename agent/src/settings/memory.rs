@@ -1,11 +1,10 @@
-//! What a project and its user want every agent to know: `CLAUDE.md`, `QWEN.md`, `AGENTS.md`.
+//! What a project and its user want every agent to know: `AGENTS.md` and what vendors call it besides.
 
 use std::path::{Path, PathBuf};
 
 use crate::permissions::Source;
 use crate::permissions::place::Place;
 use crate::settings::Places;
-use agentglot_adapters::codec::Dialect;
 
 /// So much of one file is taken, and of all together, in bytes.
 const FILE: usize = 64 * 1024;
@@ -24,14 +23,20 @@ pub struct Memory {
     pub text: String,
 }
 
+/// What a vendor calls such files.
+#[derive(Debug)]
+pub struct MemoryFiles {
+    /// In a project's folders: the first of them that is there. The user's own has the first name, and so has the one that is written.
+    pub names: &'static [&'static str],
+    /// In the working folder, for the user alone.
+    pub local: Option<&'static str>,
+}
+
 /// The files that count for a session: the user's, then those of the folders from the top of the project down to the working folder. The
 /// second part says what was skipped and why.
-pub fn load(places: &Places) -> (Vec<Memory>, Vec<String>) {
-    let names: &[&str] = match places.dialect {
-        Dialect::Claude | Dialect::Agentglot => &["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"],
-        Dialect::Qwen | Dialect::QwenCode => &["QWEN.md", "AGENTS.md"],
-        Dialect::Cursor => &["AGENTS.md", "CLAUDE.md"],
-        Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => return (Vec::new(), Vec::new()),
+pub fn load(files: Option<&MemoryFiles>, places: &Places) -> (Vec<Memory>, Vec<String>) {
+    let Some(MemoryFiles { names, local }) = files else {
+        return (Vec::new(), Vec::new());
     };
     let mut reader = Reader {
         home: places.home.clone(),
@@ -51,9 +56,9 @@ pub fn load(places: &Places) -> (Vec<Memory>, Vec<String>) {
             found.extend(reader.first(folder, names, Source::Project, &allowed));
         }
     }
-    if places.sources.contains(&Source::Local) && matches!(places.dialect, Dialect::Claude | Dialect::Agentglot) {
+    if let Some(local) = local.filter(|_| places.sources.contains(&Source::Local)) {
         let allowed = [real(&places.root)];
-        found.extend(reader.first(&places.root, &["CLAUDE.local.md"], Source::Local, &allowed));
+        found.extend(reader.first(&places.root, &[local], Source::Local, &allowed));
     }
     (found, reader.problems)
 }
@@ -203,6 +208,10 @@ fn imports(text: &str) -> impl Iterator<Item = String> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::persona::Persona;
+    use crate::persona::claude::CLAUDE;
+    use crate::persona::qwen::CODE;
+    use agentglot_adapters::codec::Dialect;
     use agentglot_adapters::launch::Launch;
 
     #[test]
@@ -234,11 +243,11 @@ mod tests {
         };
         let home = root.join("home").into_os_string();
         let places = |sources| {
-            Places::of(&launch(sources), &root.join("home/repo/sub"), |_| false, &|name| {
+            Places::of(&launch(sources), CLAUDE.settings(), &root.join("home/repo/sub"), &|_| false, &|name| {
                 (name == "HOME").then(|| home.clone())
             })
         };
-        let (memories, problems) = load(&places(None));
+        let (memories, problems) = load(CLAUDE.memory(), &places(None));
         let texts: Vec<&str> = memories.iter().map(|memory| memory.text.lines().next().unwrap()).collect();
         assert_eq!(texts.len(), 4, "{texts:?}");
         assert_eq!((texts[0], texts[2], texts[3]), ("of the user", "of sub", "mine"));
@@ -251,8 +260,8 @@ mod tests {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains("../../secret"), "{problems:?}");
         assert!(prompt(&memories).unwrap().contains("of sub") && prompt(&[]).is_none());
-        assert_eq!(load(&places(Some(&[]))).0, []);
-        assert_eq!(load(&places(Some(&["user"]))).0.len(), 1);
+        assert_eq!(load(CLAUDE.memory(), &places(Some(&[]))).0, []);
+        assert_eq!(load(CLAUDE.memory(), &places(Some(&["user"]))).0.len(), 1);
     }
 
     #[test]
@@ -261,13 +270,13 @@ mod tests {
         let root = room.path().canonicalize().unwrap().join("w");
         std::fs::create_dir_all(&root).unwrap();
         std::fs::write(root.join("QWEN.md"), "ü".repeat(FILE)).unwrap();
-        let places = Places::of(&Launch::new(Dialect::QwenCode), &root, |_| false, &|_| None);
-        let (memories, problems) = load(&places);
+        let places = Places::of(&Launch::new(Dialect::QwenCode), CODE.settings(), &root, &|_| false, &|_| None);
+        let (memories, problems) = load(CODE.memory(), &places);
         assert!(memories[0].text.len() < FILE + 100 && problems.len() == 1);
         std::fs::remove_file(root.join("QWEN.md")).unwrap();
         std::fs::write(room.path().join("out.md"), "out").unwrap();
         std::os::unix::fs::symlink("../out.md", root.join("QWEN.md")).unwrap();
-        let (memories, problems) = load(&places);
+        let (memories, problems) = load(CODE.memory(), &places);
         assert!(memories.is_empty() && problems[0].contains("leads out"), "{problems:?}");
     }
 }

@@ -1,10 +1,4 @@
-//! The settings files of each dialect's program: whose they are, which of them count, what they say.
-//!
-//! | dialect | the user's | the project's | the project's, for the user alone |
-//! |---|---|---|---|
-//! | claude | `~/.claude/settings.json` (`CLAUDE_CONFIG_DIR`) | `.claude/settings.json` | `.claude/settings.local.json` |
-//! | qwen, qwen-code | `~/.qwen/settings.json` | `.qwen/settings.json` | |
-//! | cursor | `~/.cursor/cli-config.json` (`CURSOR_CONFIG_DIR`) | `.cursor/cli.json` | |
+//! Files of settings: whose they are, which of them count, what they say. Where they lie is the persona's business ([`SettingsFiles`]).
 //!
 //! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. A file that
 //! cannot be read is told and skipped.
@@ -19,23 +13,45 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::about::{every, given};
+use crate::about::every;
 use crate::permissions::{Behavior, Policy, Source};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::{Launch, PermissionMode};
+use agentglot_adapters::launch::Launch;
 
 pub use folder::{AgentFile, CommandFile};
-pub use plugin::Plugin;
+pub use plugin::{Plugin, PluginFiles};
 pub use style::StyleFile;
 
 /// So large may a settings file be, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
+/// Where a vendor's program keeps its settings.
+#[derive(Debug)]
+pub struct SettingsFiles {
+    /// The folder, beside the user's home and in a project.
+    pub folder: &'static str,
+    /// The variable that names the user's folder.
+    pub variable: Option<&'static str>,
+    /// The user's file.
+    pub user: &'static str,
+    /// The project's file.
+    pub project: &'static str,
+    /// The project's file for the user alone.
+    pub local: Option<&'static str>,
+    /// The project's file of MCP servers.
+    pub servers: Option<&'static str>,
+    /// How plugins are put together, where there are any.
+    pub plugins: Option<PluginFiles>,
+    /// Folders below the folder that hold a user's prompts and plans, and that nobody has to guard.
+    pub unguarded: &'static [&'static str],
+    /// Files beside the folder.
+    pub beside: &'static [&'static str],
+}
+
 /// Where settings lie and which of them count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Places {
-    /// Whose settings.
-    pub dialect: Dialect,
+    /// Whose settings; `None` where there are no files of them.
+    pub files: Option<&'static SettingsFiles>,
     /// The working folder.
     pub root: PathBuf,
     /// The user's own folder.
@@ -53,19 +69,23 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a launch. Whoever names the project's files by `--setting-sources` trusts the project, as does Cursor's `--trust` and
-    /// `--force`; otherwise `trusts` says it, which asks the user's own configuration.
-    pub fn of(launch: &Launch, root: &Path, trusts: fn(&Path) -> bool, variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Self {
-        let dialect = launch.format.dialect;
+    /// Those of a launch. Whoever names the project's files by `--setting-sources` trusts the project; otherwise `trusts` says whether
+    /// the user does.
+    pub fn of(
+        launch: &Launch,
+        files: Option<&'static SettingsFiles>,
+        root: &Path,
+        trusts: &dyn Fn(&Path) -> bool,
+        variable: &dyn Fn(&str) -> Option<std::ffi::OsString>,
+    ) -> Self {
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let beside = |name: &str| home.as_ref().map(|home| home.join(name));
-        let config = match dialect {
-            Dialect::Claude | Dialect::Agentglot => named("CLAUDE_CONFIG_DIR").or_else(|| beside(".claude")),
-            Dialect::Qwen | Dialect::QwenCode => beside(".qwen"),
-            Dialect::Cursor => named("CURSOR_CONFIG_DIR").or_else(|| beside(".cursor")),
-            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => None,
-        };
+        let config = files.and_then(|files| {
+            files
+                .variable
+                .and_then(named)
+                .or_else(|| home.as_ref().map(|home| home.join(files.folder)))
+        });
         let all = [Source::User, Source::Project, Source::Local];
         let (sources, asked) = match &launch.setting_sources {
             None => (all.to_vec(), false),
@@ -77,16 +97,18 @@ impl Places {
                 (sources, asked)
             }
         };
-        let flagged = dialect == Dialect::Cursor && (launch.permission == Some(PermissionMode::Bypass) || given(launch, "--trust").is_some());
         Self {
-            dialect,
-            trusted: asked || flagged || trusts(root),
+            files,
+            trusted: asked || trusts(root),
             root: root.to_owned(),
             home,
             config,
             sources,
             flag: launch.settings.clone(),
-            plugins: every(launch, "--plugin-dir")
+            plugins: files
+                .and_then(|files| files.plugins.as_ref())
+                .into_iter()
+                .flat_map(|plugins| every(launch, plugins.flag))
                 .filter_map(|(_, path)| Some(root.join(path.as_ref()?)))
                 .collect(),
         }
@@ -94,16 +116,11 @@ impl Places {
 
     /// Where the file of a source is.
     pub fn file(&self, source: Source) -> Option<PathBuf> {
-        let (folder, user, project, local) = match self.dialect {
-            Dialect::Claude | Dialect::Agentglot => (".claude", "settings.json", "settings.json", Some("settings.local.json")),
-            Dialect::Qwen | Dialect::QwenCode => (".qwen", "settings.json", "settings.json", None),
-            Dialect::Cursor => (".cursor", "cli-config.json", "cli.json", None),
-            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => return None,
-        };
+        let files = self.files?;
         match source {
-            Source::User => Some(self.config.as_ref()?.join(user)),
-            Source::Project => Some(self.root.join(folder).join(project)),
-            Source::Local => Some(self.root.join(folder).join(local?)),
+            Source::User => Some(self.config.as_ref()?.join(files.user)),
+            Source::Project => Some(self.root.join(files.folder).join(files.project)),
+            Source::Local => Some(self.root.join(files.folder).join(files.local?)),
             _ => None,
         }
     }
@@ -253,7 +270,7 @@ impl Settings {
             .collect()
     }
 
-    /// Claude's `outputStyle`.
+    /// `outputStyle`.
     pub fn output_style(&self) -> Option<&str> {
         self.text(&["outputStyle"])
     }
@@ -272,9 +289,11 @@ impl Settings {
                 servers.extend(more.clone());
             }
         }
-        let file = self.places.root.join(".mcp.json");
-        let claude = matches!(self.places.dialect, Dialect::Claude | Dialect::Agentglot);
-        if claude && self.places.counts(Source::Project) {
+        let Some(file) = self.places.files.and_then(|files| files.servers) else {
+            return serde_json::json!({ "mcpServers": servers });
+        };
+        let file = self.places.root.join(file);
+        if self.places.counts(Source::Project) {
             match read(&file) {
                 Ok(Some(value)) => {
                     let listed = |name: &str| texts(self.get(&[name])).collect::<Vec<_>>();
@@ -290,7 +309,7 @@ impl Settings {
                 Ok(None) => {}
                 Err(problem) => self.problems.push(problem),
             }
-        } else if claude && file.exists() {
+        } else if file.exists() {
             tracing::info!("{} does not count: the project is not trusted", file.display());
         }
         serde_json::json!({ "mcpServers": servers })

@@ -2,6 +2,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::PermissionMode;
 
 fn room(files: &[(&str, &str)]) -> TempDir {
     let room = tempfile::tempdir().unwrap();
@@ -21,7 +23,9 @@ fn places(room: &TempDir, dialect: Dialect, sources: Option<&[&str]>) -> Places 
     };
     let root = room.path().canonicalize().unwrap();
     let home = root.join("home").into_os_string();
-    Places::of(&launch, &root.join("w"), |_| false, &|name| (name == "HOME").then(|| home.clone()))
+    Places::of(&launch, crate::persona::of(dialect).settings(), &root.join("w"), &|_| false, &|name| {
+        (name == "HOME").then(|| home.clone())
+    })
 }
 
 const FILES: &[(&str, &str)] = &[
@@ -89,7 +93,13 @@ fn a_project_counts_when_it_is_asked_for() {
     assert_eq!(asked.commands[1].prompt_for("x"), "# Do it\n\nnow\n\nARGUMENTS: x");
 
     let launch = Launch::new(Dialect::Claude);
-    let (mut policy, _) = Policy::new(&launch, &asked.places().root, None, None);
+    let (mut policy, _) = Policy::new(
+        &launch,
+        crate::persona::of(launch.format.dialect).permissions(),
+        &asked.places().root,
+        None,
+        None,
+    );
     assert!(asked.tell(&mut policy, &launch).is_empty());
     assert_eq!(policy.mode(), PermissionMode::AcceptEdits);
     assert_eq!(policy.folders().count(), 2);
@@ -138,7 +148,13 @@ fn other_dialects_have_files_of_their_own() {
     let qwen = Settings::load(places(&room, Dialect::QwenCode, None));
     assert_eq!(qwen.model(), Some("q"));
     let launch = Launch::new(Dialect::QwenCode);
-    let (mut policy, _) = Policy::new(&launch, &qwen.places().root, None, None);
+    let (mut policy, _) = Policy::new(
+        &launch,
+        crate::persona::of(launch.format.dialect).permissions(),
+        &qwen.places().root,
+        None,
+        None,
+    );
     assert!(qwen.tell(&mut policy, &launch).is_empty());
     assert_eq!(
         (policy.mode(), policy.listed()["state"]["rules"].as_array().unwrap().len()),
@@ -154,7 +170,7 @@ fn updates_are_written_to_their_file_and_to_no_other() {
     let room = room(&[("w/.claude/settings.local.json", "{\"z\":1,\"permissions\":{\"allow\":[\"Read\"]}}")]);
     let places = places(&room, Dialect::Claude, Some(&["local"]));
     let launch = Launch::new(Dialect::Claude);
-    let (mut policy, _) = Policy::new(&launch, &places.root, None, None);
+    let (mut policy, _) = Policy::new(&launch, crate::persona::of(launch.format.dialect).permissions(), &places.root, None, None);
     let updates = json!([
         {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "echo (a)"}, {"toolName": "Read"}], "behavior": "allow", "destination": "localSettings"},
         {"type": "addDirectories", "directories": ["/srv"], "destination": "userSettings"},

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::SessionFiles;
 use super::dir::Dir;
 
 /// A larger file is not kept.
@@ -117,9 +118,10 @@ impl Rewound {
 }
 
 impl Checkpoints {
-    /// Whether the host wants them: `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING`.
-    pub fn wanted(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> bool {
-        env("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING").is_some_and(|value| value == "true" || value == "1")
+    /// Whether the host wants them: it says so by a variable.
+    pub fn wanted(files: &SessionFiles, env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+        let value = files.checkpoints.and_then(env);
+        value.is_some_and(|value| value == "true" || value == "1")
     }
 
     /// Those of this folder; without one they last as long as the process.

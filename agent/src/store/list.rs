@@ -40,9 +40,10 @@ pub struct Summary {
     pub turns: u64,
 }
 
-/// What a transcript says of itself. `None`: there is no conversation in it.
+/// What a transcript says of itself. `None`: there is no conversation in it, or it is none of ours.
 pub(super) fn summary(id: &str, path: PathBuf, file: &File) -> io::Result<Option<Summary>> {
     let about = file.metadata()?;
+    let Some(dialect) = dialect(file) else { return Ok(None) };
     let head = ends(file, true)?;
     let entries = || lines(&head).filter_map(Entry::read);
     let first = entries().find(|entry| entry.is_chained() && entry.timestamp.is_some());
@@ -59,7 +60,7 @@ pub(super) fn summary(id: &str, path: PathBuf, file: &File) -> io::Result<Option
     };
     Ok(Some(Summary {
         id: id.to_owned(),
-        dialect: dialect(file).unwrap_or_else(|| "claude".to_owned()),
+        dialect,
         cwd: entries().find_map(|entry| entry.cwd),
         path,
         began: first.and_then(|first| first.timestamp),

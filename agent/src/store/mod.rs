@@ -1,7 +1,7 @@
 //! Sessions on disk: what was said is appended to a transcript, a JSON line an entry, and can be gone on with.
 //!
-//! The lines are those of Claude Code, whose SDKs read them; for `claude` they lie where Claude Code and the SDKs look for them, for the
-//! other dialects in a folder of our own ([`Store::open`]). A transcript is a tree: each entry names the one that it hangs from, and a
+//! The lines are those of Claude Code, whose SDKs read them, and lie where the persona says ([`SessionFiles`]): for `claude` where those SDKs
+//! look for them, for others in a folder of our own. A transcript is a tree: each entry names the one that it hangs from, and a
 //! conversation is the way from its last entry to its first, or to the last compaction. The last line may be half a line (the process was
 //! killed, the disk was full); it is cut off when the session is gone on with.
 //!
@@ -12,7 +12,7 @@
 //! # use agentglot_adapters::launch::Resume;
 //! # fn main() -> Result<(), agentglot_agent::store::StoreError> {
 //! # let cwd = std::path::Path::new("/workspace");
-//! let store = Store::open(Dialect::Claude, cwd, &|name| std::env::var_os(name));
+//! let store = Store::open(persona::of(Dialect::Claude).sessions(), cwd, &|name| std::env::var_os(name));
 //! let (mut transcript, history) = store.begin(&Ask::default(), Writer::new(cwd))?;
 //! let prompt = transcript.append_user(&[Part::Text("hi".into())], &UserFacts::default());
 //! let round = Round { message_id: "msg_1", model: "m", ..Round::default() };
@@ -49,6 +49,7 @@ pub use chain::History;
 pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 pub use list::Summary;
+pub use place::{Ids, own_root};
 pub use shelf::Shelf;
 pub use transcript::{Transcript, Writing};
 
@@ -64,11 +65,40 @@ use transcript::Place;
 /// The sessions of a dialect in a working folder.
 #[derive(Clone, Debug)]
 pub struct Store {
-    dialect: Dialect,
+    files: &'static SessionFiles,
     /// The folder of all working folders' folders; `None` if there is no home.
     root: Option<PathBuf>,
     slug: String,
     secrets: Rc<Secrets>,
+}
+
+/// How a vendor's sessions are kept.
+#[derive(Debug)]
+pub struct SessionFiles {
+    /// Whose they are: the name in the first line of a transcript.
+    pub dialect: Dialect,
+    /// The folder that holds a folder for each working folder.
+    pub root: fn(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>,
+    /// What ids look like.
+    pub ids: Ids,
+    /// A session is found by its title too.
+    pub have_titles: bool,
+    /// The same by the path of its transcript.
+    pub have_paths: bool,
+    /// A session belongs to the working folder that it began in.
+    pub have_folders: bool,
+    /// Ids are given out before anything is said.
+    pub given_out: bool,
+    /// Who asks for the latest session where there is none is refused so; else he gets a new one.
+    pub none_yet: Option<&'static str>,
+    /// What is said of an id that is none.
+    pub bad_id: Option<&'static str>,
+    /// The flag by which a session is gone on with in a copy.
+    pub copies: Option<&'static str>,
+    /// With which the program ends when a session cannot be had.
+    pub exit_code: u8,
+    /// The variable by which the host asks for [`Checkpoints`].
+    pub checkpoints: Option<&'static str>,
 }
 
 /// Which session is wanted.
@@ -153,32 +183,30 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What the program says, and its exit code. Claude Code says it in a result too ([`Self::has_result`]).
-    pub fn refusal(&self, dialect: Dialect) -> ArgError {
+    /// What the program says, and its exit code. Some say it in a result too ([`Self::has_result`]).
+    pub fn refusal(&self, files: &SessionFiles) -> ArgError {
         let line = |text: String| ArgError {
-            text: format!("{text}\n"),
-            exit_code: if dialect == Dialect::Tricode { 0 } else { 1 },
+            text: format!(
+                "{text}
+"
+            ),
+            exit_code: files.exit_code,
         };
-        match self {
-            Self::NotFound(id) => ArgError::no_session(dialect, id),
-            Self::NoneYet if dialect == Dialect::Claude => line("No conversation found to continue".to_owned()),
-            Self::InUse(id) => ArgError::session_in_use(id),
-            Self::Busy(id) => line(format!(
+        match (self, files.none_yet, files.bad_id) {
+            (Self::NotFound(id), ..) => ArgError::no_session(files.dialect, id),
+            (Self::NoneYet, Some(text), _) | (Self::BadId(_), _, Some(text)) => line(text.to_owned()),
+            (Self::InUse(id), ..) => ArgError::session_in_use(id),
+            (Self::Busy(id), ..) => line(format!(
                 "Error: Session ID {id} is already in use. Another process is writing this session: end it first{}.",
-                if matches!(dialect, Dialect::Claude | Dialect::Qwen | Dialect::QwenCode) {
-                    ", or go on in a copy with --fork-session"
-                } else {
-                    ""
-                }
+                files.copies.map(|flag| format!(", or go on in a copy with {flag}")).unwrap_or_default()
             )),
-            Self::BadId(_) if dialect == Dialect::Claude => line("Error: Invalid session ID. Must be a valid UUID.".to_owned()),
-            Self::NoMessage(at) => line(format!("No message found with message.uuid of: {at}")),
-            Self::DropsMore(why) => line(format!("Resume rejected by --resume-drops-turn: {why}")),
-            other => line(format!("Error: {other}")),
+            (Self::NoMessage(at), ..) => line(format!("No message found with message.uuid of: {at}")),
+            (Self::DropsMore(why), ..) => line(format!("Resume rejected by --resume-drops-turn: {why}")),
+            (other, ..) => line(format!("Error: {other}")),
         }
     }
 
-    /// Claude Code answers these with an `error_during_execution` result that has the text in `errors`, before it ends.
+    /// Whether a host that reads results gets one with the text in `errors`, before the program ends.
     pub const fn has_result(&self) -> bool {
         matches!(self, Self::NotFound(_) | Self::NoneYet | Self::NoMessage(_) | Self::DropsMore(_))
     }
@@ -186,12 +214,12 @@ impl StoreError {
 
 impl Store {
     /// The sessions of this working folder, an absolute path without links. `env` gives the variables that say where they lie:
-    /// `CLAUDE_CONFIG_DIR` for `claude`, `AGENTGLOT_STATE_DIR`, `XDG_STATE_HOME` and `HOME` for the others.
-    pub fn open(dialect: Dialect, cwd: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Self {
+    /// a variable of the vendor's, or `AGENTGLOT_STATE_DIR`, `XDG_STATE_HOME` and `HOME`.
+    pub fn open(files: &'static SessionFiles, cwd: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self {
-            dialect,
-            root: place::root(dialect, env),
+            files,
+            root: (files.root)(env),
             slug: place::slug(cwd),
             secrets: Rc::new(Secrets::of(variables)),
         }
@@ -207,7 +235,7 @@ impl Store {
     /// A new session's id.
     pub fn new_id(&self) -> String {
         let id = transcript::uuid();
-        if self.dialect == Dialect::Tricode { ids::short(&id) } else { id }
+        if self.files.ids == Ids::Short { ids::short(&id) } else { id }
     }
 
     /// The session that is asked for, and what was said in it if it is not new.
@@ -222,13 +250,13 @@ impl Store {
             Resume::New | Resume::Pick => None,
             Resume::Latest => match self.latest() {
                 Some(found) => Some(found),
-                None if self.dialect == Dialect::Claude => return Err(StoreError::NoneYet),
+                None if self.files.none_yet.is_some() => return Err(StoreError::NoneYet),
                 None => None,
             },
             Resume::Session(wanted) => match self.find(wanted) {
                 Some(found) => Some(found),
                 // Such an id was given out before anything was said.
-                None if self.dialect == Dialect::Cursor && ids::is_unused(wanted) => {
+                None if self.files.given_out && ids::is_unused(wanted) => {
                     let transcript = self.create(Some(wanted), ask, writer)?;
                     return Ok((transcript, None));
                 }
@@ -247,7 +275,7 @@ impl Store {
     /// A new session. Without an id it gets one.
     fn create(&self, id: Option<&str>, ask: &Ask, writer: Rc<Writer>) -> Result<Transcript, StoreError> {
         let id = match id {
-            Some(id) if !place::is_id(self.dialect, id) => return Err(StoreError::BadId(id.to_owned())),
+            Some(id) if !self.files.ids.fit(id) => return Err(StoreError::BadId(id.to_owned())),
             Some(id) => id.to_owned(),
             None => self.new_id(),
         };
@@ -296,7 +324,7 @@ impl Store {
                     path: home.path().join(&name),
                     home,
                     file,
-                    fresh: Some(transcript::head(family(self.dialect).name(), id, writer)),
+                    fresh: Some(transcript::head(self.files.dialect.name(), id, writer)),
                 })),
                 Err(error) => Ok(Err(error)),
             };
@@ -396,14 +424,14 @@ impl Store {
 
     /// The session that somebody means by an id, a title or a file.
     fn find(&self, wanted: &str) -> Option<Found> {
-        if place::is_id(self.dialect, wanted) {
+        if self.files.ids.fit(wanted) {
             return self.by_id(wanted);
         }
-        if self.dialect == Dialect::Claude && wanted.ends_with(".jsonl") && wanted.contains('/') {
+        if self.files.have_paths && wanted.ends_with(".jsonl") && wanted.contains('/') {
             return self.by_file(Path::new(wanted));
         }
         let titled = |found: &Found| list::title(&found.file).is_some_and(|title| title == wanted);
-        let named = !wanted.is_empty() && matches!(self.dialect, Dialect::Claude | Dialect::Qwen | Dialect::QwenCode);
+        let named = !wanted.is_empty() && self.files.have_titles;
         self.all().filter(|_| named)?.into_iter().find(titled)
     }
 
@@ -411,10 +439,9 @@ impl Store {
         // Ids are as good in capitals, but files are not.
         let id = id.to_ascii_lowercase();
         let here = self.folder(false).ok().and_then(|home| Found::open(home, &id));
-        if here.is_some() || self.dialect != Dialect::Tricode {
+        if here.is_some() || self.files.have_folders {
             return here.filter(|found| self.is_ours(found));
         }
-        // Tricode's sessions belong to no folder.
         let root = Dir::root(self.root.as_deref()?, false).ok()?;
         let folders = root.names().ok()?.into_iter().filter(|(_, folder)| *folder);
         folders
@@ -463,7 +490,7 @@ impl Store {
         let home = Rc::new(home);
         let mut all: Vec<(std::time::SystemTime, Found)> = Vec::new();
         for (name, folder) in home.names().ok()? {
-            let id = name.strip_suffix(".jsonl").filter(|id| !folder && place::is_id(self.dialect, id));
+            let id = name.strip_suffix(".jsonl").filter(|id| !folder && self.files.ids.fit(id));
             let Some(found) = id.and_then(|id| Found::open_in(&home, id)) else {
                 continue;
             };
@@ -478,17 +505,9 @@ impl Store {
         Some(all.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// Sessions of several dialects may lie side by side; those of Claude Code itself do not say whose they are.
+    /// Sessions of several dialects may lie side by side; those of the vendor's own program do not say whose they are.
     fn is_ours(&self, found: &Found) -> bool {
-        list::dialect(&found.file).is_none_or(|name| name == family(self.dialect).name())
-    }
-}
-
-/// Both of Qwen's dialects are one program's.
-const fn family(dialect: Dialect) -> Dialect {
-    match dialect {
-        Dialect::Qwen => Dialect::QwenCode,
-        other => other,
+        list::dialect(&found.file).is_none_or(|name| name == self.files.dialect.name())
     }
 }
 

@@ -3,19 +3,30 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::Dialect;
-
 /// A folder's name is cut behind so many characters of the path that it stands for.
 const LONGEST: usize = 200;
 
-/// The folder that holds a folder for each working folder: for Claude the one where Claude Code and its SDKs look, for the others one of
-/// our own.
-pub(super) fn root(dialect: Dialect, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if dialect == Dialect::Claude {
-        let config = set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")));
-        return Some(config?.join("projects"));
+/// What ids of sessions look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// UUIDs.
+    Uuid,
+    /// Eight hexadecimal digits.
+    Short,
+}
+
+impl Ids {
+    /// Whether this is one.
+    pub(super) fn fit(self, id: &str) -> bool {
+        match self {
+            Self::Uuid => is_uuid(id),
+            Self::Short => id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        }
     }
+}
+
+/// A folder of our own that holds a folder for each working folder.
+pub fn own_root(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(state(env)?.join("sessions"))
 }
 
@@ -72,17 +83,9 @@ fn base36(mut n: u32) -> String {
     }
 }
 
-/// Whether a dialect's sessions have ids of this kind: eight hexadecimal digits in Tricode, else a UUID.
-pub(super) fn is_id(dialect: Dialect, id: &str) -> bool {
-    match dialect {
-        Dialect::Tricode => id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        _ => is_uuid(id),
-    }
-}
-
-/// Whether it is a session's id in any dialect.
+/// Whether it is a session's id of any kind.
 pub(super) fn is_any_id(id: &str) -> bool {
-    is_uuid(id) || is_id(Dialect::Tricode, id)
+    Ids::Uuid.fit(id) || Ids::Short.fit(id)
 }
 
 pub(super) fn is_uuid(id: &str) -> bool {
@@ -122,6 +125,15 @@ pub(super) fn branch(cwd: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::persona::Persona;
+    use crate::persona::claude::CLAUDE;
+    use crate::persona::cursor::CURSOR;
+    use crate::persona::qwen::CODE;
+    use crate::persona::tricode::TRICODE;
+
+    fn root(persona: &dyn Persona, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        (persona.sessions().root)(env)
+    }
 
     #[test]
     fn folders_are_called_as_the_sdks_call_them() {
@@ -142,22 +154,22 @@ mod tests {
         let env =
             |pairs: &'static [(&str, &str)]| move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
         let home = env(&[("HOME", "/h")]);
-        assert_eq!(root(Dialect::Claude, &home).unwrap(), Path::new("/h/.claude/projects"));
-        assert_eq!(root(Dialect::Cursor, &home).unwrap(), Path::new("/h/.local/state/agentglot/sessions"));
+        assert_eq!(root(&CLAUDE, &home).unwrap(), Path::new("/h/.claude/projects"));
+        assert_eq!(root(&CURSOR, &home).unwrap(), Path::new("/h/.local/state/agentglot/sessions"));
         let all = env(&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c"), ("XDG_STATE_HOME", "/x")]);
-        assert_eq!(root(Dialect::Claude, &all).unwrap(), Path::new("/c/projects"));
-        assert_eq!(root(Dialect::Tricode, &all).unwrap(), Path::new("/x/agentglot/sessions"));
+        assert_eq!(root(&CLAUDE, &all).unwrap(), Path::new("/c/projects"));
+        assert_eq!(root(&TRICODE, &all).unwrap(), Path::new("/x/agentglot/sessions"));
         let own = env(&[("XDG_STATE_HOME", "x"), ("AGENTGLOT_STATE_DIR", "/s")]);
-        assert_eq!(root(Dialect::QwenCode, &own).unwrap(), Path::new("/s/sessions"));
-        assert_eq!(root(Dialect::Claude, &own), None);
+        assert_eq!(root(&CODE, &own).unwrap(), Path::new("/s/sessions"));
+        assert_eq!(root(&CLAUDE, &own), None);
     }
 
     #[test]
     fn ids_are_ids() {
-        assert!(is_id(Dialect::Tricode, "0a1b2c3d") && !is_id(Dialect::Tricode, "../../aa") && !is_id(Dialect::Tricode, ""));
-        assert!(is_id(Dialect::Claude, "11111111-2222-4333-8444-555555555555"));
+        assert!(Ids::Short.fit("0a1b2c3d") && !Ids::Short.fit("../../aa") && !Ids::Short.fit(""));
+        assert!(Ids::Uuid.fit("11111111-2222-4333-8444-555555555555"));
         for bad in ["", "../11111111-2222-4333-8444-555555555", "11111111-2222-4333-8444-55555555555g"] {
-            assert!(!is_id(Dialect::Claude, bad), "{bad}");
+            assert!(!Ids::Uuid.fit(bad), "{bad}");
         }
         assert!(is_agent("a1b2") && !is_agent("../x") && !is_agent(""));
     }

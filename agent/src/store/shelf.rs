@@ -1,6 +1,5 @@
 //! All sessions that there are, of every dialect and working folder.
 
-use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -9,21 +8,17 @@ use super::dir::Dir;
 use super::list::{self, Summary};
 use super::scan::Tail;
 use super::{StoreError, lock, place};
-use agentglot_adapters::codec::Dialect;
 
-/// The folders that sessions lie in. Claude Code's own sessions lie beside those of `claude`; they are none of ours, and not touched.
+/// The folders that sessions lie in. A program's own sessions may lie beside ours; they are none of ours, and not touched.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     roots: Vec<PathBuf>,
 }
 
 impl Shelf {
-    /// The folders that these variables name.
-    pub fn open(env: &dyn Fn(&str) -> Option<OsString>) -> Self {
-        let roots = [Dialect::Claude, Dialect::Tricode]
-            .into_iter()
-            .filter_map(|dialect| place::root(dialect, env));
-        Self { roots: roots.collect() }
+    /// These folders.
+    pub const fn of(roots: Vec<PathBuf>) -> Self {
+        Self { roots }
     }
 
     /// The sessions of a working folder, or all of them; the one that was written last first.
@@ -45,9 +40,7 @@ impl Shelf {
                     let Some((id, file)) = id.and_then(|id| Some((id, home.read(&name).ok()?))) else {
                         continue;
                     };
-                    if list::dialect(&file).is_some() {
-                        all.extend(list::summary(id, home.path().join(&name), &file)?);
-                    }
+                    all.extend(list::summary(id, home.path().join(&name), &file)?);
                 }
             }
         }

@@ -17,12 +17,13 @@ impl Home {
     pub(super) fn store(&self, dialect: Dialect) -> Store {
         let config = self.temp.path().join("config");
         let env = move |name: &str| matches!(name, "CLAUDE_CONFIG_DIR" | "AGENTGLOT_STATE_DIR").then(|| config.clone().into_os_string());
-        Store::open(dialect, &self.cwd, &env).with_secrets(Secrets::of([("MY_API_KEY".to_owned(), "hush-hush-hush".to_owned())]))
+        Store::open(crate::persona::of(dialect).sessions(), &self.cwd, &env)
+            .with_secrets(Secrets::of([("MY_API_KEY".to_owned(), "hush-hush-hush".to_owned())]))
     }
 
     pub(super) fn shelf(&self) -> Shelf {
         let config = self.temp.path().join("config");
-        Shelf::open(&move |name| matches!(name, "CLAUDE_CONFIG_DIR" | "AGENTGLOT_STATE_DIR").then(|| config.clone().into_os_string()))
+        crate::persona::shelf(&move |name| matches!(name, "CLAUDE_CONFIG_DIR" | "AGENTGLOT_STATE_DIR").then(|| config.clone().into_os_string()))
     }
 
     pub(super) fn writer(&self) -> Writer {
@@ -197,7 +198,7 @@ fn a_killed_process_leaves_a_transcript_that_goes_on() {
         };
         let config = PathBuf::from(&dir).join("config");
         let env = move |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| config.clone().into_os_string());
-        let store = Store::open(Dialect::Claude, &home.cwd, &env);
+        let store = Store::open(crate::persona::of(Dialect::Claude).sessions(), &home.cwd, &env);
         let ask = Ask {
             id: Some(ID.to_owned()),
             ..Ask::default()
@@ -211,7 +212,7 @@ fn a_killed_process_leaves_a_transcript_that_goes_on() {
     let home = Home::new();
     for wait in [50, 90, 140] {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["agent::store::tests::a_killed_process_leaves_a_transcript_that_goes_on", "--exact"])
+            .args(["store::tests::a_killed_process_leaves_a_transcript_that_goes_on", "--exact"])
             .env("AGENTGLOT_TEST_WRITER", home.temp.path())
             .stdout(std::process::Stdio::null())
             .spawn()

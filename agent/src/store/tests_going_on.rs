@@ -14,7 +14,7 @@ fn of_many_that_want_one_session_one_gets_it() {
                 let (config, cwd) = (config.clone(), cwd.clone());
                 std::thread::spawn(move || {
                     let env = move |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| config.clone().into_os_string());
-                    let store = Store::open(Dialect::Claude, &cwd, &env);
+                    let store = Store::open(crate::persona::of(Dialect::Claude).sessions(), &cwd, &env);
                     let ask = Ask {
                         id: Some(ID.to_owned()),
                         ..Ask::default()
@@ -115,7 +115,10 @@ fn copies_and_earlier_places() {
     assert_eq!(home.resume(&copied).messages, first);
 
     for (drops, expected) in [(prompts[0].as_str(), "another prompt"), (ID, "another prompt")] {
-        let error = home.begin(&fork(Some(&kept), Some(drops))).unwrap_err().refusal(Dialect::Claude);
+        let error = home
+            .begin(&fork(Some(&kept), Some(drops)))
+            .unwrap_err()
+            .refusal(crate::persona::of(Dialect::Claude).sessions());
         assert!(
             error.text.starts_with("Resume rejected by --resume-drops-turn: ") && error.text.contains(expected),
             "{}",
@@ -125,7 +128,10 @@ fn copies_and_earlier_places() {
     // The first answer's calls would lose their results.
     let error = home.begin(&fork(Some(&prompts[0]), Some(&prompts[1]))).unwrap_err();
     assert!(error.to_string().contains("part of the turn before"), "{error}");
-    let error = home.begin(&fork(Some(ID), None)).unwrap_err().refusal(Dialect::Claude);
+    let error = home
+        .begin(&fork(Some(ID), None))
+        .unwrap_err()
+        .refusal(crate::persona::of(Dialect::Claude).sessions());
     assert_eq!(error.text, format!("No message found with message.uuid of: {ID}\n"));
 
     // Without a copy, the session branches where it is gone on with.
@@ -159,14 +165,17 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         (ID, format!("No conversation found with session ID: {ID}\n")),
         ("../../etc/passwd", "Error: --resume requires a valid session ID".to_owned()),
     ] {
-        let refusal = home.begin(&session(wanted)).unwrap_err().refusal(Dialect::Claude);
+        let refusal = home
+            .begin(&session(wanted))
+            .unwrap_err()
+            .refusal(crate::persona::of(Dialect::Claude).sessions());
         assert!(refusal.text.starts_with(&said) && refusal.exit_code == 1, "{}", refusal.text);
     }
     let used = Ask {
         id: Some(id.clone()),
         ..Ask::default()
     };
-    let refusal = home.begin(&used).unwrap_err().refusal(Dialect::Claude);
+    let refusal = home.begin(&used).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions());
     assert_eq!(
         (refusal.text, refusal.exit_code),
         (format!("Error: Session ID {id} is already in use.\n"), 1)
@@ -176,12 +185,16 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         ..Ask::default()
     };
     assert_eq!(
-        home.begin(&bad).unwrap_err().refusal(Dialect::Claude).text,
+        home.begin(&bad).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions()).text,
         "Error: Invalid session ID. Must be a valid UUID.\n"
     );
     let elsewhere = Home::new();
     assert_eq!(
-        elsewhere.begin(&latest()).unwrap_err().refusal(Dialect::Claude).text,
+        elsewhere
+            .begin(&latest())
+            .unwrap_err()
+            .refusal(crate::persona::of(Dialect::Claude).sessions())
+            .text,
         "No conversation found to continue\n"
     );
 
@@ -201,7 +214,7 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         .store(Dialect::Tricode)
         .begin(&session("00000000"), other.writer())
         .unwrap_err()
-        .refusal(Dialect::Tricode);
+        .refusal(crate::persona::of(Dialect::Tricode).sessions());
     assert_eq!((&*refusal.text, refusal.exit_code), ("Error: Session 00000000 not found\n", 0));
 
     let cursor = other.store(Dialect::Cursor);

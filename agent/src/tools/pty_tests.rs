@@ -98,7 +98,7 @@ fn it_is_a_real_terminal_in_the_background_too() {
     let again = std::process::Command::new("/bin/sh")
         .args([
             "-c",
-            "trap '' INT QUIT TSTP; exec \"$0\" --exact agent::tools::pty::tests::it_is_a_real_terminal",
+            "trap '' INT QUIT TSTP; exec \"$0\" --exact tools::pty::tests::it_is_a_real_terminal",
         ])
         .arg(std::env::current_exe().unwrap())
         .output()

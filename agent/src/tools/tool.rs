@@ -23,6 +23,11 @@ pub trait Tool: fmt::Debug {
         true
     }
 
+    /// Whether this is one of its names.
+    fn is_called(&self, name: &str) -> bool {
+        self.spec().name == name
+    }
+
     /// Whether a call with these arguments only reads: such calls run side by side, others one after the other.
     fn reads_only(&self, input: &Value) -> bool {
         let _ = input;

@@ -26,7 +26,7 @@ const AGENTS: Duration = Duration::from_secs(600);
 
 /// What the agent is to answer next: a prompt of the host's, or the end of a command in the background. `None` when the session is over.
 pub(crate) async fn next(core: &Rc<Core>) -> Option<Asked> {
-    let Some(processes) = core.persona.processes() else {
+    let Some(processes) = core.persona_session.processes() else {
         return core.prompts.next().await;
     };
     if !begins_turns(core) {
@@ -119,7 +119,7 @@ fn tail(output: &str) -> &str {
 
 /// Tells the host of commands that were started since this was called the last time.
 pub(crate) fn announce(core: &Core) {
-    let Some(processes) = core.persona.processes().filter(|_| core.dialect == Dialect::Claude) else {
+    let Some(processes) = core.persona_session.processes().filter(|_| core.dialect == Dialect::Claude) else {
         return;
     };
     let started = processes.jobs.take_started();
@@ -152,7 +152,7 @@ pub(crate) fn stop(core: &Rc<Core>, request: &str, task: &str) {
     }
     let (core, request, task) = (Rc::clone(core), request.to_owned(), task.to_owned());
     Rc::clone(&core).chore(async move {
-        if let Some(processes) = core.persona.processes() {
+        if let Some(processes) = core.persona_session.processes() {
             let _ = processes.jobs.stop(&task).await;
         }
         core.events.respond(&request, &Ok(json!({})));
@@ -161,7 +161,7 @@ pub(crate) fn stop(core: &Rc<Core>, request: &str, task: &str) {
 
 /// Tells a host of Claude's what runs in the background.
 pub(crate) fn tell_running(core: &Core) {
-    if let Some(processes) = core.persona.processes() {
+    if let Some(processes) = core.persona_session.processes() {
         core.events.line(&changed(core, &processes));
     }
 }

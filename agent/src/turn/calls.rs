@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
+use crate::permissions::Decision;
 use crate::session::core::{Core, Thread};
 use crate::telemetry::{self, Span};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::End;
 use crate::turn::hooks;
-use crate::turn::permission::{self, Decision, Leave};
+use crate::turn::permission::{self, Leave};
 use agentglot_adapters::event::{ResultStatus, ToolKind};
 
 /// So many calls that only read run side by side.
@@ -102,7 +103,7 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
     span.set("gen_ai.tool.call.id", call.id.as_str());
     let mut ran = Ran::default();
     let given = if place.stopped {
-        core.persona
+        core.persona_session
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
     } else if core.cancel_of(thread).is_cancelled() {
@@ -181,11 +182,11 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             ));
         }
     };
-    if let Some(refused) = core.persona.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
+    if let Some(refused) = core.persona_session.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
         return refused;
     }
     let Some(tool) = tool.filter(|tool| permission::offers(core, tool.as_ref())) else {
-        return core.persona.unknown(&call.name);
+        return core.persona_session.unknown(&call.name);
     };
     crate::host::display::pending(core, thread, call);
     let cancel = core.cancel_of(thread);
@@ -213,7 +214,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
                 core.cancel_of(thread).cancel();
-            } else if let Some(why) = why.filter(|_| core.persona.behind_denial().is_some()) {
+            } else if let Some(why) = why.filter(|_| core.persona_session.behind_denial().is_some()) {
                 ran.end = Some(End::Denied(why.to_owned()));
             }
             return given;

@@ -48,7 +48,7 @@ pub(crate) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input:
     if again && outcome.unheard {
         return Before::Defer;
     }
-    let deferrable = alone && thread.speaks.is_none() && core.dialect == Dialect::Claude;
+    let deferrable = alone && thread.speaks.is_none() && core.persona.hooks().defers;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;
         if ignored {
@@ -113,7 +113,7 @@ pub(crate) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: 
     let blocked = outcome
         .block
         .as_ref()
-        .map(|why| format!("{}:{} hook blocking error: {why}", event.name(), call.name));
+        .map(|why| format!("{}:{} hook blocking error: {why}", core.persona.hooks().name(event), call.name));
     let context: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
     After {
         context: (!context.is_empty()).then(|| context.join("\n")),

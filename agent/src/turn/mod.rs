@@ -104,7 +104,7 @@ pub(crate) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
             return Came::of(End::Refused(text), rounds);
         }
         if calls.is_empty() {
-            if main && let Some(reminder) = core.persona.unfinished().filter(|_| !cut) {
+            if main && let Some(reminder) = core.persona_session.unfinished().filter(|_| !cut) {
                 remind(core, thread, &reminder);
                 continue;
             }
@@ -141,7 +141,7 @@ pub(crate) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
         if structured::given(core).is_some() && main {
             return Came::of(End::Done(text, reply.stop), rounds);
         }
-        if let Some(reminder) = core.persona.reminder().filter(|_| main) {
+        if let Some(reminder) = core.persona_session.reminder().filter(|_| main) {
             remind(core, thread, &reminder);
         }
     }
@@ -249,7 +249,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     let span = Span::begin("round", true);
     span.set("gen_ai.operation.name", "chat");
     span.set("gen_ai.request.model", thread.model.as_str());
-    if let Some(text) = core.persona.debug_request(&ask) {
+    if let Some(text) = core.persona_session.debug_request(&ask) {
         core.events.say(Kind::Noise(&text), None, None);
     }
     let said = tokio::select! {
@@ -296,7 +296,7 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         }
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
-            if let Some(text) = core.persona.debug_reply(&id, &model, &message, tokens) {
+            if let Some(text) = core.persona_session.debug_reply(&id, &model, &message, tokens) {
                 core.events.say(Kind::Noise(&text), None, None);
             }
             let word = stop.as_ref().map(|(_, word)| word.as_str());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::host::requests::NOBODY;
 use crate::host::requests::{self, Question};
 use crate::model::message::Call;
-use crate::permissions::{Reason, Unheard, Verdict};
+use crate::permissions::{Decision, Reason, Unheard, Verdict};
 use crate::session::core::{Core, Thread};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::hooks::{self, Before};
@@ -33,82 +33,6 @@ pub(crate) enum Leave {
         /// Whose decision it was.
         decision: Decision,
     },
-}
-
-/// Who has decided about a call, in the words of Claude's `tool_result_meta`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Decision {
-    /// `accept` or `reject`.
-    pub accepts: bool,
-    /// `config`, `hook`, `user_temporary`, `user_permanent`, `user_reject`; `None` where nobody has decided anything.
-    pub source: Option<&'static str>,
-    /// `rule`, `mode`, `hook` …
-    pub reason: Option<&'static str>,
-    /// Why it did not run: `permission-rule`, `user-rejected`.
-    pub unrun: Option<&'static str>,
-}
-
-impl Decision {
-    const fn accepts(source: &'static str, reason: Option<&'static str>) -> Self {
-        Self {
-            accepts: true,
-            source: Some(source),
-            reason,
-            unrun: None,
-        }
-    }
-
-    const fn rejects(source: &'static str, reason: Option<&'static str>) -> Self {
-        Self {
-            accepts: false,
-            source: Some(source),
-            reason,
-            unrun: Some("permission-rule"),
-        }
-    }
-
-    /// By a rule, a mode, or the lack of both.
-    const fn of(reason: &Reason, accepts: bool) -> Self {
-        if accepts {
-            Self::accepts(reason.decider(), reason.kind())
-        } else {
-            Self::rejects(reason.decider(), reason.kind())
-        }
-    }
-
-    /// Of a call that may not run because of this.
-    const fn unheard(why: &Unheard) -> Self {
-        match why {
-            Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
-            Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
-            Unheard::Denied(None) | Unheard::Stopped(_) => Self {
-                accepts: false,
-                source: None,
-                reason: None,
-                unrun: Some("user-rejected"),
-            },
-            Unheard::Nobody => Self {
-                unrun: Some("user-rejected"),
-                ..Self::rejects("config", None)
-            },
-            Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
-        }
-    }
-
-    /// The member about the call.
-    pub(crate) fn told(&self, call: &str) -> Value {
-        let mut told = json!({ "id": call });
-        if let Some(unrun) = self.unrun {
-            told["non_execution_kind"] = unrun.into();
-        }
-        if let Some(source) = self.source {
-            told["permission_decision"] = json!({"decision": if self.accepts { "accept" } else { "reject" }, "source": source});
-            if let Some(reason) = self.reason {
-                told["permission_decision"]["reason_type"] = reason.into();
-            }
-        }
-        told
-    }
 }
 
 /// Whether a tool is there for this session.
@@ -142,7 +66,7 @@ pub(crate) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call:
     }
     // What hooks have changed is judged as it is now.
     let access = tool.access(&input);
-    let verdict = match core.persona.needs_leave(&call.name) {
+    let verdict = match core.persona_session.needs_permission(&call.name) {
         _ if asked_by_hook.is_some() => Verdict::Ask {
             reason: Reason::Nothing,
             suggestions: None,
@@ -219,7 +143,11 @@ async fn host(
         }),
         fields,
     };
-    let notice = hooks::notice_later(core, format!("Claude needs your permission to use {}", call.name), "permission_prompt");
+    let notice = hooks::notice_later(
+        core,
+        format!("{} needs your permission to use {}", core.persona.hooks().agent, call.name),
+        "permission_prompt",
+    );
     let answer = crate::host::state::waiting(core, core.requests.ask(question)).await;
     drop(notice);
     match answer {

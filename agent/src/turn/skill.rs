@@ -8,13 +8,12 @@ use serde_json::{Value, json};
 use crate::session::core::Core;
 use crate::settings::CommandFile;
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
-/// The tool that takes one up, for hosts of Claude's, where there is one.
+/// The tool that takes one up, where there is one.
 pub(crate) fn tool(core: &Core) -> Option<Rc<dyn Tool>> {
     let skills: Vec<CommandFile> = core.settings().skills().cloned().collect();
-    (core.dialect == Dialect::Claude && !skills.is_empty()).then(|| Rc::new(Skill::new(skills)) as Rc<dyn Tool>)
+    (core.persona.has_skills() && !skills.is_empty()).then(|| Rc::new(Skill::new(skills)) as Rc<dyn Tool>)
 }
 
 #[derive(Debug)]

@@ -12,7 +12,6 @@ use crate::session::core::{AgentKind, Core, Thread};
 use crate::tools::{Cx, Given, Spec, Tool};
 use crate::turn::tasks::{Ended, How, Task};
 use crate::turn::{self, End};
-use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, PromptSource, ToolKind};
 
 /// The kind of a subagent that nobody has described further.
@@ -31,17 +30,13 @@ pub(crate) struct Wanted {
 /// The tool that begins a subagent.
 #[derive(Debug)]
 pub(crate) struct Subagents {
+    names: &'static [&'static str],
     spec: Spec,
 }
 
 impl Subagents {
-    /// Under the name of the dialect, with the kinds that there are; `background`: whether the model need not wait for them.
-    pub(crate) fn new(dialect: Dialect, kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
-        let name = match dialect {
-            Dialect::Cursor => "task",
-            Dialect::Qwen | Dialect::QwenCode => "agent",
-            _ => "Agent",
-        };
+    /// Under these names, with the kinds that there are; `background`: whether the model need not wait for them.
+    pub(crate) fn new(names: &'static [&'static str], kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
         let mut about =
             "Gives a part of the work to another agent, which has a conversation of its own and answers once, at its end.\n\nKinds:\n".to_owned();
         for (kind, description) in kinds {
@@ -61,8 +56,9 @@ impl Subagents {
             schema["properties"]["run_in_background"] = json!({"type": "boolean", "description": about});
         }
         Self {
+            names,
             spec: Spec {
-                name: name.to_owned(),
+                name: names.first().copied().unwrap_or_default().to_owned(),
                 description: about,
                 schema,
                 kind: ToolKind::Subagent,
@@ -76,6 +72,10 @@ impl Subagents {
 impl Tool for Subagents {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.names.contains(&name)
     }
 
     async fn run(&self, _: &Value, _: &Cx<'_>) -> Given {
@@ -107,7 +107,7 @@ pub(crate) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
     let kind = match core.wishes.borrow().agents.get(&wanted.kind) {
         Some(kind) => kind.clone(),
         None if wanted.kind == GENERAL => AgentKind {
-            prompt: core.persona.system_prompt(&core.world),
+            prompt: core.persona_session.system_prompt(&core.world),
             ..AgentKind::default()
         },
         None => {

@@ -1,6 +1,8 @@
 //! What several personas say in the same way. Nothing here knows which.
 
 pub(in crate::persona) mod args;
+pub(super) mod asking;
 pub(super) mod grep;
+pub(crate) mod modes;
 pub(super) mod say;
 pub(super) mod web;

@@ -7,8 +7,8 @@
 use serde_json::{Value, json};
 
 use crate::persona::shared::args::{Step, What, Wrong, check};
-use crate::tool::{Given, Spec};
-use crate::wall::{Fault, Wall};
+use crate::tools::{Given, Spec};
+use crate::workspace::{Fault, Wall};
 use agentglot_adapters::event::DetailShape;
 
 /// A call that cannot be made.
@@ -131,7 +131,7 @@ fn zod(expected: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Part;
+    use crate::model::message::Part;
     use agentglot_adapters::event::ToolKind;
 
     #[test]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::tool::{Cx, Given, Spec};
 use crate::tools::fetch::{self, Fetched, Page, Policy};
 use crate::tools::web_search::{self, Asked, Engine, Hit};
+use crate::tools::{Cx, Given, Spec};
 use agentglot_adapters::event::ToolKind;
 
 /// How many characters of a page the model reads at a time.

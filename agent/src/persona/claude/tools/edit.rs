@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{CURRENT, MODIFIED, UNREAD, say};
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::diff::Diff;
 use crate::tools::edit::{Change, EditFault, Edited, Unfit, edit, preview};
 use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
 use crate::tools::write::{Put, create, write};
-use crate::wall::{Fault, Place, Stamp, Wall};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::{Fault, Place, Stamp, Wall};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::glob::{Asked, Order, glob};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::wall::Fault;
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::Fault;
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// The most files of one call.
@@ -107,7 +107,7 @@ impl Tool for Glob {
 }
 
 /// A search in what is not there.
-pub(super) fn nowhere(fault: &Fault, what: &str, wall: &crate::wall::Wall) -> Given {
+pub(super) fn nowhere(fault: &Fault, what: &str, wall: &crate::workspace::Wall) -> Given {
     match fault {
         Fault::Missing(path) => say::refused(&format!(
             "{what} does not exist: {}. Note: your current working directory is {}.",

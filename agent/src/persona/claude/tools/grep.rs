@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::glob::{folder, nowhere};
 use super::say;
 use crate::persona::shared::grep::{globs, rows};
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::grep::{Asked, Found, Hits, Want, grep};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::wall::Wall;
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::Wall;
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// The most lines or files of one call, if it does not ask for more.

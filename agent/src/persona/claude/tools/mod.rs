@@ -17,8 +17,18 @@ mod write;
 use std::rc::Rc;
 
 use super::super::shared::say;
-use crate::tool::Tool;
+use crate::tools::Tool;
+use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
+use crate::tools::todo::Todos;
+
+/// All of them.
+pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
+    let mut tools = files(seen);
+    tools.extend(shell::shell(processes));
+    tools.extend(todo::todo(todos));
+    tools
+}
 
 /// `Read`, `Write`, `Edit`, `NotebookEdit`, `Glob`, `Grep`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {

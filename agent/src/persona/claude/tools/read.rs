@@ -9,14 +9,14 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::chat::Part;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
+use crate::model::message::Part;
 use crate::tools::notebook;
 use crate::tools::read::{Content, Media, Text, Window, read};
 use crate::tools::seen::Seen;
 use crate::tools::text::{with_plain_ends, with_short_lines};
 use crate::tools::work::blocking;
-use crate::wall::{Fault, Stamp};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::{Fault, Stamp};
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
 
 /// The most lines of one call, if it does not ask for more.

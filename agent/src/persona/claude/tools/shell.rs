@@ -8,11 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::chat::Part;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
+use crate::model::message::Part;
 use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
 use agentglot_process::Exit;
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::chat::Part;
+use crate::model::message::Part;
 use crate::persona::testing::{Room, text};
 use agentglot_adapters::event::{DetailShape, ResultStatus};
 
@@ -9,7 +9,7 @@ fn room() -> Room {
     Room::new(files(&Rc::default()))
 }
 
-fn detail(given: &crate::tool::Given) -> &Value {
+fn detail(given: &crate::tools::Given) -> &Value {
     let (shape, detail) = given.detail.as_ref().expect("a typed result");
     assert_eq!(*shape, DetailShape::Claude);
     detail

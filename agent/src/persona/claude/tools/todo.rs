@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::tool::{Cx, Given, Spec, Tool};
 use crate::tools::todo::{Status, Todo, Todos, read};
+use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 const DONE: &str = "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::persona::shared::web;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::fetch::{Fetched, Policy};
 use crate::tools::web_search::{Asked, Engine};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::event::DetailShape;
 
 /// `WebFetch`, where pages may be fetched.

@@ -18,9 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::search::{find, search};
 use super::tree;
-use crate::chat::Part;
+use crate::model::message::Part;
 use crate::persona::shared::args::check;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::delete::delete_file;
 use crate::tools::diff::Diff;
 use crate::tools::edit::{Change, EditFault, edit, preview};
@@ -29,7 +28,8 @@ use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
 use crate::tools::write;
-use crate::wall::Fault;
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::Fault;
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
 
 /// The most bytes of a file that are read.

@@ -7,3 +7,18 @@ pub mod shell;
 pub mod todo;
 mod tree;
 pub mod web;
+
+use std::rc::Rc;
+
+use crate::tools::Tool;
+use crate::tools::processes::Processes;
+use crate::tools::seen::Seen;
+use crate::tools::todo::Todos;
+
+/// All of them.
+pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
+    let mut tools = files::files(seen);
+    tools.extend(shell::shell(processes));
+    tools.extend(todo::todo(todos));
+    tools
+}

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::persona::shared::say;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
 
 /// How long a command may take if the model does not say, and at most.

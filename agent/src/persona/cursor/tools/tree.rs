@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::files::{listed, unlisted};
-use crate::tool::{Cx, Given};
 use crate::tools::list::{Asked, Listed, list as entries};
 use crate::tools::work::blocking;
-use crate::wall::{Fault, Kind};
+use crate::tools::{Cx, Given};
+use crate::workspace::{Fault, Kind};
 
 /// How many folders deep.
 const DEPTH: usize = 3;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::files::{error, success};
 use crate::persona::shared::web;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::fetch::{Fetched, Policy};
 use crate::tools::web_search::{Asked, Engine};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::event::ToolKind;
 
 /// `webFetch`, where pages may be fetched.

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{modified, say, unread};
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::edit::{Change, EditFault, Unfit, edit, preview};
 use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
 use crate::tools::write::create;
-use crate::wall::{Fault, Stamp};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::{Fault, Stamp};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// Lines around a change that are shown with it.

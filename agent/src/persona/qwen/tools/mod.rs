@@ -13,8 +13,27 @@ mod write;
 
 use std::rc::Rc;
 
-use crate::tool::{Given, Tool};
+use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
+use crate::tools::todo::Todos;
+use crate::tools::{Given, Tool};
+
+/// All of them for hosts of Qwen Code.
+pub(super) fn of_code(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
+    all(processes, seen, todos, false)
+}
+
+/// All of them for hosts of the RFC, which are told which stream a command writes to.
+pub(super) fn of_rfc(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
+    all(processes, seen, todos, true)
+}
+
+fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>, apart: bool) -> Vec<Rc<dyn Tool>> {
+    let mut tools = files(seen);
+    tools.extend(shell::shell(processes, apart));
+    tools.extend(todo::todo(todos));
+    tools
+}
 
 /// `read_file`, `write_file`, `edit`, `glob`, `grep_search`, `list_directory`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {

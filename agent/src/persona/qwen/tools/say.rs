@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 use crate::persona::shared::args::{Step, What, Wrong, check};
-use crate::tool::{Given, Spec};
 use crate::tools::diff::Diff;
-use crate::wall::Fault;
+use crate::tools::{Given, Spec};
+use crate::workspace::Fault;
 use agentglot_adapters::event::DetailShape;
 
 /// A result with a short form in words.

@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::say;
 use crate::persona::shared::grep::{globs, rows};
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use crate::tools::{glob, grep, list};
-use crate::wall::{Fault, Kind, Place, Wall};
+use crate::workspace::{Fault, Kind, Place, Wall};
 use agentglot_adapters::event::ToolKind;
 
 /// The most files and entries of one call.

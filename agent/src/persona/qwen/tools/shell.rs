@@ -9,10 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{ResultStatus, ToolKind};
 use agentglot_process::Exit;
 
@@ -349,7 +349,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chat::Part;
+    use crate::model::message::Part;
     use crate::tools::shell::tests::{call, scene, within};
     use agentglot_adapters::event::DetailShape;
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::tool::{Cx, Given, Spec, Tool};
 use crate::tools::todo::{Todo, Todos, read};
+use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// The tool. `todos` is the session's (a subagent has its own).

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::persona::shared::web;
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::fetch::{Fetched, Policy};
 use crate::tools::web_search::{Asked, Engine};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 
 /// `web_fetch`, where pages may be fetched.
 pub fn fetch(policy: Policy) -> Rc<dyn Tool> {

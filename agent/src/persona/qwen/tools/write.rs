@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{modified, say, unread};
-use crate::tool::{Access, Cx, Given, Spec, Tool};
 use crate::tools::seen::Seen;
 use crate::tools::work::blocking;
 use crate::tools::write::{Put, create, preview, write};
-use crate::wall::Fault;
+use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::workspace::Fault;
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 #[derive(Debug)]

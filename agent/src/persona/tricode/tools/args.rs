@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::tool::Given;
+use crate::tools::Given;
 
 /// An argument; one that is `null` counts as absent, as it does in Python where `None` is the default.
 pub(super) fn given<'v>(input: &'v Value, name: &str) -> Option<&'v Value> {

@@ -1,8 +1,8 @@
 //! `--debug`: what the model is asked and what it answers, as text between the lines.
 
-use crate::chat::{Message, Part, Role};
-use crate::core::Tokens;
 use crate::model::Ask;
+use crate::model::message::{Message, Part, Role};
+use crate::session::core::Tokens;
 
 const RULE: &str = "================================================================================";
 
@@ -91,7 +91,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::chat::{Call, CallResult};
+    use crate::model::message::{Call, CallResult};
 
     #[test]
     fn requests_and_answers_are_shown_in_short() {

@@ -7,8 +7,8 @@ use super::args::{decode, dumps, given, is_set, universal, whole};
 use super::difflib::unified;
 use super::place::{MOST, errno, place};
 use super::read::sha256;
-use crate::tool::Given;
-use crate::wall::{Fault, Guard, Place, Stamp, Wall};
+use crate::tools::Given;
+use crate::workspace::{Fault, Guard, Place, Stamp, Wall};
 
 /// How many characters of what an anchor matched are told.
 const SNIPPET: usize = 120;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::chat::Part;
+use crate::model::message::Part;
 
 struct Folder {
     dir: tempfile::TempDir,

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{is_set, text_or};
 use super::place::refused;
-use crate::tool::Given;
-use crate::wall::{Fault, Kind, Wall};
+use crate::tools::Given;
+use crate::workspace::{Fault, Kind, Wall};
 
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -30,21 +30,20 @@ use self::plan::Plan;
 use self::sessions::Sessions;
 use crate::Error;
 use crate::about::given;
-use crate::chat::Message;
-use crate::core::Tokens;
 use crate::model::Ask;
-use crate::persona::Persona;
-use crate::tool::{Access, Cx, Given, Spec, Tool, World};
+use crate::model::message::Message;
+use crate::persona::PersonaSession;
+use crate::session::core::Tokens;
 use crate::tools::processes::Processes;
 use crate::tools::shell::Settings;
 use crate::tools::web_search::Engine;
-use crate::wall::Wall;
-use agentglot_adapters::codec::Dialect;
+use crate::tools::{Access, Cx, Given, Spec, Tool, World};
+use crate::workspace::Wall;
 use agentglot_adapters::launch::Launch;
 
-/// The persona.
+/// The persona in one session.
 #[derive(Debug)]
-pub struct Tricode {
+pub struct Session {
     shared: Rc<Shared>,
     wish: Wish,
 }
@@ -124,7 +123,7 @@ impl Shared {
     }
 }
 
-impl Tricode {
+impl Session {
     /// At the beginning of a session.
     pub fn new(wish: Wish) -> Self {
         let mut settings = wish.commands.clone();
@@ -154,11 +153,7 @@ impl Tricode {
     }
 }
 
-impl Persona for Tricode {
-    fn dialect(&self) -> Dialect {
-        Dialect::Tricode
-    }
-
+impl PersonaSession for Session {
     fn tools(&self, _: &Rc<World>) -> Vec<Rc<dyn Tool>> {
         let running = spec::all().into_iter().filter(|(what, _)| self.runs(*what));
         let entry = |(what, spec)| {
@@ -177,8 +172,12 @@ impl Persona for Tricode {
         self.shared.plan.borrow_mut().gate(name)
     }
 
-    fn needs_leave(&self, name: &str) -> Option<bool> {
-        Some(What::ALL.iter().copied().any(|what| what.name() == name && what.needs_leave()))
+    fn needs_permission(&self, name: &str) -> Option<bool> {
+        Some(What::ALL.iter().copied().any(|what| what.name() == name && what.needs_permission()))
+    }
+
+    fn unknown(&self, name: &str) -> Given {
+        Given::error(format!("Unknown tool: {name}"))
     }
 
     fn processes(&self) -> Option<Rc<Processes>> {
@@ -307,7 +306,7 @@ impl What {
     }
 
     /// Whether a person is asked before it runs: of the nine that the program asks about, and of the web, which it does not ask about.
-    const fn needs_leave(self) -> bool {
+    const fn needs_permission(self) -> bool {
         matches!(
             self,
             Self::Create

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use super::args::text;
-use crate::tool::{Cx, Given};
-use crate::wall::{Fault, Place, Wall};
+use crate::tools::{Cx, Given};
+use crate::workspace::{Fault, Place, Wall};
 
 /// Files larger than this are not taken into memory.
 pub(super) const MOST: u64 = 64 << 20;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{given, string, truthy};
-use crate::tool::Given;
+use crate::tools::Given;
 
 /// The plan of a session.
 #[derive(Debug, Default)]
@@ -198,7 +198,7 @@ fn shown(tasks: &[Task]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Part;
+    use crate::model::message::Part;
     use agentglot_adapters::event::ResultStatus;
 
     fn said(given: Given) -> (bool, String) {

@@ -3,7 +3,7 @@
 use chrono::Local;
 
 use super::{What, Wish};
-use crate::tool::World;
+use crate::tools::World;
 
 /// What the model is told about itself, its surroundings and how to work with these tools.
 pub(super) fn system(world: &World, tools: &[What], wish: &Wish) -> String {

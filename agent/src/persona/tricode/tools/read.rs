@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::args::{decode, dumps, given, int, is_set, split_lines, whole, whole_end};
 use super::place::{MOST, errno, place};
-use crate::tool::Given;
-use crate::wall::{Fault, Wall};
+use crate::tools::Given;
+use crate::workspace::{Fault, Wall};
 
 const NOTE: &str = "NOTE: Requested end_line exceeds file length; this is all available content.\n";
 

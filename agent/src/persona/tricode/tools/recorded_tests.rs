@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::chat::Part;
-use crate::wall::Wall;
+use crate::model::message::Part;
+use crate::workspace::Wall;
 use agentglot_adapters::event::ResultStatus;
 
 /// The files of every recording, and when they were last written.
@@ -66,7 +66,7 @@ async fn replay(name: &str, others: &[&str]) {
         environment: Arc::new(std::env::vars().collect()),
         scratch: dir.path().join("scratch"),
     });
-    let persona = Tricode::new(Wish::default());
+    let persona = Session::new(Wish::default());
     let tools = persona.tools(&world);
     let log = std::fs::read_to_string(format!("{}/../golden/tricode/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

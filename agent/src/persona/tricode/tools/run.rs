@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::{given, seconds, string, text, universal};
-use crate::tool::{Cx, Given};
 use crate::tools::shell::{Cause, Commands, Order, Ran};
+use crate::tools::{Cx, Given};
 use agentglot_adapters::event::ResultStatus;
 use agentglot_process::Exit;
 

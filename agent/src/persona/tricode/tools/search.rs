@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{text, text_or};
 use super::place::refused;
-use crate::tool::Given;
+use crate::tools::Given;
 use crate::tools::grep::{Asked, Want, grep};
 use crate::tools::walk::Tree;
-use crate::wall::{Fault, Kind, Wall};
+use crate::workspace::{Fault, Kind, Wall};
 
 /// How long a search may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tokio::task::spawn_local;
 
 use super::args::{seconds, text, text_or, whole_end};
-use crate::tool::{Cx, Given};
 use crate::tools::processes::Processes;
 use crate::tools::pty::{NoTerminal, Size};
+use crate::tools::{Cx, Given};
 
 /// How many may be open.
 const MOST: usize = 3;
@@ -267,10 +267,10 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::chat::Part;
-    use crate::tool::World;
+    use crate::model::message::Part;
+    use crate::tools::World;
     use crate::tools::shell::Settings;
-    use crate::wall::Wall;
+    use crate::workspace::Wall;
 
     fn said(given: Given) -> String {
         match given.content.into_iter().next() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::What;
-use crate::tool::Spec;
+use crate::tools::Spec;
 #[cfg(feature = "symbols")]
 use crate::tools::symbols::Language;
 use agentglot_adapters::codec::Dialect;

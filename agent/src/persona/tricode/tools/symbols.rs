@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::args::{given, int, is_set, string, text_or};
 use super::place::{errno, refused};
 use super::search::{PATIENCE, Watch};
-use crate::tool::Given;
+use crate::tools::Given;
 use crate::tools::symbols::{Confidence, Definition, Language, Named, Reference, definitions, is_test, is_third_party, reference_id, references};
-use crate::wall::{Fault, Place, Wall};
+use crate::workspace::{Fault, Place, Wall};
 
 /// So many definitions are shown with their lines, symbols and references without, unless the model says how many.
 const SHOWN: usize = 50;

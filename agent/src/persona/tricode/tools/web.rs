@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::{given, int, repr, seconds, string, text};
-use crate::tool::{Cx, Given};
 use crate::tools::fetch::{FetchError, Fetched, Limits, Policy, fetch as get};
 use crate::tools::web_search::{self, Asked, Engine, MOST as MOST_RESULTS, SearchError};
+use crate::tools::{Cx, Given};
 
 /// How long a page may take if the model does not say, and at most: seconds.
 const TIMEOUT: f64 = 10.0;

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{is_set, text};
 use super::place::{entry, errno, place};
-use crate::tool::Given;
-use crate::wall::{Fault, Guard, Kind, Wall};
+use crate::tools::Given;
+use crate::workspace::{Fault, Guard, Kind, Wall};
 
 pub(super) fn create(input: &Value, wall: &Wall) -> Result<Given, Given> {
     let place = place(input, "path", wall)?;

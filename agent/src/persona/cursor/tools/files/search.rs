@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{error, failed, number, success, text};
 use crate::persona::shared::grep::{globs, rows};
-use crate::tool::{Cx, Given};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
+use crate::tools::{Cx, Given};
 use crate::tools::{glob, grep};
-use crate::wall::{Fault, Wall};
+use crate::workspace::{Fault, Wall};
 
 /// The most files of a search by name.
 const FILES: usize = 500;

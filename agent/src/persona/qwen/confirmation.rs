@@ -1,17 +1,18 @@
 //! What a person sees of a call that waits for leave: the `confirmation` of the RFC's `x-qwen-tool-display`.
 
+use agentglot_adapters::event::ToolKind;
 use serde_json::{Value, json};
 
+use crate::permissions::shell;
 use crate::tools::{Access, Spec};
-use agentglot_adapters::event::ToolKind;
 
 /// The payload for a call, of the kinds `edit`, `exec`, `mcp`, `plan` and `info`. `diff` is the change that an edit would make.
-pub fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
+pub(crate) fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     match (spec.kind, access) {
         (ToolKind::ExitPlan, _) => json!({"type": "plan", "title": "Would you like to proceed?", "plan": text("plan").unwrap_or_default()}),
         (_, Access::Run(command)) => {
-            let root = super::shell::Script::parse(command)
+            let root = shell::Script::parse(command)
                 .commands
                 .first()
                 .and_then(|first| first.name().map(str::to_owned))

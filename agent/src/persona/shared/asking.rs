@@ -1,24 +1,34 @@
-//! Tools that are for the user to answer: questions, and the plan that he approves. They wait for leave as others do, and the leave is
-//! the answer.
+//! Tools that are for the user to answer: questions, and the plan that he approves. They wait for permission as others do, and the
+//! permission is the answer.
 
 use std::rc::Rc;
 
+use agentglot_adapters::event::{DetailShape, ToolKind};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{DetailShape, ToolKind};
 
-/// Those of a dialect.
-pub(crate) fn tools(dialect: Dialect) -> Vec<Rc<dyn Tool>> {
-    let names = match dialect {
-        Dialect::Claude => ("AskUserQuestion", "ExitPlanMode"),
-        Dialect::Qwen | Dialect::QwenCode => ("ask_user_question", "exit_plan_mode"),
-        _ => return Vec::new(),
-    };
-    vec![Rc::new(Ask::new(names.0)), Rc::new(ExitPlan::new(names.1))]
+/// The one that asks questions.
+pub(in crate::persona) fn ask(name: &str) -> Rc<dyn Tool> {
+    Rc::new(Ask::new(name))
 }
+
+/// The one that shows a plan. `detail`: the typed form of an approval.
+pub(in crate::persona) fn exit_plan(name: &str, detail: Detail) -> Rc<dyn Tool> {
+    Rc::new(ExitPlan::new(name, detail))
+}
+
+/// The typed form of an approved plan.
+pub(in crate::persona) type Detail = fn(plan: &Value) -> (DetailShape, Value);
+
+/// The one of hosts that see nothing but the plan.
+pub(in crate::persona) fn plan_detail(plan: &Value) -> (DetailShape, Value) {
+    (DetailShape::Claude, json!({"plan": plan, "isAgent": false}))
+}
+
+/// What the model reads when it may begin.
+pub(in crate::persona) const APPROVED: &str = "User has approved exiting plan mode. You can now proceed.";
 
 #[derive(Debug)]
 struct Ask {
@@ -94,14 +104,13 @@ impl Tool for Ask {
 #[derive(Debug)]
 struct ExitPlan {
     spec: Spec,
+    detail: Detail,
 }
 
-/// What the model reads when it may begin.
-const APPROVED: &str = "User has approved exiting plan mode. You can now proceed.";
-
 impl ExitPlan {
-    fn new(name: &str) -> Self {
+    fn new(name: &str, detail: Detail) -> Self {
         Self {
+            detail,
             spec: Spec {
                 name: name.to_owned(),
                 description: "Only in plan mode: shows the user the plan, in Markdown, and asks to leave plan mode so that it can be carried out."
@@ -125,13 +134,7 @@ impl Tool for ExitPlan {
     }
 
     async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let plan = input.get("plan").cloned().unwrap_or_default();
-        if self.spec.name == "exit_plan_mode" {
-            let message = "User approved the plan.";
-            let shown = json!({"kind": "plan_summary", "message": message, "plan_markdown": plan, "text": APPROVED});
-            return Given::text(APPROVED).with(DetailShape::Qwen, shown);
-        }
-        let detail = json!({"plan": plan, "isAgent": false});
-        Given::text(APPROVED).with(DetailShape::Claude, detail)
+        let (shape, detail) = (self.detail)(input.get("plan").unwrap_or(&Value::Null));
+        Given::text(APPROVED).with(shape, detail)
     }
 }

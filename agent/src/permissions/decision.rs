@@ -1,0 +1,83 @@
+//! Who has decided whether a call may run.
+
+use serde_json::{Value, json};
+
+use super::{Reason, Unheard};
+
+/// Who has decided about a call, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// `accept` or `reject`.
+    pub accepts: bool,
+    /// `config`, `hook`, `user_temporary`, `user_permanent`, `user_reject`; `None` where nobody has decided anything.
+    pub source: Option<&'static str>,
+    /// `rule`, `mode`, `hook` …
+    pub reason: Option<&'static str>,
+    /// Why it did not run: `permission-rule`, `user-rejected`.
+    pub unrun: Option<&'static str>,
+}
+
+impl Decision {
+    /// It runs.
+    pub(crate) const fn accepts(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: true,
+            source: Some(source),
+            reason,
+            unrun: None,
+        }
+    }
+
+    /// It does not run.
+    pub(crate) const fn rejects(source: &'static str, reason: Option<&'static str>) -> Self {
+        Self {
+            accepts: false,
+            source: Some(source),
+            reason,
+            unrun: Some("permission-rule"),
+        }
+    }
+
+    /// By a rule, a mode, or the lack of both.
+    pub(crate) const fn of(reason: &Reason, accepts: bool) -> Self {
+        if accepts {
+            Self::accepts(reason.decider(), reason.kind())
+        } else {
+            Self::rejects(reason.decider(), reason.kind())
+        }
+    }
+
+    /// Of a call that may not run because of this.
+    pub(crate) const fn unheard(why: &Unheard) -> Self {
+        match why {
+            Unheard::Hook(_) => Self::rejects("hook", Some("hook")),
+            Unheard::Denied(Some(_)) => Self::rejects("user_reject", None),
+            Unheard::Denied(None) | Unheard::Stopped(_) => Self {
+                accepts: false,
+                source: None,
+                reason: None,
+                unrun: Some("user-rejected"),
+            },
+            Unheard::Nobody => Self {
+                unrun: Some("user-rejected"),
+                ..Self::rejects("config", None)
+            },
+            Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
+        }
+    }
+
+    /// The member about the call.
+    pub(crate) fn told(&self, call: &str) -> Value {
+        let mut told = json!({ "id": call });
+        if let Some(unrun) = self.unrun {
+            told["non_execution_kind"] = unrun.into();
+        }
+        if let Some(source) = self.source {
+            told["permission_decision"] = json!({"decision": if self.accepts { "accept" } else { "reject" }, "source": source});
+            if let Some(reason) = self.reason {
+                told["permission_decision"]["reason_type"] = reason.into();
+            }
+        }
+        told
+    }
+}

@@ -1,0 +1,28 @@
+//! Claude Code's hooks.
+
+use crate::hooks::{HookEvent, HookForm};
+
+pub(super) static HOOKS: HookForm = HookForm {
+    names: &[
+        (HookEvent::PreToolUse, "PreToolUse"),
+        (HookEvent::PostToolUse, "PostToolUse"),
+        (HookEvent::PostToolUseFailure, "PostToolUseFailure"),
+        (HookEvent::PostToolBatch, "PostToolBatch"),
+        (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
+        (HookEvent::Stop, "Stop"),
+        (HookEvent::SubagentStart, "SubagentStart"),
+        (HookEvent::SubagentStop, "SubagentStop"),
+        (HookEvent::PreCompact, "PreCompact"),
+        (HookEvent::Notification, "Notification"),
+        (HookEvent::SessionStart, "SessionStart"),
+        (HookEvent::SessionEnd, "SessionEnd"),
+        (HookEvent::PermissionRequest, "PermissionRequest"),
+    ],
+    aliases: &[("Task", "Agent"), ("Agent", "Task")],
+    counts_milliseconds: false,
+    has_time: false,
+    takes_callbacks: true,
+    defers: true,
+    project_variable: "CLAUDE_PROJECT_DIR",
+    agent: "Claude",
+};
