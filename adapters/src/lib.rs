@@ -1,12 +1,33 @@
-//! Everything that agentglot knows about the protocols of headless coding agents.
+//! The logs of headless coding agents: read, put together, converted, written.
 //!
-//! Bytes in, bytes out: no files, no processes, no clock, no randomness. A [`codec::Decoder`] reads one dialect into
-//! canonical events ([`event`]), the assembler ([`assemble`]) gives a target what it wants (deltas, snapshots, one outcome
-//! a turn), a [`codec::Encoder`] writes another dialect; [`convert::Converter`] puts the three together and keeps the
-//! ledger of everything that did not go over as it was.
+//! Bytes in, bytes out: no files, no processes, no clock, no randomness.
+//!
+//! * [`read`] gives the events of a log, as they stand: what an agent and its host say, as owned values ([`events`]). With the feature
+//!   `serde` they are `Serialize` and `Deserialize`.
+//! * [`turns`] and [`sessions`] put them together ([`session`]): turns, rounds, blocks, calls with their results.
+//! * [`Writer`] writes events as the log of any agent.
+//! * [`Converter`] turns the log of one agent into that of another, and keeps a ledger of everything that did not go over as it was.
+//! * [`check`] finds the faults of a log, [`detect`] what it is written in.
 //!
 //! ```
-//! use agentglot_adapters::convert::{Converter, Options};
+//! use agentglot_adapters::{Source, turns};
+//!
+//! let log = r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/tmp","model":"Auto","permissionMode":"default","apiKeySource":"login"}
+//! {"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"Good day."}]},"session_id":"s"}
+//! {"type":"result","subtype":"success","is_error":false,"duration_ms":1200,"result":"Good day.","session_id":"s"}
+//! "#;
+//! for turn in turns(log.as_bytes(), Source::Auto) {
+//!     let turn = turn?;
+//!     assert_eq!(turn.text(), "Good day.");
+//!     assert_eq!(turn.outcome.unwrap().kind.as_str(), "success");
+//! }
+//! # Ok::<(), agentglot_adapters::Error>(())
+//! ```
+//!
+//! Between formats:
+//!
+//! ```
+//! use agentglot_adapters::{Converter, Options};
 //! let mut converter = Converter::new(Options::new("cursor".parse()?, "tricode".parse()?));
 //! let mut out = Vec::new();
 //! converter.feed(b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"hi\",\"session_id\":\"s\"}\n", &mut out);
@@ -14,6 +35,8 @@
 //! assert!(String::from_utf8(out)?.contains("\"content\": \"hi\""));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Programs of at most 40 lines stand in the package's `examples/`.
 
 #![deny(unsafe_code)]
 
@@ -50,6 +73,7 @@ mod reader;
 mod snake_tools;
 mod threads;
 mod weave;
+mod write;
 
 vendors!(folders);
 
@@ -59,3 +83,4 @@ pub use events::{Event, Json, Kind};
 pub use read::{Error, ErrorKind, Events, Source, read};
 pub use registry::Dialect;
 pub use session::{Session, Turn, Turns, sessions, turns};
+pub use write::Writer;

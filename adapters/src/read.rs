@@ -144,13 +144,13 @@ impl std::error::Error for Error {
 /// A damaged line is an `Err` item, and reading goes on behind it. What is held at a time is one line and its events.
 ///
 /// ```
-/// use agentglot_adapters::{Kind, Source, read};
+/// use agentglot_adapters::{Dialect, Kind, read};
 /// let log = r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Hi"}]}}
 /// {"type":"assistant","session_id":
 /// {"type":"result","subtype":"success","is_error":false,"result":"Hi","session_id":"s"}
 /// "#;
 /// let mut outcomes = 0;
-/// for event in read(log.as_bytes(), Source::Auto) {
+/// for event in read(log.as_bytes(), Dialect::Claude) {
 ///     match event {
 ///         Ok(event) => outcomes += usize::from(matches!(event.kind, Kind::Outcome(_))),
 ///         Err(error) => assert!(error.line() == 2 && error.can_continue()),

@@ -224,12 +224,12 @@ impl Permission {
 /// Reads the turns of a log: each is given when it ends. What is held at a time is one turn.
 ///
 /// ```
-/// use agentglot_adapters::{Source, turns};
+/// use agentglot_adapters::{Dialect, turns};
 /// let log = r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}
 /// {"type":"user","session_id":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a.txt"}]}}
 /// {"type":"result","subtype":"success","is_error":false,"result":"One file.","session_id":"s"}
 /// "#;
-/// for turn in turns(log.as_bytes(), Source::Auto) {
+/// for turn in turns(log.as_bytes(), Dialect::Claude) {
 ///     let turn = turn?;
 ///     let calls = turn.calls();
 ///     assert_eq!(calls[0].input.get("command").unwrap().to_text().unwrap(), "ls");

@@ -30,7 +30,7 @@ fn without_halves(line: &str) -> String {
             .and_then(|low| u32::from_str_radix(low.strip_prefix("\\u")?, 16).ok());
         let taken = match (unit, next) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-            (Some(0xd800..=0xdfff), _) if slashes % 2 == 0 => {
+            (Some(0xd800..=0xdfff), _) if slashes.is_multiple_of(2) => {
                 text.push_str(&rest[..at]);
                 text.push_str("\\ufffd");
                 rest = &rest[at + 6..];

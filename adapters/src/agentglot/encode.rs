@@ -1,13 +1,13 @@
 use super::members::Writer;
 use super::parts;
-use crate::codec::{Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Prompt, PromptSource, Request, Response};
 use crate::json::Out;
 
 /// Writes the canonical events.
 #[derive(Debug)]
 pub struct Encoder {
-    source: &'static str,
+    source: Dialect,
     begun: bool,
 }
 
@@ -15,24 +15,23 @@ impl Encoder {
     /// At the beginning of a session.
     pub const fn new(style: Style) -> Self {
         Self {
-            source: style.source.name(),
+            source: style.source,
             begun: false,
         }
     }
 
     /// Behind the header.
     pub(super) const fn without_header() -> Self {
-        Self { source: "", begun: true }
+        Self {
+            source: Dialect::Agentglot,
+            begun: true,
+        }
     }
 
     /// The header goes before the first line, once a session.
     fn begin(&mut self, out: &mut Out) {
         if !std::mem::replace(&mut self.begun, true) {
-            out.lit("{\"agentglot\":\"events\",\"version\":");
-            out.number(super::VERSION);
-            out.lit(",\"source\":\"");
-            out.lit(self.source);
-            out.lit("\"}\n");
+            out.lit(&super::header(self.source));
         }
     }
 }

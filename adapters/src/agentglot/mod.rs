@@ -43,5 +43,10 @@ pub static VENDOR: Vendor = Vendor {
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.
 pub const VERSION: u32 = 1;
 
+/// The first line of a log whose events name tools as `source` does.
+pub(crate) fn header(source: crate::codec::Dialect) -> String {
+    format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{}\"}}\n", source.name())
+}
+
 #[cfg(test)]
 mod tests;
