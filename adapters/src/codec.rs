@@ -193,8 +193,8 @@ pub trait Decode {
     }
 
     /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the
-    /// session `to` look like those of the session `from`, but for its id.
-    fn next_session(&mut self, from: &str, to: &str);
+    /// session `to` look like them, but for its id.
+    fn next_session(&mut self, to: &str);
 }
 
 /// Writes a dialect.

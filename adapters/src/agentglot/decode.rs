@@ -91,9 +91,9 @@ impl Decode for Decoder {
         Some(used)
     }
 
-    fn next_session(&mut self, from: &str, to: &str) {
+    fn next_session(&mut self, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
-        learned.next_session(from, to);
+        learned.next_session(to);
         *self = Self { learned };
     }
 }

@@ -110,9 +110,9 @@ impl Decode for Decoder {
         Some(used)
     }
 
-    fn next_session(&mut self, from: &str, to: &str) {
+    fn next_session(&mut self, to: &str) {
         let mut learned = std::mem::take(&mut self.learned);
-        learned.next_session(from, to);
+        learned.next_session(to);
         *self = Self { learned, ..Self::default() };
     }
 }
@@ -121,21 +121,22 @@ impl Decode for Decoder {
 static RULES: Rules = Rules {
     // Structure with one value, a field with another. What begins a block is a piece of it unless it is empty.
     stays: |field| {
-        const WORDS: [&str; 12] = [
-            "type",
-            "role",
-            "content",
-            "text",
-            "thinking",
-            "signature",
-            "input",
-            "stop_reason",
-            "stop_sequence",
-            "abandoned_blocks",
-            "terminal_reason",
-            "errors",
-        ];
-        WORDS.iter().any(|word| field.key.is(word))
+        let key = field.key.as_escaped();
+        matches!(
+            key,
+            "type"
+                | "role"
+                | "content"
+                | "text"
+                | "thinking"
+                | "signature"
+                | "input"
+                | "stop_reason"
+                | "stop_sequence"
+                | "abandoned_blocks"
+                | "terminal_reason"
+                | "errors"
+        ) || field.key.has_escapes()
     },
     tools: Some(Dialect::Claude),
     counts_in_raw: true,

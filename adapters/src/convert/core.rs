@@ -148,8 +148,8 @@ impl Core {
     /// the same.
     #[inline]
     fn settle(&self, told: &Told, text: &str, decoder: &mut Decoder, arena: &Bump) {
-        if let Some(before_it) = &told.changed {
-            decoder.next_session(before_it, &self.session);
+        if told.changed {
+            decoder.next_session(&self.session);
             let _ = decoder.line(text, &Cx { arena, trace: None }, &mut Nobody);
         }
     }
@@ -229,7 +229,7 @@ impl Consumer for Core {
             taken.bytes += used;
             taken.lines += 1;
             silent += u64::from(pipe.is_silent());
-            if pipe.told.changed.is_some() {
+            if pipe.told.changed {
                 changed = Some((pipe.told(), &lines[line..taken.bytes]));
                 break;
             }

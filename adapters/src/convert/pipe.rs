@@ -30,8 +30,8 @@ pub(super) struct Told {
     pub(super) events: u32,
     /// How much output there was before this line's own.
     pub(super) before: usize,
-    /// The session that has ended with this line.
-    pub(super) changed: Option<String>,
+    /// The session that was read before has ended with this line.
+    pub(super) changed: bool,
 }
 
 /// Listens to nothing.
@@ -50,7 +50,7 @@ impl Told {
             objection: None,
             events: 0,
             before: out.len(),
-            changed: None,
+            changed: false,
         }
     }
 }
@@ -109,7 +109,7 @@ impl Pipe<'_, '_> {
                 trace.nothing_carried();
             }
             self.told.before = self.down.out.len();
-            self.told.changed = Some(std::mem::take(self.session));
+            self.told.changed = true;
             let used = self.assembler.prompts_used();
             self.begin_session(used);
         }

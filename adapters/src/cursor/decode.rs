@@ -84,7 +84,7 @@ impl Decode for Decoder {
         self.walk(text, cx, sink)
     }
 
-    fn next_session(&mut self, _from: &str, _to: &str) {
+    fn next_session(&mut self, _to: &str) {
         *self = Self::default();
     }
 }

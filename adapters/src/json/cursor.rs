@@ -106,14 +106,14 @@ impl<'a> Cursor<'a> {
     /// The next byte that is not white space, without moving past it.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                return Some(byte);
-            }
-            self.at += 1;
-        }
-        None
+        let byte = *self.text.as_bytes().get(self.at)?;
+        if byte > b' ' { Some(byte) } else { self.peek_behind_space() }
+    }
+
+    fn peek_behind_space(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        self.text.as_bytes().get(self.at).copied()
     }
 
     /// The shape of the next value, without reading it.
@@ -198,7 +198,7 @@ impl<'a> Cursor<'a> {
             Some(b'-' | b'0'..=b'9') => self.number()?,
             _ => return Err(self.wrong()),
         }
-        Ok(Raw::checked(&self.text[begin..self.at]))
+        Ok(Raw::trusted(&self.text[begin..self.at]))
     }
 
     /// An error at this place.

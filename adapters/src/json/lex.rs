@@ -198,12 +198,9 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    pub(super) fn scalar(&mut self) -> Result<(), Error> {
+    /// Reads a value that is neither a string nor a container.
+    fn scalar(&mut self) -> Result<(), Error> {
         match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.string_end(true).map(|_| ())
-            }
             Some(b't') => self.literal("true"),
             Some(b'f') => self.literal("false"),
             Some(b'n') => self.literal("null"),
@@ -214,56 +211,62 @@ impl Cursor<'_> {
 
     /// Reads one value with everything checked.
     pub(super) fn check(&mut self) -> Result<(), Error> {
-        if !matches!(self.peek(), Some(b'{' | b'[')) {
-            return self.scalar();
-        }
         let mut depth = Depth::default();
-        // `fresh`: directly behind an opening bracket, where a closing one may follow without a value.
-        let mut fresh = false;
         loop {
-            // A value is due here, or (when fresh) the end of the innermost container.
-            match (self.peek(), depth.last()) {
-                (Some(b'}'), Some(true)) | (Some(b']'), Some(false)) if fresh => {
+            // A value is due here.
+            match self.peek() {
+                Some(b'"') => {
                     self.at += 1;
-                    depth.pop();
+                    self.string_end(true)?;
                 }
-                (_, within) => {
-                    if within == Some(true) {
-                        if self.peek() != Some(b'"') {
-                            return Err(self.wrong());
+                Some(open @ (b'{' | b'[')) => {
+                    self.at += 1;
+                    let object = open == b'{';
+                    match self.peek() {
+                        Some(b'}') if object => self.at += 1,
+                        Some(b']') if !object => self.at += 1,
+                        _ => {
+                            depth.push(object);
+                            if object {
+                                self.member()?;
+                            }
+                            continue;
                         }
-                        self.at += 1;
-                        self.string_end(true)?;
-                        self.expect(b':')?;
                     }
-                    if let Some(open @ (b'{' | b'[')) = self.peek() {
-                        self.at += 1;
-                        depth.push(open == b'{');
-                        fresh = true;
-                        continue;
-                    }
-                    self.scalar()?;
                 }
+                _ => self.scalar()?,
             }
-            fresh = false;
             // Behind a value: close what ends here, then a comma leads to the next value.
             loop {
                 // Asked before looking ahead: white space behind the value is no part of it.
                 let Some(object) = depth.last() else { return Ok(()) };
-                match (self.peek(), object) {
-                    (Some(b','), _) => {
+                match self.peek() {
+                    Some(b',') => {
                         self.at += 1;
+                        if object {
+                            self.member()?;
+                        }
                         break;
                     }
-                    (Some(b'}'), true) | (Some(b']'), false) => {
-                        self.at += 1;
-                        depth.pop();
-                    }
-                    (Some(b'}' | b']'), _) => return Err(self.error(Why::Bracket)),
+                    Some(b'}') if object => self.at += 1,
+                    Some(b']') if !object => self.at += 1,
+                    Some(b'}' | b']') => return Err(self.error(Why::Bracket)),
                     _ => return Err(self.wrong()),
                 }
+                depth.pop();
             }
         }
+    }
+
+    /// A member's key and its colon.
+    #[inline(always)]
+    fn member(&mut self) -> Result<(), Error> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong());
+        }
+        self.at += 1;
+        self.string_end(true)?;
+        self.expect(b':')
     }
 }
 

@@ -1,14 +1,34 @@
 //! Any value, as it was written.
 
+use std::fmt;
+
 use super::string::Str;
 use super::{Cursor, Error};
 
 /// One JSON value as written: its bytes, white space inside included, none around.
 ///
 /// What comes out of [`Cursor::raw`] is checked in full; what comes out of [`Cursor::skip`] only for structure, and
-/// [`super::Out::raw`] checks it when it is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Raw<'a>(&'a str);
+/// [`super::Out::unchecked`] checks it when it is written.
+#[derive(Clone, Copy)]
+pub struct Raw<'a> {
+    text: &'a str,
+    /// It has been checked in full.
+    sound: bool,
+}
+
+impl PartialEq for Raw<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Raw<'_> {}
+
+impl fmt::Debug for Raw<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Raw").field(&self.text).finish()
+    }
+}
 
 /// The six shapes of JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,45 +58,57 @@ impl Shape {
 
 impl<'a> Raw<'a> {
     /// `null`.
-    pub const NULL: Self = Self("null");
+    pub const NULL: Self = Self::checked("null");
 
+    /// Takes a value that was checked in full.
     pub(crate) const fn checked(text: &'a str) -> Self {
-        Self(text)
+        Self { text, sound: true }
     }
 
     /// Takes a text that the caller knows to be one JSON value (a literal, or one that it just built).
     pub const fn trusted(text: &'a str) -> Self {
-        Self(text)
+        Self { text, sound: false }
+    }
+
+    /// The same for one that `was_checked` in full, or was not.
+    pub(crate) const fn known(text: &'a str, was_checked: bool) -> Self {
+        Self { text, sound: was_checked }
+    }
+
+    /// Whether it is known to be sound; false does not mean that it is not.
+    #[inline]
+    pub(crate) const fn is_checked(self) -> bool {
+        self.sound
     }
 
     /// The text.
     #[inline]
     pub const fn as_str(self) -> &'a str {
-        self.0
+        self.text
     }
 
     /// The shape; `None` only for a text that is no JSON.
     #[inline]
     pub fn shape(self) -> Option<Shape> {
-        Shape::of(self.0.as_bytes().first().copied())
+        Shape::of(self.text.as_bytes().first().copied())
     }
 
     /// Whether it is `null`.
     #[inline]
     pub fn is_null(self) -> bool {
-        self.0 == "null"
+        self.text == "null"
     }
 
     /// The string, if it is one that passes the full check.
     #[inline]
     pub fn string(self) -> Option<Str<'a>> {
-        Cursor::new(self.0).string().ok()
+        Cursor::new(self.text).string().ok()
     }
 
     /// The value of `true` or `false`.
     #[inline]
     pub fn bool(self) -> Option<bool> {
-        match self.0 {
+        match self.text {
             "true" => Some(true),
             "false" => Some(false),
             _ => None,
@@ -100,18 +132,22 @@ impl<'a> Raw<'a> {
     /// The text that may be a number: a string's without its quotes.
     #[inline]
     fn number(self) -> &'a str {
-        if self.0.starts_with('"') { self.0.trim_matches('"') } else { self.0 }
+        if self.text.starts_with('"') {
+            self.text.trim_matches('"')
+        } else {
+            self.text
+        }
     }
 
     /// A number as a double.
     #[inline]
     pub fn f64(self) -> Option<f64> {
-        matches!(self.shape(), Some(Shape::Number)).then(|| self.0.parse().ok()).flatten()
+        matches!(self.shape(), Some(Shape::Number)).then(|| self.text.parse().ok()).flatten()
     }
 
     /// The value of the first member named `key`, if this is an object that has one.
     pub fn get(self, key: &str) -> Option<Self> {
-        let mut at = Cursor::new(self.0);
+        let mut at = Cursor::new(self.text);
         let mut object = at.object().ok()?;
         while let Some(name) = object.key(&mut at).ok()? {
             let value = at.skip().ok()?;
@@ -124,7 +160,7 @@ impl<'a> Raw<'a> {
 
     /// The members of an object in order, duplicates included; nothing for another shape. Stops at the first damage.
     pub fn members(self) -> impl Iterator<Item = (Str<'a>, Self)> {
-        let mut at = Cursor::new(self.0);
+        let mut at = Cursor::new(self.text);
         let mut object = at.object().ok();
         std::iter::from_fn(move || {
             let key = object.as_mut()?.key(&mut at).ok()??;
@@ -134,21 +170,38 @@ impl<'a> Raw<'a> {
 
     /// The elements of an array in order; nothing for another shape. Stops at the first damage.
     pub fn elements(self) -> impl Iterator<Item = Self> {
-        let mut at = Cursor::new(self.0);
+        let mut at = Cursor::new(self.text);
         let mut array = at.array().ok();
         std::iter::from_fn(move || if array.as_mut()?.more(&mut at).ok()? { at.skip().ok() } else { None })
     }
 
+    /// The elements of an array that are strings and pass the full check, in order. Stops at the first damage of the structure.
+    pub fn strings(self) -> impl Iterator<Item = Str<'a>> {
+        let mut at = Cursor::new(self.text);
+        let mut array = at.array().ok();
+        std::iter::from_fn(move || {
+            while array.as_mut()?.more(&mut at).ok()? {
+                let before = at;
+                if let Ok(string) = at.string() {
+                    return Some(string);
+                }
+                at = before;
+                at.skip().ok()?;
+            }
+            None
+        })
+    }
+
     /// Checks the whole value.
     pub fn check(self) -> Result<(), Error> {
-        Cursor::new(self.0).raw().map(|_| ())
+        Cursor::new(self.text).raw().map(|_| ())
     }
 
     /// Whether two values say the same: white space, key order and the spelling of escapes do not count; numbers are
     /// compared as text, then as doubles. Works without recursion on objects and arrays of any depth that are spelled alike;
     /// nesting beyond 64 levels is compared as text.
     pub fn same_value(self, other: Raw<'_>) -> bool {
-        self.0 == other.0 || same(self, other, 0)
+        self.text == other.text || same(self, other, 0)
     }
 }
 
@@ -162,7 +215,7 @@ fn few_digits(text: &str) -> Option<u64> {
 }
 
 fn same(a: Raw<'_>, b: Raw<'_>, depth: u32) -> bool {
-    if a.0 == b.0 {
+    if a.text == b.text {
         return true;
     }
     if depth > 64 || a.shape() != b.shape() {

@@ -14,14 +14,12 @@ mod reply;
 mod shape;
 mod turn;
 
-use memchr::memmem::Finder;
-
 use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
 
 use mold::{Growing, Mold, Pick};
-use shape::{Drawing, Match, NO_STARTS, Shape, Spot, Starts};
+use shape::{Drawing, Match, NO_STARTS, Names, Shape, Starts};
 
 /// What follows from the values of a dialect's lines.
 #[derive(Debug)]
@@ -71,6 +69,8 @@ pub(crate) struct Learned {
     missed: usize,
     /// What the last line was a piece of, those aside that went unheard.
     growing: Option<Growing>,
+    /// The session whose lines are read, and how many there were before it.
+    session: (u32, String),
 }
 
 impl Default for Learned {
@@ -85,6 +85,7 @@ impl Default for Learned {
             starts: NO_STARTS,
             missed: 0,
             growing: None,
+            session: (0, String::new()),
         }
     }
 }
@@ -101,6 +102,10 @@ struct Known {
     seen: u64,
     /// The class of its lines.
     class: usize,
+    /// Which session its lines are of, counted as in [`Learned::session`].
+    session: u32,
+    /// Where the id of the session stands; `None` if that is not sure, and then its lines are those of one session alone.
+    names: Option<Names>,
 }
 
 impl Known {
@@ -109,6 +114,22 @@ impl Known {
     fn may_be(&self, text: &str) -> bool {
         let (len, tail) = self.head;
         text.as_bytes().get(len.wrapping_sub(tail.len())..len).is_some_and(|found| found == tail)
+    }
+
+    /// Whether it is a shape of lines of this session. They look like those of the session before, but for the id.
+    #[inline]
+    fn is_of(&mut self, session: &(u32, String)) -> bool {
+        self.session == session.0 || self.becomes_of(session)
+    }
+
+    #[cold]
+    fn becomes_of(&mut self, (session, id): &(u32, String)) -> bool {
+        let sure = self.names.as_ref().is_some_and(|names| self.shape.rename(names, id));
+        if sure {
+            self.session = *session;
+            self.head = head(&self.shape).unwrap_or(self.head);
+        }
+        sure
     }
 }
 
@@ -121,10 +142,6 @@ impl Learned {
     const PROBE: u64 = 64;
     /// A class of lines of which so many in a row were spelled otherwise teaches no more, but now and then.
     const PATIENCE: u32 = 32;
-    /// How many shapes a class of lines may have.
-    const VARIANTS: usize = 6;
-    /// How many the class of replies may have, whose blocks come in many numbers and orders.
-    const REPLIES: usize = 24;
 
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
     #[inline]
@@ -185,7 +202,10 @@ impl Learned {
     fn find(&mut self, text: &str) -> Option<(usize, usize)> {
         let Self { known, starts, .. } = self;
         let first = known.get(self.last)?.next[0];
-        let guess = known.get(first)?;
+        let guess = known.get_mut(first)?;
+        if !guess.is_of(&self.session) {
+            return self.find_another(text, first, None);
+        }
         match guess.shape.read(text, 0, starts) {
             Ok(len) => Some((first, len)),
             Err(read) => self.find_another(text, first, Some((first, read))),
@@ -195,11 +215,18 @@ impl Learned {
     /// The same where the shape `first` is not the line's. `tried` is the shape that was tried last, and how many of its values the
     /// line has.
     fn find_another(&mut self, text: &str, first: usize, mut tried: Option<(usize, usize)>) -> Option<(usize, usize)> {
-        let Self { known, starts, shared, .. } = self;
+        let Self {
+            known,
+            starts,
+            shared,
+            session,
+            ..
+        } = self;
         let guesses = known.get(self.last)?.next;
+        let all = known.len();
         let mut fits = |at: usize| {
-            let this = known.get(at)?;
-            if !this.may_be(text) {
+            let this = known.get_mut(at)?;
+            if !this.is_of(session) || !this.may_be(text) {
                 return None;
             }
             // What begins as that shape does need not be read again.
@@ -229,7 +256,7 @@ impl Learned {
                 return found;
             }
         }
-        (0..known.len()).filter(|at| *at != first && !guesses.contains(at)).find_map(fits)
+        (0..all).filter(|at| *at != first && !guesses.contains(at)).find_map(fits)
     }
 
     /// Compares the shape at `at` with all others.
@@ -259,24 +286,11 @@ impl Learned {
         self.last = at;
     }
 
-    /// The lines of the session `to` look like those of the session `from`, but for the id. Forgets those of which that is not
-    /// sure.
-    pub(crate) fn next_session(&mut self, from: &str, to: &str) {
+    /// The lines that follow are those of another session.
+    pub(crate) fn next_session(&mut self, to: &str) {
         self.growing = None;
-        let all = self.known.len();
-        let finder = Finder::new(from);
-        self.known.retain_mut(|known| {
-            let sure = known.shape.rename(known.mold.session(), &finder, to);
-            known.head = head(&known.shape).unwrap_or_default();
-            sure && known.head.0 > 0
-        });
-        if self.known.len() < all {
-            // The others have other numbers now.
-            self.last = 0;
-            self.known.iter_mut().for_each(|known| known.next = [0; 3]);
-            self.shared.clear();
-            (0..self.known.len()).for_each(|at| self.compare(at));
-        }
+        self.session.0 += 1;
+        to.clone_into(&mut self.session.1);
     }
 
     /// Remembers how a line is spelled that was read in the general way and told as one event. Its parts are found by where they
@@ -285,26 +299,21 @@ impl Learned {
         if self.is_weary() {
             return;
         }
-        let mut drawing = Drawing::new(line);
-        let mut pick = Pick {
-            rules,
-            part: &mut |part, hole| match hole {
-                Some(hole) => drawing.hole(part, hole).then(Spot::default),
-                None => drawing.has(part).then(Spot::default),
-            },
-        };
-        let Some(class) = Mold::of(event, aside, &mut pick).map(|mold| mold.class()) else {
-            return;
-        };
+        let Some(class) = Mold::class(&event.kind) else { return };
         self.misses[class] += 1;
         if self.misses[class] > Self::PATIENCE && !self.misses[class].is_multiple_of(Self::PATIENCE) {
             return;
         }
-        let Some(shape) = drawing.shape() else { return };
         let mut pick = Pick {
             rules,
-            part: &mut |part, _| drawing.spot(part),
+            drawing: Drawing::new(line),
+            drawn: false,
         };
+        if Mold::of(event, aside, &mut pick).is_none() {
+            return;
+        }
+        let Some(shape) = pick.drawing.shape() else { return };
+        pick.drawn = true;
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
         let Some(head) = head(&shape) else { return };
         let fresh = Known {
@@ -312,11 +321,13 @@ impl Learned {
             next: [0; 3],
             seen: self.clock,
             class,
+            session: self.session.0,
+            names: Names::of(&shape, mold.session()),
             shape,
             mold,
         };
         let alike = self.known.iter().enumerate().filter(|(_, known)| known.class == class);
-        let at = if alike.clone().count() < if class == Mold::REPLY { Self::REPLIES } else { Self::VARIANTS } {
+        let at = if alike.clone().count() < Mold::variants(class) {
             self.known.push(fresh);
             self.known.len() - 1
         } else {

@@ -2,7 +2,7 @@
 
 use super::parts::{FieldMold, UsageMold, fields_at, fields_of, str_at};
 use super::reply::{ReplyMold, ResultMold};
-use super::shape::{Hole, Match, Spot};
+use super::shape::{Drawing, Hole, Match, Spot};
 use super::turn::{OutcomeMold, SessionMold};
 use super::{Aside, Rules};
 use crate::codec::Cx;
@@ -102,15 +102,24 @@ pub(super) struct Growing {
 }
 
 /// Takes the parts of a line. It is asked twice for the same ones: to know which may change, then where they are.
-pub(super) struct Pick<'p> {
+pub(super) struct Pick<'p, 'l> {
     pub(super) rules: &'p Rules,
-    /// Takes a part: with a hole, it may change; without one, it stays. Gives its place once the holes are known.
-    pub(super) part: &'p mut dyn FnMut(&str, Option<Hole>) -> Option<Spot>,
+    pub(super) drawing: Drawing<'l>,
+    /// The holes are known.
+    pub(super) drawn: bool,
 }
 
-impl Pick<'_> {
+impl Pick<'_, '_> {
+    /// Takes a part: with a hole, it may change; without one, it stays. Gives its place once the holes are known.
     pub(super) fn part(&mut self, part: &str, hole: Option<Hole>) -> Option<Spot> {
-        (self.part)(part, hole)
+        if self.drawn {
+            return self.drawing.spot(part);
+        }
+        let found = match hole {
+            Some(hole) => self.drawing.hole(part, hole),
+            None => self.drawing.has(part),
+        };
+        found.then(Spot::default)
     }
 
     /// A string that may change.
@@ -138,7 +147,7 @@ impl Pick<'_> {
 
     /// A value of which only the structure is checked.
     pub(super) fn loose(&mut self, value: &str) -> Option<Spot> {
-        if let Some((part, hole)) = Hole::of(value) {
+        if let Some((part, hole)) = Hole::of(value).filter(|_| !self.drawn) {
             self.part(part, Some(hole))?;
         }
         self.part(value, None)
@@ -149,12 +158,19 @@ impl Mold {
     /// How many classes of lines there are, each with shapes of its own.
     pub(super) const CLASSES: usize = 18;
 
-    /// The class of replies.
-    pub(super) const REPLY: usize = 12;
+    /// How many shapes a class of lines may have. The blocks of replies come in many numbers and orders, and notices are about all
+    /// kinds of things.
+    pub(super) const fn variants(class: usize) -> usize {
+        match class {
+            12 | 15 => 24,
+            _ => 6,
+        }
+    }
 
     /// The mold of an event, if it is one of those that come again and again.
-    pub(super) fn of(event: &Event<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
-        let origin = OriginMold::of(&event.origin, pick)?;
+    pub(super) fn of(event: &Event<'_>, aside: Aside<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
+        let begins = matches!(event.kind, Kind::Session(_));
+        let origin = OriginMold::of(&event.origin, begins, pick)?;
         Some(Self {
             plain: origin.is_plain(),
             origin,
@@ -164,26 +180,35 @@ impl Mold {
         })
     }
 
-    /// A number below [`Self::CLASSES`].
-    pub(super) const fn class(&self) -> usize {
-        match &self.kind {
-            KindMold::Delta { piece, .. } => *piece as usize,
-            KindMold::BlockStart { head: HeadMold::Text, .. } => 5,
-            KindMold::BlockStart {
-                head: HeadMold::Thinking, ..
-            } => 6,
-            KindMold::BlockStart { .. } => 7,
-            KindMold::BlockStop { .. } => 8,
-            KindMold::RoundStart { .. } => 9,
-            KindMold::RoundStop { .. } => 10,
-            KindMold::RoundEnd => 11,
-            KindMold::Reply(_) => Self::REPLY,
-            KindMold::Result(_) => 13,
-            KindMold::Notice { topic: Topic::Thinking, .. } => 14,
-            KindMold::Notice { .. } => 15,
-            KindMold::Session(_) => 16,
-            KindMold::Outcome(_) => 17,
-        }
+    /// A number below [`Self::CLASSES`]; `None` for events that do not come again and again.
+    pub(super) const fn class(kind: &Kind<'_>) -> Option<usize> {
+        Some(match kind {
+            Kind::Delta(delta) => match delta.piece {
+                Piece::Text(_) => 0,
+                Piece::Thinking(_) => 1,
+                Piece::Signature(_) => 2,
+                Piece::Subject(_) => 3,
+                Piece::Input(_) => 4,
+                Piece::Other(_) => return None,
+            },
+            Kind::BlockStart(start) => match start.head {
+                BlockHead::Text => 5,
+                BlockHead::Thinking => 6,
+                BlockHead::Call { .. } => 7,
+                BlockHead::Redacted { .. } | BlockHead::Other { .. } => return None,
+            },
+            Kind::BlockStop(_) => 8,
+            Kind::RoundStart(_) => 9,
+            Kind::RoundStop(_) => 10,
+            Kind::RoundEnd(_) => 11,
+            Kind::Reply(_) => 12,
+            Kind::ToolResult(_) => 13,
+            Kind::Notice(notice) if matches!(notice.topic, Topic::Thinking) => 14,
+            Kind::Notice(_) => 15,
+            Kind::Session(_) => 16,
+            Kind::Outcome(_) => 17,
+            _ => return None,
+        })
     }
 
     /// Where the session's id stands.
@@ -266,7 +291,7 @@ impl Mold {
                     name: text(*name),
                     topic: *topic,
                     message: str_at(found, *message),
-                    data: data.map(|at| Raw::trusted(found.part(at))),
+                    data: data.map(|at| found.raw(at)),
                 })),
             },
         });
@@ -294,7 +319,8 @@ impl OriginMold {
         self.parent.is_none() && self.agent.is_none() && self.turn.is_none() && self.time.is_none()
     }
 
-    fn of(origin: &Origin<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+    /// A line that `begins` a session may be one of any; the others are of the session that is known.
+    fn of(origin: &Origin<'_>, begins: bool, pick: &mut Pick<'_, '_>) -> Option<Self> {
         let time = match origin.time {
             None => None,
             Some(Time::Iso(time)) => Some(TimeMold::Iso(pick.text(time)?)),
@@ -310,7 +336,7 @@ impl OriginMold {
         };
         Some(Self {
             // A log has one session as a rule, and comparing costs less than scanning.
-            session: pick.may(origin.session, None)?,
+            session: pick.may(origin.session, begins.then_some(Hole::Text))?,
             id: pick.may(origin.id, Some(Hole::Text))?,
             parent: pick.may(origin.parent, Some(Hole::Text))?,
             turn: pick.may(origin.turn, Some(Hole::Text))?,
@@ -321,7 +347,7 @@ impl OriginMold {
 
     #[inline]
     fn at<'a>(&self, found: Match<'_, 'a>, cx: &Cx<'a>) -> Origin<'a> {
-        let raw = |spot: Spot| Raw::trusted(found.part(spot));
+        let raw = |spot: Spot| found.raw(spot);
         Origin {
             session: str_at(found, self.session),
             id: str_at(found, self.id),
@@ -344,8 +370,8 @@ impl OriginMold {
 }
 
 impl KindMold {
-    fn of(kind: Kind<'_>, aside: Aside<'_>, pick: &mut Pick<'_>) -> Option<Self> {
-        let index = |pick: &mut Pick<'_>| pick.part(aside.index?.as_str(), Some(Hole::Number));
+    fn of(kind: Kind<'_>, aside: Aside<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
+        let index = |pick: &mut Pick<'_, '_>| pick.part(aside.index?.as_str(), Some(Hole::Number));
         Some(match kind {
             Kind::Delta(delta) => {
                 let (piece, text) = match delta.piece {

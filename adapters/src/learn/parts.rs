@@ -66,7 +66,7 @@ pub(super) fn holds(whole: &str, part: &str) -> bool {
     from <= whole.len() && part.len() <= whole.len() - from
 }
 
-pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_>) -> Option<Box<[FieldMold]>> {
+pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_, '_>) -> Option<Box<[FieldMold]>> {
     let mold = |field: &Field<'_>| {
         let at = match field.at {
             At::Line => AtMold::Named(At::Line),
@@ -77,7 +77,7 @@ pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_>) -> Option<Box<[
             },
         };
         let key = pick.part(field.key.as_escaped(), None)?;
-        let stays = (pick.rules.stays)(field);
+        let stays = pick.drawn || (pick.rules.stays)(field);
         Some(FieldMold {
             at,
             key,
@@ -103,13 +103,13 @@ pub(super) fn fields_at<'a>(molds: &[FieldMold], found: Match<'_, 'a>, cx: &Cx<'
             AtMold::Said(spot) => At::Part(found.part(spot)),
         },
         key: Str::trusted(found.part(mold.key)),
-        value: Raw::trusted(found.part(mold.value)),
+        value: found.raw(mold.value),
         known: mold.known,
     }))
 }
 
 impl BlocksMold {
-    pub(super) fn of(blocks: &[Block<'_>], pick: &mut Pick<'_>) -> Option<Self> {
+    pub(super) fn of(blocks: &[Block<'_>], pick: &mut Pick<'_, '_>) -> Option<Self> {
         let mold = |block: &Block<'_>| {
             Some(match *block {
                 Block::Text { text, fields } => (BlockMold::Text(pick.text(text)?), fields_of(fields, pick)?),
@@ -162,7 +162,7 @@ impl BlocksMold {
                     id: text(id),
                     name: text(name),
                     kind: rules.tools.map_or(kind, |dialect| crate::tools::kind_of(dialect, text(name))),
-                    input: Raw::trusted(found.part(input)),
+                    input: found.raw(input),
                     fields,
                 }),
             }
@@ -173,7 +173,7 @@ impl BlocksMold {
 impl UsageMold {
     /// The mold of a usage object, each of whose members may change.
     #[allow(clippy::option_option)]
-    pub(super) fn of(usage: Option<Usage<'_>>, pick: &mut Pick<'_>) -> Option<Option<Self>> {
+    pub(super) fn of(usage: Option<Usage<'_>>, pick: &mut Pick<'_, '_>) -> Option<Option<Self>> {
         let Some(usage) = usage else { return Some(None) };
         let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total];
         let raw = match usage.raw {
@@ -215,7 +215,7 @@ impl UsageMold {
         let mut counts = [None; 5];
         for (count, spot) in counts.iter_mut().zip(mold.counts) {
             if let Some(spot) = spot {
-                *count = Some(Count::read(Raw::trusted(found.part(spot)))?);
+                *count = Some(Count::read(found.raw(spot))?);
             }
         }
         let [input, output, cache_read, cache_write, total] = counts;
@@ -228,7 +228,7 @@ impl UsageMold {
             inclusive: mold.inclusive,
             scope: mold.scope,
             provenance: mold.provenance,
-            raw: mold.raw.map(|at| Raw::trusted(found.part(at))),
+            raw: mold.raw.map(|at| found.raw(at)),
         }))
     }
 }

@@ -40,7 +40,7 @@ enum ContentMold {
 }
 
 impl ReplyMold {
-    pub(super) fn of(reply: &Reply<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+    pub(super) fn of(reply: &Reply<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
         Some(Self {
             id: pick.may(reply.id, Some(Hole::Text))?,
             model: pick.may(reply.model, None)?,
@@ -68,7 +68,7 @@ impl ReplyMold {
 }
 
 impl ResultMold {
-    pub(super) fn of(result: &ToolResult<'_>, meta: Option<Raw<'_>>, pick: &mut Pick<'_>) -> Option<Self> {
+    pub(super) fn of(result: &ToolResult<'_>, meta: Option<Raw<'_>>, pick: &mut Pick<'_, '_>) -> Option<Self> {
         if result.of.is_some() {
             return None;
         }
@@ -99,7 +99,7 @@ impl ResultMold {
     }
 
     pub(super) fn at<'a>(&self, found: Match<'_, 'a>, rules: &Rules, cx: &Cx<'a>) -> &'a ToolResult<'a> {
-        let raw = |spot: Spot| Raw::trusted(found.part(spot));
+        let raw = |spot: Spot| found.raw(spot);
         let text = |spot: Spot| Str::trusted(found.part(spot));
         let mut result = ToolResult {
             call: text(self.call),

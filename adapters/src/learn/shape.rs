@@ -1,7 +1,5 @@
 //! Lines that are spelled alike: the text that stays, and the values in it that change.
 
-use memchr::memmem::Finder;
-
 use crate::json::{Cursor, Raw, Shape as Json, stands_at};
 
 /// The most values of a line that may change.
@@ -22,6 +20,8 @@ pub(crate) enum Hole {
     Object,
     /// An array of which only the structure is checked.
     Array,
+    /// An array, read with a full check.
+    List,
     /// A value of any type, read with a full check.
     Value,
     /// A value of any type of which only the structure is checked.
@@ -38,6 +38,11 @@ impl Hole {
             Json::Array => (value, Self::Array),
             Json::Null | Json::Bool => return None,
         })
+    }
+
+    /// Whether what stands there is checked in full.
+    const fn is_checked(self) -> bool {
+        !matches!(self, Self::Object | Self::Array | Self::Loose)
     }
 
     const fn is_string(self) -> bool {
@@ -61,6 +66,8 @@ pub(super) struct Shape {
 pub(super) struct Spot {
     from: Place,
     to: Place,
+    /// A value there is sound: it was when it was learnt, and what changes in it is checked in full.
+    pub(super) sound: bool,
 }
 
 /// So many bytes from the beginning of a piece.
@@ -68,6 +75,37 @@ pub(super) struct Spot {
 struct Place {
     piece: u32,
     offset: u32,
+}
+
+/// Where the id of the session stands in a shape.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// Where it begins; nowhere if the lines do not say it, or if any may stand there.
+    places: Vec<usize>,
+    len: usize,
+}
+
+impl Names {
+    /// The id stands at `spot` or, without one, nowhere, and `session_id` may say it again. `None` if it stands elsewhere too: it may mean
+    /// something else there.
+    pub(super) fn of(shape: &Shape, spot: Option<Spot>) -> Option<Self> {
+        const AGAIN: &[u8] = b"\"session_id\":\"";
+        let Some(Spot { from, to, .. }) = spot.filter(|spot| spot.from.piece == spot.to.piece) else {
+            return Some(Self { places: Vec::new(), len: 0 });
+        };
+        let begin = match from.piece.checked_sub(1) {
+            None => 0,
+            Some(hole) => shape.holes.get(hole as usize)?.0 as usize,
+        };
+        let (at, len) = (begin + from.offset as usize, to.offset.checked_sub(from.offset)? as usize);
+        let id = shape.fixed.get(at..at + len).filter(|id| !id.is_empty())?;
+        let places: Vec<usize> = memchr::memmem::find_iter(&shape.fixed, id).collect();
+        let is_said = |&place: &usize| {
+            let behind = shape.fixed.get(place + len);
+            place == at || shape.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
+        };
+        (places.contains(&at) && places.iter().all(is_said)).then_some(Self { places, len })
+    }
 }
 
 /// Where each piece of a shape begins in a line.
@@ -99,6 +137,14 @@ impl<'m, 'a> Match<'m, 'a> {
     }
 }
 
+impl<'a> Match<'_, 'a> {
+    /// A value of the line.
+    #[inline]
+    pub(super) fn raw(&self, spot: Spot) -> Raw<'a> {
+        Raw::known(self.part(spot), spot.sound)
+    }
+}
+
 impl Shape {
     /// If `line` begins with a value of this shape: how long that is. Notes where its pieces are. Else how many of its holes were
     /// read, with the pieces before them. The first `known` holes have been read already, and `starts` tells where they end.
@@ -109,19 +155,20 @@ impl Shape {
         if bytes.len() > u32::MAX as usize {
             return Err(0);
         }
-        let (mut at, mut from) = match known.checked_sub(1) {
+        let (mut at, from) = match known.checked_sub(1) {
             None => (0, 0),
             Some(last) => (starts[known] as usize, self.holes[last].0 as usize),
         };
-        for n in known..self.holes.len() {
-            let (end, hole) = self.holes[n];
-            *starts.get_mut(n).ok_or(n)? = at as u32;
-            let piece = self.fixed.get(from..end as usize).ok_or(n)?;
+        let mut fixed = self.fixed.get(from..).ok_or(known)?;
+        let mut begin = from;
+        for ((n, &(end, hole)), start) in self.holes.iter().enumerate().zip(&mut *starts).skip(known) {
+            *start = at as u32;
+            let (piece, behind) = fixed.split_at_checked(end as usize - begin).ok_or(n)?;
             if !stands_at(bytes, at, piece) {
                 return Err(n);
             }
             at += piece.len();
-            from = end as usize;
+            (fixed, begin) = (behind, end as usize);
             let mut cursor = Cursor::starting(line, at);
             match (hole, bytes.get(at).ok_or(n)?) {
                 // The piece before it ends with the quote that the string begins with.
@@ -141,6 +188,9 @@ impl Shape {
                 (Hole::Object, b'{') | (Hole::Array, b'[') => {
                     cursor.skip().map_err(|_| n)?;
                 }
+                (Hole::List, b'[') => {
+                    cursor.raw().map_err(|_| n)?;
+                }
                 (Hole::Value, first) if !first.is_ascii_whitespace() => {
                     cursor.raw().map_err(|_| n)?;
                 }
@@ -152,9 +202,8 @@ impl Shape {
             at = cursor.position();
         }
         let n = self.holes.len();
-        let piece = self.fixed.get(from..).ok_or(n)?;
         *starts.get_mut(n).ok_or(n)? = at as u32;
-        stands_at(bytes, at, piece).then(|| at + piece.len()).ok_or(n)
+        stands_at(bytes, at, fixed).then(|| at + fixed.len()).ok_or(n)
     }
 
     /// How long the line's end is behind a value of this shape, which is `len` bytes long. `None` if it does not end there, or has
@@ -173,44 +222,26 @@ impl Shape {
 
     /// How many holes both shapes begin with that are alike, as are the pieces before them.
     pub(super) fn shared(&self, other: &Self) -> usize {
-        let alike = self.holes.iter().zip(&other.holes).take_while(|(one, two)| one == two).count();
-        let differs = self.fixed.iter().zip(&other.fixed).take_while(|(one, two)| one == two).count();
-        self.holes[..alike].iter().take_while(|(end, _)| *end as usize <= differs).count()
+        let mut from = 0;
+        let alike = |(one, two): &(&(u32, Hole), &(u32, Hole))| {
+            let piece = from..one.0 as usize;
+            from = piece.end;
+            one == two && self.fixed[piece.clone()] == other.fixed[piece]
+        };
+        self.holes.iter().zip(&other.holes).take_while(alike).count()
     }
 
-    /// Puts the session `to` in the place of the session `from`, which stands at `spot` or, without one, nowhere, and which
-    /// `session_id` may say again. `false` if it stands elsewhere too, or something else stands there, or the two are not as long:
-    /// then the shape must not be used any more.
+    /// Puts the session `to` in the place of the one before. `false` if the two are not as long.
     ///
-    /// Shapes that begin alike do so behind this as well: the text stands nowhere in them but where it is exchanged.
-    pub(super) fn rename(&mut self, spot: Option<Spot>, from: &Finder<'_>, to: &str) -> bool {
-        const AGAIN: &[u8] = b"\"session_id\":\"";
-        let places: Vec<usize> = from.find_iter(&self.fixed).collect();
-        let from = from.needle();
-        let Some(spot) = spot else { return places.is_empty() };
-        let begin = match spot.from.piece.checked_sub(1) {
-            None => Some(0),
-            Some(hole) => self.holes.get(hole as usize).map(|&(end, _)| end as usize),
-        };
-        let Some(at) = begin.map(|begin| begin + spot.from.offset as usize) else {
+    /// Shapes that begin alike do so behind this as well: the id stands nowhere in them but where it is exchanged.
+    pub(super) fn rename(&mut self, names: &Names, to: &str) -> bool {
+        if !names.places.is_empty() && names.len != to.len() {
             return false;
-        };
-        // It was learnt from the first line of the session.
-        if self.fixed.get(at..at + to.len()) == Some(to.as_bytes()) {
-            return places.is_empty();
         }
-        let is_said = |&place: &usize| {
-            let behind = self.fixed.get(place + from.len());
-            place == at || self.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
-        };
-        let sure =
-            !from.is_empty() && from.len() == to.len() && spot.from.piece == spot.to.piece && places.contains(&at) && places.iter().all(is_said);
-        if sure {
-            for place in places {
-                self.fixed[place..place + to.len()].copy_from_slice(to.as_bytes());
-            }
+        for &place in &names.places {
+            self.fixed[place..place + names.len].copy_from_slice(to.as_bytes());
         }
-        sure
+        true
     }
 
     /// The text before the first hole.
@@ -288,7 +319,7 @@ impl<'l> Drawing<'l> {
         let shape = Shape {
             wraps: holes
                 .iter()
-                .any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::Value | Hole::Loose)),
+                .any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::List | Hole::Value | Hole::Loose)),
             fixed: fixed.into(),
             holes: holes.into(),
         };
@@ -302,17 +333,20 @@ impl<'l> Drawing<'l> {
         let (from, to) = self.find(part)?;
         let start = |piece: usize| if piece == 0 { 0 } else { self.holes[piece - 1].1 };
         // At the border of a hole: in front of one that begins there, behind one that ends there. An empty hole has both.
-        let first = self.holes.iter().position(|&(begin, _, _)| from <= begin).unwrap_or(self.holes.len());
-        let last = self.holes.iter().rposition(|&(_, end, _)| end <= to).map_or(0, |hole| hole + 1);
+        let first = self.holes.partition_point(|&(begin, _, _)| begin < from);
+        let last = self.holes.partition_point(|&(_, end, _)| end <= to);
         let place = |piece: usize, at: usize| {
             Some(Place {
                 piece: u32::try_from(piece).ok()?,
                 offset: u32::try_from(at.checked_sub(start(piece))?).ok()?,
             })
         };
+        let inside = self.holes.get(first..last).unwrap_or_default();
+        let sound = inside.iter().all(|(_, _, hole)| hole.is_checked()) && Raw::trusted(part).check().is_ok();
         Some(Spot {
             from: place(first, from)?,
             to: place(last, to)?,
+            sound,
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::codec::Cx;
 use crate::event::{Count, Outcome, OutcomeKind, Session, Stop};
 use crate::json::Raw;
 
-/// A session's facts, said again: none of them changes.
+/// A session's facts. Its lists are those that were said before.
 #[derive(Debug)]
 pub(super) struct SessionMold {
     texts: [Option<Spot>; 5],
@@ -35,7 +35,7 @@ pub(super) struct OutcomeMold {
 }
 
 impl SessionMold {
-    pub(super) fn of(session: &Session<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+    pub(super) fn of(session: &Session<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
         let texts = [
             session.cwd,
             session.model,
@@ -53,7 +53,7 @@ impl SessionMold {
         ];
         let (mut said, mut listed) = ([None; 5], [None; 6]);
         for (spot, text) in said.iter_mut().zip(texts) {
-            *spot = pick.may(text, None)?;
+            *spot = pick.may(text, Some(Hole::Text))?;
         }
         for (spot, value) in listed.iter_mut().zip(values) {
             *spot = match value {
@@ -91,11 +91,11 @@ impl SessionMold {
 }
 
 impl OutcomeMold {
-    pub(super) fn of(outcome: &Outcome<'_>, pick: &mut Pick<'_>) -> Option<Self> {
+    pub(super) fn of(outcome: &Outcome<'_>, pick: &mut Pick<'_, '_>) -> Option<Self> {
         if outcome.error.is_some() || outcome.structured.is_some() {
             return None;
         }
-        let number = |value: Option<Raw<'_>>, pick: &mut Pick<'_>| pick.raw(value, Hole::Number);
+        let number = |value: Option<Raw<'_>>, pick: &mut Pick<'_, '_>| pick.raw(value, Hole::Number);
         Some(Self {
             kind: outcome.kind,
             is_error: outcome.is_error,
@@ -113,7 +113,7 @@ impl OutcomeMold {
             stop: pick.may(outcome.stop.map(|stop| stop.word), None)?,
             denials: match outcome.denials {
                 None => None,
-                Some(denials) => Some(pick.part(denials.as_str(), None)?),
+                Some(denials) => Some(pick.part(denials.as_str(), Some(Hole::List))?),
             },
             request: pick.may(outcome.request_id, Some(Hole::Text))?,
         })
@@ -146,5 +146,5 @@ impl OutcomeMold {
 }
 
 fn raw_at<'a>(found: Match<'_, 'a>, spot: Option<Spot>) -> Option<Raw<'a>> {
-    spot.map(|spot| Raw::trusted(found.part(spot)))
+    spot.map(|spot| found.raw(spot))
 }

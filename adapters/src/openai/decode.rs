@@ -470,7 +470,7 @@ impl Decode for Decoder {
         }
     }
 
-    fn next_session(&mut self, _from: &str, _to: &str) {
+    fn next_session(&mut self, _to: &str) {
         *self = Self {
             log: self.log,
             ..Self::live(self.seed)

@@ -89,8 +89,8 @@ impl Decode for Decoder {
         self.read_learnt_line(text, cx, sink)
     }
 
-    fn next_session(&mut self, from: &str, to: &str) {
-        self.rename_learnt(from, to);
+    fn next_session(&mut self, to: &str) {
+        self.rename_learnt(to);
         *self = Self {
             learned: std::mem::take(&mut self.learned),
             learnt_model: std::mem::take(&mut self.learnt_model),
@@ -318,8 +318,8 @@ impl Decoder {
             self.round = Round::default();
             self.model.clear();
         }
-        let before = std::mem::replace(&mut self.session, id.as_escaped().to_owned());
-        self.rename_learnt(&before, id.as_escaped());
+        id.as_escaped().clone_into(&mut self.session);
+        self.rename_learnt(id.as_escaped());
     }
 
     /// The log, the session or the turn is over: a reply's end that no summary followed was the turn's.

@@ -84,9 +84,9 @@ impl Decoder {
     }
 
     /// The lines of another session look like those of the one before.
-    pub(super) fn rename_learnt(&mut self, from: &str, to: &str) {
+    pub(super) fn rename_learnt(&mut self, to: &str) {
         if let Some(learned) = &mut self.learned {
-            learned.next_session(from, to);
+            learned.next_session(to);
         }
     }
 

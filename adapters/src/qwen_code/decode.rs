@@ -39,7 +39,7 @@ impl Decode for Decoder {
         self.general(text, cx, sink)
     }
 
-    fn next_session(&mut self, _from: &str, _to: &str) {
+    fn next_session(&mut self, _to: &str) {
         *self = Self::default();
     }
 }

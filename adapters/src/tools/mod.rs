@@ -109,10 +109,11 @@ impl Translate {
     pub fn list<'a>(&self, tools: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
         let (from, to) = self.ends()?;
         let listed = to.listed?;
-        let mut list = String::from("[");
+        let mut list = String::with_capacity(2 * tools.as_str().len());
+        list.push('[');
         let mut changed = false;
-        let mut seen: Vec<&str> = Vec::new();
-        let elements = tools.elements().filter_map(Raw::string).map(Str::as_escaped);
+        let mut seen: Vec<&str> = Vec::with_capacity(32);
+        let elements = tools.strings().map(Str::as_escaped);
         let words = tools
             .string()
             .map_or("", Str::as_escaped)

@@ -73,7 +73,7 @@ impl Decode for Decoder {
         Ok(end)
     }
 
-    fn next_session(&mut self, _from: &str, _to: &str) {
+    fn next_session(&mut self, _to: &str) {
         *self = Self::default();
     }
 }
