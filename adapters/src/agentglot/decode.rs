@@ -16,6 +16,8 @@ pub struct Decoder {
 
 /// What follows from the values of a line: nothing, for it says everything itself.
 static RULES: Rules = Rules {
+    indexed: true,
+    places: &[],
     // A member of the line is one because of its value, if the event has a place for it.
     stays: |field| !field.known,
     tools: None,

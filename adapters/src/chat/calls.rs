@@ -12,6 +12,8 @@ use crate::json::{Cursor, Error, Out, Raw, Shape, Str, on_one_line};
 pub(crate) struct CallPiece<'a> {
     /// Which call of the reply the piece belongs to.
     pub(crate) index: Option<u64>,
+    /// The same as it is written.
+    pub(crate) number: Option<Raw<'a>>,
     /// The call's id: in the first piece only.
     pub(crate) id: Option<Str<'a>>,
     /// The function's name: in the first piece only.
@@ -47,7 +49,10 @@ impl<'a> Reader<'_, 'a> {
                     // A number beyond any count of calls is none.
                     call.index = value.u64().filter(|index| u32::try_from(*index).is_ok());
                     match call.index {
-                        Some(_) => self.cx.took(value.as_str()),
+                        Some(_) => {
+                            call.number = Some(value);
+                            self.cx.took(value.as_str());
+                        }
                         None => fields.push(Field {
                             at: At::Block(n),
                             key,

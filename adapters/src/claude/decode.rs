@@ -119,6 +119,8 @@ impl Decode for Decoder {
 
 /// What follows from the values of a line.
 static RULES: Rules = Rules {
+    indexed: true,
+    places: &[],
     // Structure with one value, a field with another. What begins a block is a piece of it unless it is empty.
     stays: |field| {
         let key = field.key.as_escaped();

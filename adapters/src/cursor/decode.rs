@@ -1,6 +1,5 @@
 //! Cursor's lines to events.
 
-use super::learned::{Hit, Learned};
 use super::members::{Inside, Line, Members};
 use super::message::message;
 use super::segments::{Segments, Whole};
@@ -10,6 +9,7 @@ use crate::event::{
     Piece, Place, Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::learn::{Aside, Learned, Rules};
 
 /// Reads `stream-json` of both generations and `json`.
 #[derive(Debug, Default)]
@@ -26,8 +26,7 @@ pub struct Decoder {
     after_bare: bool,
     /// There were two such lines in a row: the log is of 2025, when every piece of a text was such a line.
     bare_pieces: bool,
-    thoughts: Learned,
-    pieces: Learned,
+    learned: Option<Box<Learned>>,
     /// The calls of the turn and how their started lines were spelled. Kept only when there is a ledger.
     pub(super) started: super::calls::Started,
 }
@@ -70,31 +69,64 @@ enum Voice {
 impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        // With a ledger every part of a line is looked at.
-        if cx.trace.is_none() {
-            if let Some(hit) = self.thoughts.read(text) {
-                self.piece(Voice::Thinking, hit.text, hit.origin(), &[], sink);
-                return Ok(hit.used);
-            }
-            if let Some(hit) = self.pieces.read(text) {
-                self.piece(Voice::Text, hit.text, hit.origin(), &[], sink);
-                return Ok(hit.used);
-            }
+        if cx.trace.is_none()
+            && let Some(used) = self.read_learnt(text, false, cx, sink)
+        {
+            return Ok(used);
         }
         self.walk(text, cx, sink)
     }
 
-    fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.read_learnt(text, true, cx, sink)
+    }
+
+    fn next_session(&mut self, to: &str) {
+        let mut learned = self.learned.take();
+        if let Some(learned) = &mut learned {
+            learned.next_session(to);
+        }
+        *self = Self { learned, ..Self::default() };
     }
 }
 
-impl<'a> Hit<'a> {
-    fn origin(&self) -> Origin<'a> {
-        Origin {
-            session: self.session,
-            time: Some(Time::Millis(self.time)),
-            ..Origin::default()
+/// Pieces are learnt, which say nothing but their text, their session and their time.
+static RULES: Rules = Rules {
+    indexed: false,
+    places: &[],
+    stays: |_| true,
+    tools: None,
+    counts_in_raw: false,
+    status: None,
+};
+
+impl Decoder {
+    /// Reads a piece that is spelled like an earlier one, and tells it. The `first` of some lines is read with its end.
+    #[inline]
+    fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let mut learned = self.learned.take()?;
+        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, sink| {
+            let (voice, text) = match event.kind {
+                Kind::Delta(Delta {
+                    piece: Piece::Thinking(text),
+                    ..
+                }) => (Voice::Thinking, text),
+                Kind::Delta(Delta { piece: Piece::Text(text), .. }) => (Voice::Text, text),
+                _ => return false,
+            };
+            self.piece(voice, text, event.origin, &[], sink);
+            true
+        });
+        self.learned = Some(learned);
+        used
+    }
+
+    /// Remembers how the line of a piece is spelled, which says nothing else.
+    fn learn(&mut self, line: &Line<'_>, piece: Piece<'_>, origin: Origin<'_>) {
+        if line.cx.trace.is_none() && origin.time.is_some() {
+            let event = Event::new(origin, Kind::Delta(Delta { index: 0, piece }));
+            self.learned.get_or_insert_default().learn(line.text, &RULES, &event, Aside::default());
         }
     }
 }
@@ -189,8 +221,8 @@ impl Decoder {
         let origin = origin(line, &mut members)?;
         let text = members.need_string("text", line)?;
         let fields = rest(line, &members);
-        if let (Some(Time::Millis(time)), []) = (origin.time, fields) {
-            self.thoughts.learn(line.text, text, time, origin.session);
+        if fields.is_empty() {
+            self.learn(line, Piece::Thinking(text), origin);
         }
         self.piece(Voice::Thinking, text, origin, fields, sink);
         Ok(())
@@ -248,8 +280,8 @@ impl Decoder {
             self.whole(line, (reply, meaning), origin, fields, sink);
             return Ok(());
         }
-        if let ([Block::Text { text, .. }], Some(Time::Millis(time)), []) = (blocks, origin.time, fields) {
-            self.pieces.learn(line.text, *text, time, origin.session);
+        if let ([Block::Text { text, .. }], []) = (blocks, fields) {
+            self.learn(line, Piece::Text(*text), origin);
         }
         for block in blocks {
             if let Block::Text { text, .. } = block {

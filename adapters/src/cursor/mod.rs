@@ -12,7 +12,6 @@ mod content;
 mod decode;
 mod encode;
 pub(crate) mod fields;
-mod learned;
 mod lines;
 mod members;
 mod message;

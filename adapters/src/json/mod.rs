@@ -19,7 +19,6 @@ pub(crate) mod python;
 mod raw;
 mod scan;
 mod string;
-mod template;
 
 pub(crate) use alike::{alike, stands_at};
 pub use compact::on_one_line;
@@ -32,7 +31,6 @@ pub(crate) use out::escape_json;
 pub use raw::{Raw, Shape};
 pub use string::Str;
 pub(crate) use string::next_escape;
-pub(crate) use template::Template;
 
 /// What is wrong with a piece of JSON, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,7 @@ mod shape;
 mod turn;
 
 use crate::codec::{Cx, Dialect};
-use crate::event::{Event, Field, ResultStatus, Sink, ToolResult};
+use crate::event::{Event, Field, Input, Piece, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
 
 use mold::{Growing, Mold, Pick};
@@ -24,6 +24,10 @@ use shape::{Drawing, Match, NO_STARTS, Names, Shape, Starts};
 /// What follows from the values of a dialect's lines.
 #[derive(Debug)]
 pub(crate) struct Rules {
+    /// Whether the line of a piece says which block it belongs to ([`Aside::index`]); else the decoder knows it.
+    pub(crate) indexed: bool,
+    /// Where fields may stand that are no members of the line itself, beside the places of the vocabulary of content blocks.
+    pub(crate) places: &'static [&'static str],
     /// Whether the value of a field decides what the line says: another one of the same type is structure, or means something.
     pub(crate) stays: fn(&Field<'_>) -> bool,
     /// Whose tools a call names; without it the line says what the tool does.
@@ -161,6 +165,30 @@ impl Learned {
             return None;
         };
         Some(used + end)
+    }
+
+    /// Reads a line like [`Self::read`], or the `first` of some lines like [`Self::read_line`], and hands what it says to the decoder,
+    /// which `tell`s what follows from it. False if the line has to be read in the general way.
+    #[inline]
+    pub(crate) fn read_spelled<'a>(
+        &mut self,
+        (text, first): (&'a str, bool),
+        rules: &Rules,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+        tell: impl FnMut(&Event<'a>, &mut dyn Sink<'a>) -> bool,
+    ) -> Option<usize> {
+        let mut spelled = Spelled { sink, tell, told: false };
+        let used = if first {
+            self.read_line(text, rules, cx, &mut spelled)
+        } else {
+            self.read(text, rules, cx, &mut spelled)
+        };
+        let told = spelled.told;
+        if used.is_some() && !told {
+            self.missed = if first { text.as_ptr() as usize } else { 0 };
+        }
+        used.filter(|_| told)
     }
 
     #[inline(always)]
@@ -313,6 +341,10 @@ impl Learned {
             return;
         }
         let Some(shape) = pick.drawing.shape() else { return };
+        // The decoder may have had its reasons to read such a line in the general way.
+        if self.known.iter().any(|known| known.class == class && known.shape == shape) {
+            return;
+        }
         pick.drawn = true;
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
         let Some(head) = head(&shape) else { return };
@@ -339,6 +371,29 @@ impl Learned {
         };
         self.compare(at);
         self.follow(at);
+    }
+}
+
+/// Stands between what a line says as it is spelled and what follows from it.
+struct Spelled<'s, 'a, F> {
+    sink: &'s mut dyn Sink<'a>,
+    tell: F,
+    told: bool,
+}
+
+impl<'a, F: FnMut(&Event<'a>, &mut dyn Sink<'a>) -> bool> Sink<'a> for Spelled<'_, 'a, F> {
+    #[inline]
+    fn event(&mut self, event: &Event<'a>) {
+        self.told = (self.tell)(event, self.sink);
+    }
+
+    fn input(&mut self, _: &Input<'a>) {}
+
+    /// One more piece changes nothing that a decoder remembers.
+    #[inline]
+    fn more(&mut self, piece: Piece<'a>) -> bool {
+        self.told = self.sink.more(piece);
+        self.told
     }
 }
 

@@ -43,7 +43,7 @@ enum TimeMold {
 #[derive(Debug)]
 enum KindMold {
     Delta {
-        index: Spot,
+        index: Option<Spot>,
         piece: PieceMold,
         text: Spot,
     },
@@ -238,7 +238,7 @@ impl Mold {
             KindMold::Delta { index, piece, text: at } if self.plain => {
                 let this = Growing {
                     shape,
-                    index: number(*index)?,
+                    index: index.map_or(Some(0), number)?,
                 };
                 if growing == Some(this) && sink.more(piece.of(text(*at))) {
                     return Some(growing);
@@ -254,7 +254,7 @@ impl Mold {
             fields: fields_at(fields, found, cx),
             kind: match &self.kind {
                 KindMold::Delta { index, piece, text: at } => Kind::Delta(Delta {
-                    index: number(*index)?,
+                    index: index.map_or(Some(0), number)?,
                     piece: piece.of(text(*at)),
                 }),
                 KindMold::BlockStart { index, head } => {
@@ -383,7 +383,7 @@ impl KindMold {
                     Piece::Other(_) => return None,
                 };
                 Self::Delta {
-                    index: index(pick)?,
+                    index: if pick.rules.indexed { Some(index(pick)?) } else { None },
                     piece,
                     text: pick.text(text)?,
                 }

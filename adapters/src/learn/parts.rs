@@ -73,7 +73,12 @@ pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_, '_>) -> Option<B
             At::Block(n) => AtMold::Named(At::Block(n)),
             At::Part(part) => match pick.part(part, None) {
                 Some(spot) => AtMold::Said(spot),
-                None => AtMold::Named(At::Part([MESSAGE, EVENT, DELTA, HEAD, START].into_iter().find(|known| *known == part)?)),
+                None => AtMold::Named(At::Part(
+                    [MESSAGE, EVENT, DELTA, HEAD, START]
+                        .iter()
+                        .chain(pick.rules.places)
+                        .find(|known| **known == part)?,
+                )),
             },
         };
         let key = pick.part(field.key.as_escaped(), None)?;

@@ -51,7 +51,7 @@ impl Hole {
 }
 
 /// How a line is spelled: every byte of it but the holes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Shape {
     /// The pieces between the holes, one after the other.
     fixed: Box<[u8]>,

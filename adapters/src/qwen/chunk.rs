@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::annotations::AnnotationKind;
 use super::completion::{keep_finish, thoughts};
 use super::decode::Decoder;
-use super::hot::HotKind;
+use super::learnt::spelled_piece;
 use super::line::{End, Line};
 use super::teller::Teller;
 use crate::chat::{CallPiece, Choice, FieldList, inner};
-use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
+use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
 use crate::ids;
 use crate::json::Str;
 
@@ -21,7 +21,7 @@ pub(super) struct Round {
     said: bool,
     next: u32,
     /// The text or thought that grows.
-    current: Option<(u32, Grows)>,
+    current: Option<(u32, Voice)>,
     calls: OpenCalls,
 }
 
@@ -36,8 +36,9 @@ struct OpenCalls {
     by_id: BTreeSet<(u64, u32)>,
 }
 
+/// What comes in pieces, besides calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grows {
+pub(super) enum Voice {
     Text,
     Thought,
 }
@@ -98,12 +99,12 @@ impl Round {
     }
 
     /// Opens the text or thought that a piece belongs to, unless it is open.
-    fn grow(&mut self, what: Grows, teller: &mut Teller<'_, '_, '_>) -> u32 {
+    pub(super) fn grow(&mut self, what: Voice, teller: &mut Teller<'_, '_, '_>) -> u32 {
         match self.current {
             Some((index, grows)) if grows == what => return index,
             _ => self.close_current(teller),
         }
-        let index = self.open_block(if what == Grows::Text { BlockHead::Text } else { BlockHead::Thinking }, teller);
+        let index = self.open_block(if what == Voice::Text { BlockHead::Text } else { BlockHead::Thinking }, teller);
         self.current = Some((index, what));
         index
     }
@@ -125,7 +126,7 @@ impl Round {
 
     /// The block of a piece of a call. A piece without index goes by its id, or belongs to the call before; a known index with
     /// another id is another call.
-    fn call<'a>(&mut self, piece: &CallPiece<'a>, teller: &mut Teller<'_, '_, 'a>) -> u32 {
+    pub(super) fn call<'a>(&mut self, piece: &CallPiece<'a>, teller: &mut Teller<'_, '_, 'a>) -> u32 {
         self.close_current(teller);
         let id = piece.id.filter(|id| !id.is_empty());
         let at = match (piece.index, id) {
@@ -211,7 +212,7 @@ impl Decoder {
         for terminal in terminals {
             teller.terminal(terminal);
         }
-        let hot = self.pieces(&line, &choice, teller);
+        let only = self.pieces(&line, &choice, teller);
         self.annotations(&line.notes.list, teller);
         if let Some(word) = finish {
             let stop = Stop::read(word);
@@ -244,17 +245,12 @@ impl Decoder {
                 usage: line.envelope.usage,
             })));
         }
-        if let Some((kind, index)) = hot.filter(|_| plain) {
-            let mut holes = match kind {
-                HotKind::Text => vec![choice.content],
-                HotKind::Input => vec![choice.calls.first().and_then(|call| call.arguments)],
-                _ => vec![choice.reasoning],
-            };
-            if let (HotKind::Thought, Some(AnnotationKind::Thought { description, .. })) = (kind, line.notes.list.first().map(|a| a.kind)) {
-                holes.push(Some(description));
-            }
-            let holes: Vec<Str<'_>> = holes.into_iter().flatten().collect();
-            self.hot.learn(kind, index, text, &teller.origin, &holes);
+        // A role begins a reply unless one is open.
+        if let Some(piece) = only.filter(|_| plain && choice.role.is_none() && cx.trace.is_none())
+            && let Some(spelled) = spelled_piece(text, piece, &choice, &line.notes.list, cx)
+        {
+            let origin = teller.origin;
+            self.learn(text, &Event { origin, ..spelled }, cx);
         }
     }
 
@@ -269,14 +265,13 @@ impl Decoder {
         }
     }
 
-    /// Tells the pieces. If there was exactly one, of which kind and in which block.
-    fn pieces<'a>(&mut self, line: &Line<'a>, choice: &Choice<'a>, teller: &mut Teller<'_, '_, 'a>) -> Option<(HotKind, u32)> {
-        let mut hot = None;
+    /// Tells the pieces. If there was exactly one that others may look like, which.
+    fn pieces<'a>(&mut self, line: &Line<'a>, choice: &Choice<'a>, teller: &mut Teller<'_, '_, 'a>) -> Option<Piece<'a>> {
+        let mut only = None;
         let mut count = 0;
         let cx = teller.cx;
-        let paired = line.notes.list.len() == 1;
         thoughts(&line.notes.list, choice.reasoning, cx, |thinking| {
-            let index = self.round.grow(Grows::Thought, teller);
+            let index = self.round.grow(Voice::Thought, teller);
             if let Some(subject) = thinking.subject {
                 count += 1;
                 teller.tell(Kind::Delta(Delta {
@@ -292,20 +287,20 @@ impl Decoder {
                 }),
                 thinking.fields,
             );
-            hot = choice
+            only = choice
                 .reasoning
                 .filter(|_| thinking.fields.is_empty())
-                .map(|_| (if paired { HotKind::Thought } else { HotKind::Reasoning }, index));
+                .map(Piece::Thinking);
         });
-        let grows = self.round.current.is_some_and(|(_, grows)| grows == Grows::Text);
+        let grows = self.round.current.is_some_and(|(_, grows)| grows == Voice::Text);
         if let Some(text) = choice.content.filter(|c| !c.is_empty() || grows && count == 0) {
             count += 1;
-            let index = self.round.grow(Grows::Text, teller);
+            let index = self.round.grow(Voice::Text, teller);
             teller.tell(Kind::Delta(Delta {
                 index,
                 piece: Piece::Text(text),
             }));
-            hot = Some((HotKind::Text, index));
+            only = Some(Piece::Text(text));
         }
         for call in choice.calls {
             count += 1;
@@ -320,9 +315,9 @@ impl Decoder {
                 );
             }
             let goes_on = call.id.is_none() && call.name.is_none() && call.fields.is_empty();
-            hot = call.arguments.filter(|_| goes_on).map(|_| (HotKind::Input, index));
+            only = call.arguments.filter(|_| goes_on).map(Piece::Input);
         }
-        hot.filter(|_| count == 1)
+        only.filter(|_| count == 1)
     }
 
     fn outcome<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {

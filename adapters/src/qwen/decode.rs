@@ -3,7 +3,6 @@
 use super::annotations::{Annotation, AnnotationKind, Annotations};
 use super::chunk::Round;
 use super::fields::is_known;
-use super::hot::Hot;
 use super::line::{End, Line, outcome_of};
 use super::metadata;
 use super::teller::Teller;
@@ -31,7 +30,6 @@ pub struct Decoder {
     pub(super) end: Option<End>,
     /// A chunk without an id declared a role before any line named the session: it is told with the next line.
     pub(super) role_waits: bool,
-    pub(super) hot: Hot,
     /// How replies and results are spelled, once there was one.
     pub(super) learned: Option<Box<Learned>>,
     /// The model that these lines name.
@@ -41,13 +39,7 @@ pub struct Decoder {
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if cx.trace.is_none()
-            && let Some(used) = self.hot.read(text, sink)
-        {
-            return Ok(used);
-        }
-        self.hot.forget();
-        if cx.trace.is_none()
-            && let Some(used) = self.read_learnt(text, cx, sink)
+            && let Some(used) = self.read_learnt(text, false, cx, sink)
         {
             return Ok(used);
         }
@@ -76,17 +68,12 @@ impl Decode for Decoder {
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.hot.forget();
         self.end_turn(cx, sink);
     }
 
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        // Pieces look like the line before them.
-        if self.hot.is_warm() {
-            return None;
-        }
-        self.read_learnt_line(text, cx, sink)
+        self.read_learnt(text, true, cx, sink)
     }
 
     fn next_session(&mut self, to: &str) {

@@ -146,6 +146,11 @@ impl Encoder {
 
     /// Ends a chunk behind the members of its delta.
     pub(super) fn end_delta(&self, fields: Fields<'_>, finish: &str, out: &mut Out) {
+        if fields.is_empty() {
+            out.lit("},\"finish_reason\":");
+            out.lit(finish);
+            return out.lit("}]}\n");
+        }
         own::write(own::at(fields, &own::BODIES), out);
         out.lit("},\"finish_reason\":");
         match own::finish_reason(fields) {

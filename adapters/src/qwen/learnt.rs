@@ -8,15 +8,16 @@
 
 use super::annotations::{Annotation, AnnotationKind, Display, Status};
 use super::completion::keep_finish;
+use super::chunk::Voice;
 use super::decode::Decoder;
 use super::finish;
 use super::line::{End, Line};
 use super::metadata::Meta;
-use super::teller::{settled, time_of};
-use crate::chat::{Choice, FieldList, arguments_json, read_usage};
+use super::teller::{Teller, settled, time_of};
+use crate::chat::{CallPiece, Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Event, Field, Fields, Input, Kind, Notice, Origin, Outcome, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult,
+    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult,
     Topic,
 };
 use crate::json::{Raw, Shape, Str, alike};
@@ -24,6 +25,8 @@ use crate::learn::{Aside, Learned, Rules};
 
 /// What follows from the values of a line.
 static RULES: Rules = Rules {
+    indexed: false,
+    places: &[],
     // Nearly all that has no place in the model is structure with another value, or the session again.
     stays: |field| field.at != BESIDE && !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
     tools: Some(Dialect::Qwen),
@@ -38,41 +41,19 @@ const BESIDE: At<'static> = At::Block(u32::MAX);
 const FRAME: usize = 64;
 
 impl Decoder {
-    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is. The `first` of some lines is
+    /// read with its end.
     #[inline]
-    pub(super) fn read_learnt<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        self.learnt(text, cx, sink, |learned, text, rules, cx, sink| learned.read(text, rules, cx, sink))
-    }
-
-    /// The same for the first of some lines, which all have their line feeds; returns how long it is with its end.
-    #[inline]
-    pub(super) fn read_learnt_line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        self.learnt(text, cx, sink, |learned, text, rules, cx, sink| learned.read_line(text, rules, cx, sink))
-    }
-
-    #[inline(always)]
-    fn learnt<'a>(
-        &mut self,
-        text: &'a str,
-        cx: &Cx<'a>,
-        sink: &mut dyn Sink<'a>,
-        read: impl FnOnce(&mut Learned, &'a str, &Rules, &Cx<'a>, &mut dyn Sink<'a>) -> Option<usize>,
-    ) -> Option<usize> {
+    pub(super) fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         // The line that names the model tells it, and no other.
         if self.role_waits || self.model.is_empty() {
             return None;
         }
         let mut learned = std::mem::take(&mut self.learned)?;
-        let mut spelled = Spelled {
-            decoder: self,
-            cx,
-            sink,
-            told: false,
-        };
-        let used = read(&mut learned, text, &RULES, cx, &mut spelled);
-        let told = spelled.told;
+        let mut spelled = Spelled { decoder: self, cx };
+        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, sink| spelled.tell(event, sink));
         self.learned = Some(learned);
-        used.filter(|_| told)
+        used
     }
 
     /// Remembers how a line is spelled that says this and nothing else.
@@ -135,6 +116,34 @@ pub(super) fn spelled_reply<'a>(
         blocks: blocks.into_bump_slice(),
         ..*reply
     }))
+}
+
+/// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call. `None` if the line says
+/// it otherwise.
+pub(super) fn spelled_piece<'a>(
+    line: &'a str,
+    piece: Piece<'a>,
+    choice: &Choice<'a>,
+    list: &[Annotation<'a>],
+    cx: &Cx<'a>,
+) -> Option<Event<'a>> {
+    let again = match (piece, list) {
+        (_, []) => None,
+        (Piece::Thinking(_), [only]) => match only.kind {
+            AnnotationKind::Thought { description, .. } => Some(quoted(line, description)?),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let beside = match piece {
+        Piece::Input(_) => Some(choice.calls.first()?.number?),
+        _ => again,
+    };
+    let fields = beside.map(|value| self::beside(Str::trusted(&line[..1]), value));
+    Some(Event {
+        fields: fields.map_or(&[], |field| cx.list(&[field])),
+        ..Event::new(Origin::default(), Kind::Delta(Delta { index: 0, piece }))
+    })
 }
 
 /// A result as its line spells it: behind its fields stand what is shown besides its text, and its timestamp. `None` if it is not
@@ -211,21 +220,20 @@ fn quoted<'a>(line: &'a str, body: Str<'a>) -> Option<Raw<'a>> {
 }
 
 /// Tells what a line says that is spelled like an earlier one.
-struct Spelled<'d, 's, 'c, 'a> {
+struct Spelled<'d, 'c, 'a> {
     decoder: &'d mut Decoder,
     cx: &'c Cx<'a>,
-    sink: &'s mut dyn Sink<'a>,
-    /// Whether it did.
-    told: bool,
 }
 
-impl<'a> Sink<'a> for Spelled<'_, '_, '_, 'a> {
-    fn event(&mut self, event: &Event<'a>) {
+impl<'a> Spelled<'_, '_, 'a> {
+    /// False if the line has to be read in the general way.
+    fn tell(&mut self, event: &Event<'a>, sink: &mut dyn Sink<'a>) -> bool {
         // A time that is none is something else.
         if event.origin.time.is_some_and(|time| time.millis().is_none()) {
-            return;
+            return false;
         }
         let told = match event.kind {
+            Kind::Delta(delta) => return self.piece(delta.piece, event, sink),
             Kind::Reply(reply) => self.reply(reply).map(|reply| Event {
                 kind: Kind::Reply(reply),
                 ..*event
@@ -244,16 +252,51 @@ impl<'a> Sink<'a> for Spelled<'_, '_, '_, 'a> {
             _ => None,
         };
         if let Some(told) = told {
-            self.told = true;
             self.decoder.says_so(event.origin.time);
-            self.sink.event(&told);
+            sink.event(&told);
         }
+        told.is_some()
     }
 
-    fn input(&mut self, _: &Input<'a>) {}
-}
+    /// Tells a piece, and the beginning of its block if that is not open.
+    fn piece(&mut self, piece: Piece<'a>, event: &Event<'a>, sink: &mut dyn Sink<'a>) -> bool {
+        let round = &mut self.decoder.round;
+        let mut teller = Teller {
+            cx: self.cx,
+            sink,
+            origin: event.origin,
+            fields: &[],
+            told: 0,
+            result: None,
+        };
+        let index = match (piece, event.fields) {
+            (Piece::Text(text), []) if !text.is_empty() => round.grow(Voice::Text, &mut teller),
+            (Piece::Thinking(thought), again) if !thought.is_empty() => {
+                // What is said again is the same.
+                let same = |field: &Field<'a>| field.value.string().is_some_and(|text| alike(text.as_escaped(), thought.as_escaped()));
+                if !again.iter().all(same) {
+                    return false;
+                }
+                round.grow(Voice::Thought, &mut teller)
+            }
+            (Piece::Input(_), [call]) => {
+                let index = call.value.u64().filter(|index| u32::try_from(*index).is_ok());
+                if index.is_none() {
+                    return false;
+                }
+                let piece = CallPiece {
+                    index,
+                    ..CallPiece::default()
+                };
+                round.call(&piece, &mut teller)
+            }
+            _ => return false,
+        };
+        teller.tell(Kind::Delta(Delta { index, piece }));
+        self.decoder.says_so(event.origin.time);
+        true
+    }
 
-impl<'a> Spelled<'_, '_, '_, 'a> {
     fn reply(&mut self, reply: &'a Reply<'a>) -> Option<&'a Reply<'a>> {
         // An empty text is no block; an error may refuse the version.
         let fits = |block: &Block<'a>| match block {
@@ -329,9 +372,12 @@ impl<'a> Spelled<'_, '_, '_, 'a> {
 
 impl Decoder {
     /// An agent's line was read, written then.
+    #[inline]
     fn says_so(&mut self, time: Option<Time<'_>>) {
         self.side = crate::event::Side::Agent;
-        if let Some(time) = time {
+        if let Some(time) = time
+            && !alike(time.source(), &self.created)
+        {
             time.source().clone_into(&mut self.created);
         }
     }
@@ -342,6 +388,8 @@ mod tests {
     use super::*;
     use crate::codec::Decode;
     use bumpalo::Bump;
+
+    use crate::event::Input;
 
     #[derive(Default)]
     struct Told(Vec<String>);
@@ -359,7 +407,7 @@ mod tests {
         let arena = Bump::new();
         let cx = Cx { arena: &arena, trace: None };
         let mut fast = Told::default();
-        let used = decoder.read_learnt(line, &cx, &mut fast);
+        let used = decoder.read_learnt(line, false, &cx, &mut fast);
         let mut whole = Told::default();
         decoder.line(line, &cx, &mut whole).unwrap();
         assert!(used.is_none() && fast.0.is_empty() || used == Some(line.len()) && fast.0 == whole.0);

@@ -22,7 +22,6 @@ mod encode_side;
 mod facts;
 pub(crate) mod fields;
 mod finish;
-mod hot;
 mod input;
 mod learnt;
 mod line;

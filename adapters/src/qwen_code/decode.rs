@@ -1,6 +1,7 @@
 //! Reads what the `qwen` program writes: docs/qwen-code.md.
 
 mod control;
+mod learnt;
 mod result;
 mod stream;
 mod system;
@@ -11,8 +12,8 @@ use crate::blocks::{FieldList, Reader, plain_key};
 use crate::codec::{Cx, Decode};
 use crate::event::{At, Event, Fatal, Fields, Kind, Origin, Side, Sink};
 use crate::json::{Cursor, Error, Shape, Str};
+use crate::learn::Learned;
 use control::Asked;
-use stream::Hot;
 
 /// Reads Qwen Code's lines: `stream-json`, and the elements of a `json` array.
 #[derive(Debug, Default)]
@@ -23,24 +24,29 @@ pub struct Decoder {
     in_message: bool,
     /// Pieces came for which no `assistant` line has come yet.
     unconfirmed: bool,
-    hot: Hot,
+    learned: Learned,
 }
 
 impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        // With a ledger every part of a line is looked at.
         if cx.trace.is_none()
-            && let Some((origin, delta, used)) = self.hot.read(text)
+            && let Some(used) = self.read_learnt(text, false, cx, sink)
         {
-            sink.event(&Event::new(origin, Kind::Delta(delta)));
             return Ok(used);
         }
         self.general(text, cx, sink)
     }
 
-    fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.read_learnt(text, true, cx, sink)
+    }
+
+    fn next_session(&mut self, to: &str) {
+        let mut learned = std::mem::take(&mut self.learned);
+        learned.next_session(to);
+        *self = Self { learned, ..Self::default() };
     }
 }
 

@@ -2,64 +2,8 @@
 
 use super::{Decoder, Envelope, Line, name};
 use crate::blocks::{EVENT, StreamEvent};
-use crate::event::{At, Delta, Event, Kind, Notice, Origin, Piece, RoundEnd, Side, ToolProgress, Topic};
-use crate::json::{Error, Raw, Str, Template, Why};
-
-/// Lines of deltas are read by comparing them with the last one of their kind.
-#[derive(Debug, Default)]
-pub(super) struct Hot {
-    /// Holes: the piece, the line's id, the session's id.
-    template: Template<3>,
-    index: u32,
-    kind: HotKind,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum HotKind {
-    #[default]
-    Text,
-    Thinking,
-    Input,
-}
-
-impl Hot {
-    /// A line of the main thread that is spelled like the last delta, if this is one.
-    #[inline]
-    pub(super) fn read<'a>(&self, text: &'a str) -> Option<(Origin<'a>, Delta<'a>, usize)> {
-        let ([piece, id, session], used) = self.template.read(text)?;
-        let piece = match self.kind {
-            HotKind::Text => Piece::Text(piece),
-            HotKind::Thinking => Piece::Thinking(piece),
-            HotKind::Input => Piece::Input(piece),
-        };
-        let origin = Origin {
-            session: Some(session),
-            id: Some(id),
-            ..Origin::default()
-        };
-        Some((origin, Delta { index: self.index, piece }, used))
-    }
-
-    /// Remembers the spelling of a delta that nothing but the piece and the two ids can differ in.
-    fn learn(&mut self, line: &str, envelope: &Envelope<'_>, delta: Delta<'_>) {
-        let (Some(session), Some(id), None, true) = (
-            envelope.origin.session,
-            envelope.origin.id,
-            envelope.origin.parent,
-            envelope.fields.is_empty(),
-        ) else {
-            return;
-        };
-        let (kind, piece) = match delta.piece {
-            Piece::Text(piece) => (HotKind::Text, piece),
-            Piece::Thinking(piece) => (HotKind::Thinking, piece),
-            Piece::Input(piece) => (HotKind::Input, piece),
-            Piece::Signature(_) | Piece::Subject(_) | Piece::Other(_) => return,
-        };
-        (self.index, self.kind) = (delta.index, kind);
-        self.template.learn(line, [piece, id, session]);
-    }
-}
+use crate::event::{At, Delta, Event, Kind, Notice, RoundEnd, Side, ToolProgress, Topic};
+use crate::json::{Error, Raw, Str, Why};
 
 impl Decoder {
     pub(super) fn stream_event<'a>(&mut self, mut line: Line<'_, 'a, '_>) -> Result<usize, Error> {
@@ -68,50 +12,34 @@ impl Decoder {
         let mut object = line.at.object()?;
         while let Some(key) = object.key(&mut line.at)? {
             match name(line.cx, key) {
-                "event" if event.is_none() => event = Some(line.reader.event(&mut line.at, &mut envelope.fields)?),
+                "event" if event.is_none() => event = Some(line.reader.event_and_index(&mut line.at, &mut envelope.fields)?),
                 name => envelope.member(key, name, &line.reader, &mut line.at)?,
             }
         }
-        let event = event.ok_or(line.at.error(Why::Missing))?;
+        let (event, index) = event.ok_or(line.at.error(Why::Missing))?;
         let used = line.at.position();
-        let main = envelope.origin.parent.is_none();
         self.side = Side::Agent;
         let kind = match event {
-            StreamEvent::Delta(delta) => {
-                self.hot.learn(&line.text[..used], &envelope, delta);
-                self.unconfirmed |= main;
-                Kind::Delta(delta)
-            }
-            StreamEvent::BlockStart(start, piece) => {
-                self.unconfirmed |= main;
+            StreamEvent::Delta(delta) => Kind::Delta(delta),
+            StreamEvent::BlockStart(start, Some(piece)) => {
                 let origin = envelope.origin;
+                self.unconfirmed |= origin.parent.is_none();
                 line.event(envelope, Kind::BlockStart(start));
-                if let Some(piece) = piece {
-                    line.sink.event(&Event::new(origin, Kind::Delta(Delta { index: start.index, piece })));
-                }
+                line.sink.event(&Event::new(origin, Kind::Delta(Delta { index: start.index, piece })));
                 return Ok(used);
             }
+            StreamEvent::BlockStart(start, None) => Kind::BlockStart(start),
             StreamEvent::BlockStop(stop) => Kind::BlockStop(stop),
-            StreamEvent::MessageStart(start) => {
-                if main {
-                    (self.in_message, self.unconfirmed) = (true, false);
-                }
-                Kind::RoundStart(line.cx.keep(start))
-            }
+            StreamEvent::MessageStart(start) => Kind::RoundStart(line.cx.keep(start)),
             StreamEvent::MessageDelta(stop) => Kind::RoundStop(line.cx.keep(stop)),
-            StreamEvent::MessageStop => {
-                if main {
-                    (self.in_message, self.unconfirmed) = (false, false);
-                }
-                Kind::RoundEnd(&RoundEnd::PLAIN)
-            }
+            StreamEvent::MessageStop => Kind::RoundEnd(&RoundEnd::PLAIN),
             StreamEvent::Other { kind, raw } if kind.is("goal_state") || kind.is("tool_progress") => {
                 raw.check()?;
                 return line.apart(envelope, kind, raw);
             }
             StreamEvent::Other { .. } => return line.unknown_again(),
         };
-        line.event(envelope, kind);
+        line.only(self, &envelope.event(kind), used, index);
         Ok(used)
     }
 }

@@ -56,11 +56,9 @@ impl Decoder {
                 None => envelope.member(key, name, &line.reader, at)?,
             }
         }
-        self.side = Side::Agent;
-        (self.in_message, self.unconfirmed) = (false, false);
         let used = line.at.position();
         let session = line.cx.keep(session);
-        line.event(envelope, Kind::Session(session));
+        line.only(self, &envelope.event(Kind::Session(session)), used, None);
         Ok(used)
     }
 

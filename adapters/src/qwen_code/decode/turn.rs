@@ -20,20 +20,17 @@ impl Decoder {
         let mut reply: Reply<'a> = reply.ok_or(line.at.error(Why::Missing))?;
         let used = line.at.position();
         reply.usage = reply.usage.filter(|usage| !line.blank(usage, &mut envelope));
-        self.side = Side::Agent;
-        if envelope.origin.parent.is_none() {
-            self.unconfirmed = false;
-            // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
-            reply.last = reply.usage.is_some() && !self.in_message;
+        // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
+        reply.last = envelope.origin.parent.is_none() && reply.usage.is_some() && !self.in_message;
+        if is_api_error(&reply) {
+            let text = reply.blocks.iter().find_map(|block| match block {
+                Block::Text { text, .. } => Some(text.as_escaped()),
+                _ => None,
+            });
+            reply.error = text.map(|text| Str::trusted(api_error::word(text)));
         }
-        if let ([Block::Text { text, .. }], None) = (reply.blocks, reply.usage)
-            && api_error::is_sentence(text.as_escaped())
-        {
-            // The program says so itself, before a `result` with the same words; no model has spent a token on it.
-            reply.error = Some(Str::trusted(api_error::word(text.as_escaped())));
-        }
-        let reply = line.cx.keep(reply);
-        line.event(envelope, Kind::Reply(reply));
+        let event = envelope.event(Kind::Reply(line.cx.keep(reply)));
+        line.only(self, &event, used, None);
         Ok(used)
     }
 
@@ -66,6 +63,11 @@ impl Decoder {
                 };
                 let prompt = line.cx.keep(Prompt { content, source });
                 line.event(envelope, Kind::Prompt(prompt));
+            }
+            Said::Parts([Part::Result(result)]) => {
+                let status = status(result);
+                let result = line.cx.keep(ToolResult { status, ..*result });
+                line.only(self, &envelope.event(Kind::ToolResult(result)), used, None);
             }
             Said::Parts(parts) => line.results(envelope, parts),
         }
@@ -157,9 +159,15 @@ impl<'a> Line<'_, 'a, '_> {
     }
 }
 
+/// Whether a reply is what the program says itself when a request has failed, before a `result` with the same words; no model has
+/// spent a token on it.
+pub(super) fn is_api_error(reply: &Reply<'_>) -> bool {
+    matches!((reply.blocks, reply.usage), ([Block::Text { text, .. }], None) if api_error::is_sentence(text.as_escaped()))
+}
+
 /// How a call went, told by the program's own sentences (recordings `ctl_perm_*`, `ctl_interrupt_perm`, `ctl_eof_pending_perm`,
 /// `ctl_subagent_perm_shell`, `permission_denied_*`, `ctl_set_permission_mode`).
-fn status(result: &ToolResult<'_>) -> ResultStatus {
+pub(super) fn status(result: &ToolResult<'_>) -> ResultStatus {
     if result.is_error != Some(true) {
         return ResultStatus::Success;
     }

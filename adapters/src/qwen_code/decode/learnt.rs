@@ -1,0 +1,104 @@
+//! Lines that are spelled like an earlier one: pieces, replies, results, the facts of a session.
+//!
+//! What such a line says depends on the lines before it in a few ways, which [`Decoder::told`] knows.
+
+use super::super::USAGE;
+use super::turn::{is_api_error, status};
+use super::{Decoder, Line};
+use crate::codec::{Cx, Dialect};
+use crate::event::{Event, Kind, Reply, Side, Sink};
+use crate::json::Raw;
+use crate::learn::{Aside, Rules};
+
+/// What follows from the values of a line.
+static RULES: Rules = Rules {
+    indexed: true,
+    places: &[USAGE],
+    // Structure with one value, a field with another.
+    stays: |field| {
+        let key = field.key.as_escaped();
+        matches!(
+            key,
+            "type" | "role" | "content" | "text" | "thinking" | "signature" | "input" | "stop_reason" | "stop_sequence"
+        ) || key.contains('\\')
+            || !field.known
+            || field.at == crate::event::At::Part(USAGE)
+    },
+    tools: Some(Dialect::QwenCode),
+    counts_in_raw: true,
+    status: Some(|result, _| status(result)),
+};
+
+impl Decoder {
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is. The `first` of some lines is
+    /// read with its end.
+    #[inline]
+    pub(super) fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let Self {
+            learned,
+            in_message,
+            unconfirmed,
+            side,
+            ..
+        } = self;
+        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, sink| {
+            let Kind::Reply(reply) = event.kind else {
+                told(event, in_message, unconfirmed);
+                sink.event(event);
+                return true;
+            };
+            // Nothing but zeros stands for "not known yet", and an error for itself.
+            if reply.usage.is_some_and(|usage| usage.is_blank()) || is_api_error(reply) {
+                return false;
+            }
+            told(event, in_message, unconfirmed);
+            let main = event.origin.parent.is_none();
+            let reply = Reply {
+                last: main && reply.usage.is_some() && !*in_message,
+                ..*reply
+            };
+            sink.event(&Event {
+                kind: Kind::Reply(cx.keep(reply)),
+                ..*event
+            });
+            true
+        })?;
+        *side = Side::Agent;
+        Some(used)
+    }
+}
+
+/// What is remembered of an event for the lines behind it.
+pub(super) const fn told(event: &Event<'_>, in_message: &mut bool, unconfirmed: &mut bool) {
+    let main = event.origin.parent.is_none();
+    match event.kind {
+        Kind::Delta(_) | Kind::BlockStart(_) if main => *unconfirmed = true,
+        Kind::RoundStart(_) if main => (*in_message, *unconfirmed) = (true, false),
+        Kind::RoundEnd(_) if main => (*in_message, *unconfirmed) = (false, false),
+        Kind::Session(_) => (*in_message, *unconfirmed) = (false, false),
+        Kind::Reply(_) if main => *unconfirmed = false,
+        _ => {}
+    }
+}
+
+impl<'a> Line<'_, 'a, '_> {
+    /// Tells an event, of which its line says nothing else, and remembers how the line is spelled.
+    pub(super) fn only(&mut self, decoder: &mut Decoder, event: &Event<'a>, used: usize, index: Option<Raw<'a>>) {
+        if self.cx.trace.is_none() {
+            decoder.learned.learn(&self.text[..used], &RULES, event, Aside { index, meta: None });
+        }
+        decoder.side = Side::Agent;
+        told(event, &mut decoder.in_message, &mut decoder.unconfirmed);
+        self.sink.event(event);
+    }
+}
+
+impl<'a> super::Envelope<'a> {
+    pub(super) fn event(self, kind: Kind<'a>) -> Event<'a> {
+        Event {
+            origin: self.origin,
+            kind,
+            fields: self.fields.into_bump_slice(),
+        }
+    }
+}
