@@ -60,6 +60,8 @@ pub mod launch;
 pub mod ledger;
 pub mod live;
 pub mod prompts;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod session;
 pub mod tools;
 pub mod trace;

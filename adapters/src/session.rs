@@ -329,7 +329,7 @@ impl<R: Read> Turns<R> {
         let log = self.log.get_or_insert_with(|| Log {
             converter: Converter::of_whole_replies(format),
             whole: Vec::new(),
-            reader: Reader::new(Framing::of(crate::codec::Mode::Events, limit), limit, Decoder::new(Dialect::Agentglot)),
+            reader: Reader::new(Framing::of(crate::codec::Mode::Events, limit), limit, Decoder::new(Dialect::CANONICAL)),
         });
         let piece = self.input.piece()?;
         log.take(piece, &mut self.found);

@@ -5,6 +5,8 @@ use crate::conduct::{Conduct, NoProgram};
 use crate::detect::{Evidence, Opened};
 use crate::launch::{PermissionMode, Program};
 use crate::registry::{Decoder, Encoder};
+#[cfg(feature = "schema")]
+use crate::schema::Sides;
 use crate::tools::table::{DetailReader, Tools};
 
 /// A vendor: an agent's maker as we know it, or a protocol that belongs to nobody.
@@ -39,6 +41,9 @@ pub struct Vendor {
     pub fields: &'static [(&'static str, &'static str)],
     /// What a line says about the dialect of its log.
     pub(crate) recognise: fn(&Opened<'_>) -> Option<Evidence>,
+    /// What its lines look like.
+    #[cfg(feature = "schema")]
+    pub schema: &'static Sides,
     /// Its names of permission modes; the first of a mode is the one that is written.
     pub permission_modes: &'static [(&'static str, PermissionMode)],
     /// Its program, if it has one.

@@ -1,10 +1,13 @@
 //! The package is pure: bytes in, bytes out. Its dependencies do no input and output, its source touches no file, process,
 //! socket, clock or chance, and its folders point one way.
 
+mod source;
+
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+
+use source::{File, Word, files};
 
 /// What the package is built from, on any platform, without what only its tests need.
 fn dependencies() -> BTreeSet<String> {
@@ -72,81 +75,35 @@ fn depends_on_nothing_that_touches_the_world() {
     assert!(strange.is_empty(), "are these pure? {strange:?}");
 }
 
-fn source() -> Vec<(String, String)> {
-    fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("the source is there") {
-            let path = entry.expect("it can be read").path();
-            if path.is_dir() { walk(&path, into) } else { into.push(path) }
-        }
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut paths = Vec::new();
-    walk(&root, &mut paths);
-    let read = |path: PathBuf| {
-        let name = path
-            .strip_prefix(&root)
-            .expect("it lies below")
-            .to_str()
-            .expect("names are UTF-8")
-            .to_owned();
-        let text = fs::read_to_string(&path).expect("source is UTF-8");
-        (name, code(&text))
-    };
-    let mut all: Vec<(String, String)> = paths.into_iter().filter(|p| p.extension().is_some_and(|e| e == "rs")).map(read).collect();
-    all.sort();
+fn source() -> Vec<File> {
+    let all = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(all.len() > 50, "{} files", all.len());
     all
 }
 
-/// The code of a file: without comments, and without its tests, which stand last and may read logs.
-fn code(text: &str) -> String {
-    let mut code = String::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("#[cfg(test)]") {
-            break;
-        }
-        if !line.trim_start().starts_with("//") {
-            code.push_str(line);
-            code.push('\n');
-        }
-    }
-    code
-}
-
-/// Files that hold tests alone, for they are modules under `#[cfg(test)]`.
-fn is_test(name: &str) -> bool {
-    name.ends_with("tests.rs") || name.contains("/tests/")
-}
-
 #[test]
 fn touches_no_file_process_socket_clock_or_chance() {
-    const WORLD: [&str; 17] = [
-        "std::fs",
-        "std::process",
-        "std::net",
-        "std::os",
-        "std::env",
-        "std::thread",
-        "std::io",
-        "SystemTime",
-        "Instant",
-        "std::time",
-        "println!",
-        "eprintln!",
-        "dbg!",
-        "RandomState",
-        "static mut",
-        "thread_local",
-        "unsafe impl",
-    ];
+    const WORLD: [&str; 8] = ["fs", "process", "net", "os", "env", "thread", "io", "time"];
     const READS: [&str; 3] = ["read.rs", "session.rs", "write.rs"];
+    const NAMES: [&str; 3] = ["SystemTime", "Instant", "RandomState"];
+    const MACROS: [&str; 6] = ["println", "eprintln", "print", "eprint", "dbg", "thread_local"];
     let mut wrong = Vec::new();
-    for (name, code) in source().iter().filter(|(name, _)| !is_test(name)) {
-        for word in WORLD {
+    for file in source() {
+        for path in file.paths() {
             // The traits of what can be read and written are no files.
-            let reads = READS.contains(&name.as_str()) && word == "std::io";
-            for line in code.lines().filter(|line| line.contains(word) && !reads) {
-                wrong.push(format!("{name}: {}", line.trim()));
+            let reads = READS.contains(&file.name.as_str()) && path.get(1).is_some_and(|module| module == "io");
+            if path[0] == "std" && !reads && path.get(1).is_some_and(|module| WORLD.contains(&module.as_str())) {
+                wrong.push(format!("{}: {}", file.name, path.join("::")));
+            }
+        }
+        for pair in file.words.windows(2) {
+            match pair {
+                [Word::Name(name), _] if NAMES.contains(&name.as_str()) => wrong.push(format!("{}: {name}", file.name)),
+                [Word::Name(name), Word::Mark('!')] if MACROS.contains(&name.as_str()) => wrong.push(format!("{}: {name}!", file.name)),
+                [Word::Name(first), Word::Name(second)] if matches!((first.as_str(), second.as_str()), ("static", "mut") | ("unsafe", "impl")) => {
+                    wrong.push(format!("{}: {first} {second}", file.name));
+                }
+                _ => {}
             }
         }
     }
@@ -155,48 +112,51 @@ fn touches_no_file_process_socket_clock_or_chance() {
 
 #[test]
 fn holds_unsafe_code_in_one_module() {
-    let files: Vec<String> = source()
-        .into_iter()
-        .filter(|(_, code)| code.contains("unsafe {") || code.contains("unsafe fn"))
-        .map(|(name, _)| name)
-        .collect();
-    assert!(files.iter().all(|name| name == "json/scan.rs"), "unsafe code in {files:?}");
+    let is_unsafe = |file: &File| file.words.contains(&Word::Name("unsafe".to_owned()));
+    let files: Vec<String> = source().into_iter().filter(is_unsafe).map(|file| file.name).collect();
+    assert_eq!(files, ["json/scan.rs"], "unsafe code");
 }
+
+/// What the features add on top (JSON Schemas, owned events) is for people; nothing that reads or writes a line goes through it.
+const FEATURES: [&str; 2] = ["schema", "serde"];
 
 #[test]
 fn no_value_tree_and_no_serializer() {
+    // `mod serde` and its use are behind the feature of that name.
+    let crates = ["serde_json", "serde_core", "serde_derive"];
+    let brings_serde = |file: &File| file.words.iter().any(|word| matches!(word, Word::Name(name) if crates.contains(&name.as_str())));
     let wrong: Vec<String> = source()
         .into_iter()
-        .filter(|(name, code)| {
-            !is_test(name) && name != "events/serde.rs" && code.replace("feature = \"serde\"", "").replace("mod serde;", "").contains("serde")
-        })
-        .map(|(name, _)| name)
+        .filter(|file| !file.module.iter().any(|part| FEATURES.contains(&part.as_str())) && brings_serde(file))
+        .map(|file| file.name)
         .collect();
     assert!(wrong.is_empty(), "serde in {wrong:?}");
 }
 
-/// A dialect's folder uses the shared vocabulary and never another dialect's folder; the shared vocabulary uses no dialect.
+/// The lowest layers, and what each may use. What stands above them is free to use all of them and one another; vendors stand above all
+/// (`tests/vendors.rs`).
+const LAYERS: [(&str, &[&str]); 5] = [
+    // What is written tells the ledger.
+    ("json", &["trace", "event::Fate"]),
+    ("event", &["json", "codec::Dialect"]),
+    ("frame", &["json", "ids"]),
+    ("blocks", &["codec", "event", "json", "tools"]),
+    ("chat", &["codec", "event", "json", "tools"]),
+];
+
 #[test]
 fn arrows_run_one_way() {
-    const DIALECTS: [&str; 6] = ["agentglot", "claude", "cursor", "qwen", "qwen_code", "tricode"];
-    const BELOW: [&str; 6] = ["blocks", "chat", "tools", "json", "event", "frame"];
     let mut wrong = Vec::new();
-    for (name, code) in source() {
-        let folder = name.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
-        for dialect in DIALECTS {
-            let another = DIALECTS.contains(&folder.as_str()) && folder != dialect;
-            if !another && !BELOW.contains(&folder.as_str()) {
-                continue;
-            }
-            for line in code.lines() {
-                let named = [
-                    format!("crate::{dialect}::"),
-                    format!("crate::{dialect};"),
-                    format!("super::super::{dialect}::"),
-                ];
-                if named.iter().any(|n| line.contains(n.as_str())) {
-                    wrong.push(format!("{name}: {}", line.trim()));
-                }
+    for file in source() {
+        let Some((layer, below)) = LAYERS.iter().find(|(layer, _)| file.module.first().is_some_and(|own| own == layer)) else {
+            continue;
+        };
+        for path in file.paths() {
+            let whole = path.join("::");
+            let is_below = |name: &str| whole.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+            let free = path[0] == "std" || path[0] == *layer || below.iter().any(|name| is_below(name));
+            if !free {
+                wrong.push(format!("{}: {whole}", file.name));
             }
         }
     }
@@ -206,15 +166,7 @@ fn arrows_run_one_way() {
 /// Files are for reading: about five hundred lines at most.
 #[test]
 fn files_are_short() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let long: Vec<String> = source()
-        .into_iter()
-        .map(|(name, _)| {
-            let lines = fs::read_to_string(root.join(&name)).expect("it was just read").lines().count();
-            (name, lines)
-        })
-        .filter(|(name, lines)| !is_test(name) && *lines > 600)
-        .map(|(name, lines)| format!("{name}: {lines}"))
-        .collect();
+    let long = source().into_iter().filter(|file| file.lines > 600);
+    let long: Vec<String> = long.map(|file| format!("{}: {}", file.name, file.lines)).collect();
     assert!(long.is_empty(), "{}", long.join("\n"));
 }

@@ -10,6 +10,8 @@ mod json;
 mod members;
 mod parts;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
@@ -33,6 +35,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: &[],
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,

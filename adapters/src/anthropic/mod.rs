@@ -7,6 +7,8 @@
 mod decode;
 pub(crate) mod fields;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub use crate::weave::End;
 pub use decode::Decoder;
@@ -31,6 +33,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,

@@ -16,6 +16,8 @@ mod input;
 mod line;
 mod program;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 mod tools;
 
 #[cfg(test)]
@@ -44,6 +46,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
     permission_modes: PermissionMode::NAMES,
     tools: Some(&tools::TOOLS),

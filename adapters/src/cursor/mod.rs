@@ -18,6 +18,8 @@ mod message;
 mod own;
 mod program;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 mod segments;
 mod text;
 mod tools;
@@ -49,6 +51,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: Some(Dialect::Claude),
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
     permission_modes: &[("plan", PermissionMode::Plan), ("ask", PermissionMode::Plan)],
     tools: Some(&tools::TOOLS),

@@ -8,6 +8,8 @@ mod calls;
 mod decode;
 pub(crate) mod fields;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 mod usage;
 
 pub use crate::weave::End;
@@ -32,6 +34,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,

@@ -30,6 +30,8 @@ mod own;
 mod program;
 mod read_display;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 mod side;
 mod tasks;
 mod teller;
@@ -58,6 +60,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),

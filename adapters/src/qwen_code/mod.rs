@@ -11,6 +11,8 @@ mod encode;
 pub(crate) mod fields;
 mod program;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
@@ -35,6 +37,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),

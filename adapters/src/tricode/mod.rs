@@ -7,6 +7,8 @@
 pub mod ask;
 mod program;
 pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
 
 mod decode;
 mod encode;
@@ -44,6 +46,8 @@ pub static VENDOR: Vendor = Vendor {
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
     program: Some(&program::PROGRAM),
     permission_modes: &[],
     tools: Some(&tools::TOOLS),

@@ -1,11 +1,22 @@
 //! Tricode's lines. Members of every type are checked; which arguments a tool takes is the tool's to say.
 
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
 use schemars::JsonSchema;
 
-use super::parts::Object;
-use super::{Line, line};
+use crate::schema::parts::Object;
+use crate::schema::{Line, Side, Sides, line};
 
-pub(super) const AGENT: &[Line] = &[
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: AGENT,
+        tags: &["type"],
+    },
+    host: None,
+};
+
+const AGENT: &[Line] = &[
     line::<Said>(&[("type", "system")]),
     line::<Said>(&[("type", "reminder")]),
     line::<Round>(&[("type", "round")]),

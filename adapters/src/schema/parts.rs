@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::{Line, line, one_of};
 
 /// Any JSON object.
-pub(super) type Object = BTreeMap<String, Value>;
+pub(crate) type Object = BTreeMap<String, Value>;
 
 /// Text, or a list of blocks.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// Plain text.
     Text(String),
     /// Blocks of several kinds.
@@ -21,7 +21,7 @@ pub(super) enum Content {
 }
 
 /// One block of a message. Kinds that are not described are allowed.
-pub(super) struct Block;
+pub(crate) struct Block;
 
 impl JsonSchema for Block {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -72,7 +72,7 @@ struct ToolResult {
 
 /// A message of the model's.
 #[derive(JsonSchema)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     id: Option<String>,
     role: Option<String>,
     model: Option<String>,
@@ -84,14 +84,14 @@ pub(super) struct Reply {
 
 /// A message of the user's side: prompts, and results of tools.
 #[derive(JsonSchema)]
-pub(super) struct Message {
+pub(crate) struct Message {
     role: Option<String>,
     content: Content,
 }
 
 /// Tokens, as Anthropic's API counts them.
 #[derive(JsonSchema)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
@@ -101,7 +101,7 @@ pub(super) struct Usage {
 
 /// A question of the control channel.
 #[derive(JsonSchema)]
-pub(super) struct ControlRequest {
+pub(crate) struct ControlRequest {
     request_id: String,
     request: Request,
 }
@@ -153,20 +153,20 @@ struct McpMessage {
 
 /// A question of the host's: what each subtype takes is the agent's to judge.
 #[derive(JsonSchema)]
-pub(super) struct HostRequest {
+pub(crate) struct HostRequest {
     request_id: String,
     request: Subtyped,
 }
 
 /// Something of a subtype.
 #[derive(JsonSchema)]
-pub(super) struct Subtyped {
+pub(crate) struct Subtyped {
     subtype: String,
 }
 
 /// An answer of the control channel.
 #[derive(JsonSchema)]
-pub(super) struct ControlResponse {
+pub(crate) struct ControlResponse {
     response: Response,
 }
 
@@ -181,12 +181,12 @@ struct Response {
 
 /// A question is taken back.
 #[derive(JsonSchema)]
-pub(super) struct ControlCancel {
+pub(crate) struct ControlCancel {
     request_id: String,
 }
 
 /// A piece of a reply, as Anthropic's API streams it.
-pub(super) struct StreamPiece;
+pub(crate) struct StreamPiece;
 
 impl JsonSchema for StreamPiece {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -201,7 +201,7 @@ impl JsonSchema for StreamPiece {
 }
 
 /// The pieces of a stream.
-pub(super) const PIECES: &[Line] = &[
+pub(crate) const PIECES: &[Line] = &[
     line::<MessageStart>(&[("type", "message_start")]),
     line::<BlockStart>(&[("type", "content_block_start")]),
     line::<BlockDelta>(&[("type", "content_block_delta")]),
@@ -247,4 +247,59 @@ struct MessageDelta {
 #[derive(JsonSchema)]
 struct StreamError {
     error: Object,
+}
+
+/// What the model says: a whole reply, or some blocks of it.
+#[derive(JsonSchema)]
+pub(crate) struct Assistant {
+    message: Reply,
+    session_id: Option<String>,
+    uuid: Option<String>,
+    /// The call whose subagent speaks.
+    parent_tool_use_id: Option<String>,
+    error: Option<Value>,
+}
+
+/// The user's side: prompts that are said again, results of tools.
+#[derive(JsonSchema)]
+pub(crate) struct User {
+    message: Message,
+    session_id: Option<String>,
+    uuid: Option<String>,
+    parent_tool_use_id: Option<String>,
+    /// The typed form of a result.
+    tool_use_result: Option<Value>,
+}
+
+/// Something about the session.
+#[derive(JsonSchema)]
+pub(crate) struct System {
+    subtype: String,
+    session_id: Option<String>,
+    uuid: Option<String>,
+}
+
+/// An MCP server, and how it is.
+#[derive(JsonSchema)]
+pub(crate) struct McpServer {
+    name: String,
+    status: String,
+}
+
+/// A piece of a reply.
+#[derive(JsonSchema)]
+pub(crate) struct StreamEvent {
+    event: StreamPiece,
+    session_id: Option<String>,
+    parent_tool_use_id: Option<String>,
+    uuid: Option<String>,
+}
+
+/// A prompt.
+#[derive(JsonSchema)]
+pub(crate) struct Prompt {
+    message: Message,
+    session_id: Option<String>,
+    parent_tool_use_id: Option<String>,
+    uuid: Option<String>,
 }

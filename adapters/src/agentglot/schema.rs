@@ -1,12 +1,27 @@
 //! Canonical events as JSON lines.
 
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::parts::Object;
-use super::{Line, line};
+use crate::schema::parts::Object;
+use crate::schema::{Line, Side, Sides, line};
 
-pub(super) const LINES: &[Line] = &[
+/// What agents and hosts say has one form.
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: LINES,
+        tags: &["event", "agentglot"],
+    },
+    host: Some(Side {
+        lines: LINES,
+        tags: &["event", "agentglot"],
+    }),
+};
+
+const LINES: &[Line] = &[
     line::<Header>(&[("agentglot", "")]),
     line::<Common>(&[("event", "")]),
     line::<Notice>(&[("event", "notice")]),

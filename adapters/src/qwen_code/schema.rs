@@ -1,13 +1,28 @@
 //! The lines of the `qwen` program.
 
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::claude::{Assistant, McpServer, Prompt, StreamEvent, System, User};
-use super::parts::{ControlCancel, ControlRequest, ControlResponse, HostRequest, Object, Usage};
-use super::{Line, line};
+use crate::schema::parts::{
+    Assistant, ControlCancel, ControlRequest, ControlResponse, HostRequest, McpServer, Object, Prompt, StreamEvent, System, Usage, User,
+};
+use crate::schema::{Line, Side, Sides, line};
 
-pub(super) const AGENT: &[Line] = &[
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: AGENT,
+        tags: &["type"],
+    },
+    host: Some(Side {
+        lines: HOST,
+        tags: &["type"],
+    }),
+};
+
+const AGENT: &[Line] = &[
     line::<Assistant>(&[("type", "assistant")]),
     line::<User>(&[("type", "user")]),
     line::<System>(&[("type", "system")]),
@@ -22,7 +37,7 @@ pub(super) const AGENT: &[Line] = &[
     line::<ControlCancel>(&[("type", "control_cancel_request")]),
 ];
 
-pub(super) const HOST: &[Line] = &[
+const HOST: &[Line] = &[
     line::<Prompt>(&[("type", "user")]),
     line::<HostRequest>(&[("type", "control_request")]),
     line::<ControlResponse>(&[("type", "control_response")]),

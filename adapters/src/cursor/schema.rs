@@ -1,12 +1,23 @@
 //! The lines of Cursor's command line.
 
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::parts::{Message, Object};
-use super::{Line, line};
+use crate::schema::parts::{Message, Object};
+use crate::schema::{Line, Side, Sides, line};
 
-pub(super) const AGENT: &[Line] = &[
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: AGENT,
+        tags: &["type"],
+    },
+    host: None,
+};
+
+const AGENT: &[Line] = &[
     line::<Init>(&[("type", "system"), ("subtype", "init")]),
     line::<Said>(&[("type", "user")]),
     line::<Said>(&[("type", "assistant")]),

@@ -1,14 +1,30 @@
 //! Claude Code's lines.
 
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::parts::{ControlCancel, ControlRequest, ControlResponse, HostRequest, Message, Object, Reply, StreamPiece, Usage};
-use super::{Line, line};
+use crate::schema::parts::{
+    Assistant, ControlCancel, ControlRequest, ControlResponse, HostRequest, McpServer, Object, Prompt, StreamEvent, System, Usage, User,
+};
+use crate::schema::{Line, Side, Sides, line};
 
-pub(super) const AGENT: &[Line] = &[
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: AGENT,
+        tags: &["type"],
+    },
+    host: Some(Side {
+        lines: HOST,
+        tags: &["type"],
+    }),
+};
+
+const AGENT: &[Line] = &[
     line::<Assistant>(&[("type", "assistant")]),
     line::<User>(&[("type", "user")]),
     line::<System>(&[("type", "system")]),
@@ -35,43 +51,13 @@ pub(super) const AGENT: &[Line] = &[
     line::<CommandLifecycle>(&[("type", "command_lifecycle")]),
 ];
 
-pub(super) const HOST: &[Line] = &[
+const HOST: &[Line] = &[
     line::<Prompt>(&[("type", "user")]),
     line::<HostRequest>(&[("type", "control_request")]),
     line::<ControlResponse>(&[("type", "control_response")]),
     line::<ControlCancel>(&[("type", "control_cancel_request")]),
     line::<Environment>(&[("type", "update_environment_variables")]),
 ];
-
-/// What the model says: a whole reply, or some blocks of it.
-#[derive(JsonSchema)]
-pub(super) struct Assistant {
-    message: Reply,
-    session_id: Option<String>,
-    uuid: Option<String>,
-    /// The call whose subagent speaks.
-    parent_tool_use_id: Option<String>,
-    error: Option<Value>,
-}
-
-/// The user's side: prompts that are said again, results of tools.
-#[derive(JsonSchema)]
-pub(super) struct User {
-    message: Message,
-    session_id: Option<String>,
-    uuid: Option<String>,
-    parent_tool_use_id: Option<String>,
-    /// The typed form of a result.
-    tool_use_result: Option<Value>,
-}
-
-/// Something about the session.
-#[derive(JsonSchema)]
-pub(super) struct System {
-    subtype: String,
-    session_id: Option<String>,
-    uuid: Option<String>,
-}
 
 /// A turn begins: the session's facts.
 #[derive(JsonSchema)]
@@ -88,13 +74,6 @@ struct Init {
     api_key_source: Option<String>,
     claude_code_version: Option<String>,
     agents: Option<Vec<Value>>,
-}
-
-/// An MCP server, and how it is.
-#[derive(JsonSchema)]
-pub(super) struct McpServer {
-    name: String,
-    status: String,
 }
 
 /// A model call failed and is tried again.
@@ -197,15 +176,6 @@ struct Outcome {
     structured_output: Option<Value>,
 }
 
-/// A piece of a reply.
-#[derive(JsonSchema)]
-pub(super) struct StreamEvent {
-    event: StreamPiece,
-    session_id: Option<String>,
-    parent_tool_use_id: Option<String>,
-    uuid: Option<String>,
-}
-
 /// What was written to the transcript.
 #[derive(JsonSchema)]
 struct TranscriptMirror {
@@ -219,15 +189,6 @@ struct TranscriptMirror {
 struct CommandLifecycle {
     command_uuid: String,
     state: String,
-}
-
-/// A prompt.
-#[derive(JsonSchema)]
-pub(super) struct Prompt {
-    message: Message,
-    session_id: Option<String>,
-    parent_tool_use_id: Option<String>,
-    uuid: Option<String>,
 }
 
 /// Variables that commands get from now on.
