@@ -159,6 +159,17 @@ pub trait Conduct: std::fmt::Debug + Sync {
         false
     }
 
+    /// Takes such questions out of what the program prints.
+    fn questions(&self) -> Option<Box<dyn TextQuestions>> {
+        None
+    }
+
+    /// What is to be typed for such a choice.
+    fn types(&self, choice: Choice) -> &'static str {
+        let _ = choice;
+        ""
+    }
+
     /// What a person answered to such a question about a tool; without a line, nothing can be answered any more.
     fn typed(&self, line: Option<&str>, tool: &str) -> Typed {
         let _ = (line, tool);
@@ -173,6 +184,21 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// Whether what it writes in this mode says that a turn failed. Where it does not, the reason goes to standard error.
     fn tells_failures(&self, _mode: Mode) -> bool {
         true
+    }
+
+    /// Whether it says on standard output why a run cannot begin.
+    fn refuses_on_stdout(&self) -> bool {
+        false
+    }
+
+    /// Whether a session that cannot begin is told in the stream too.
+    fn tells_no_session(&self) -> bool {
+        false
+    }
+
+    /// Whether its hosts say which version of the protocol they want.
+    fn has_versions(&self) -> bool {
+        false
     }
 
     /// Whether it says each prompt again, unasked.
@@ -212,6 +238,38 @@ impl Conduct for NoProgram {
     fn exit_code(&self, ended: Ended) -> u8 {
         u8::from(!ended.interactive && ended.is_error)
     }
+}
+
+/// A question that a program asks in plain text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextQuestion {
+    /// The tool, as the body of a JSON string.
+    pub tool: String,
+    /// What was printed, up to where the choice is typed.
+    pub text: Vec<u8>,
+}
+
+/// Takes the questions out of what a program prints.
+pub trait TextQuestions: std::fmt::Debug {
+    /// Takes what the program printed, in pieces of any size, and gives on to `lines` what is no question. After a question the
+    /// rest is kept: call this again, with nothing, before anything else.
+    fn feed(&mut self, bytes: &[u8], lines: &mut Vec<u8>) -> Option<TextQuestion>;
+
+    /// Nothing more comes: gives on what was kept.
+    fn finish(&mut self, lines: &mut Vec<u8>);
+}
+
+/// What a person may choose when a question is asked in plain text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Only this call may run.
+    Once,
+    /// This call, and every later one of the same tool.
+    Always,
+    /// This call may not run.
+    Deny,
+    /// It may not run, and the run is to end.
+    Stop,
 }
 
 /// What a person answered to a question in plain text.

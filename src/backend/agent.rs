@@ -26,7 +26,7 @@ impl Builtin {
 #[async_trait(?Send)]
 impl Backend for Builtin {
     fn dialect(&self) -> Dialect {
-        Dialect::Agentglot
+        Dialect::CANONICAL
     }
 
     fn input(&mut self, input: &Input<'_>) -> bool {

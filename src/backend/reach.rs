@@ -2,6 +2,7 @@
 
 use crate::adapters::codec::Dialect;
 use crate::adapters::event::ControlKind;
+use crate::adapters::launch;
 
 /// What a host and an agent say to each other besides prompts and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,26 +90,21 @@ pub enum Behind {
 
 impl Behind {
     /// Every one.
-    pub const ALL: [Self; 7] = [
-        Self::Demo,
-        Self::Replay,
-        Self::Program(Dialect::Claude),
-        Self::Program(Dialect::QwenCode),
-        Self::Program(Dialect::Cursor),
-        Self::Program(Dialect::Tricode),
-        Self::Agent,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        let programs = launch::Program::backends().map(|program| Self::Program(program.dialect));
+        [Self::Demo, Self::Replay].into_iter().chain(programs).chain([Self::Agent])
+    }
 
     /// Its name on our command line.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Self::Demo => "demo",
-            Self::Replay => "replay",
-            Self::Agent => "model:…",
-            Self::Program(Dialect::Claude) => "cli:claude",
-            Self::Program(Dialect::Cursor) => "cli:cursor",
-            Self::Program(Dialect::Tricode) => "cli:tricode",
-            Self::Program(Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic) => "cli:qwen",
+            Self::Demo => "demo".to_owned(),
+            Self::Replay => "replay".to_owned(),
+            Self::Agent => "model:…".to_owned(),
+            Self::Program(dialect) => {
+                let name = dialect.program().and_then(|program| program.backend.first());
+                format!("cli:{}", name.unwrap_or(&dialect.name()))
+            }
         }
     }
 }
@@ -137,53 +133,57 @@ impl Reach {
 
 /// What becomes of a control message between a host and a back end, and how. A program behind a host of its own dialect gets
 /// everything as it is.
-pub const fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'static str) {
+pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'static str) {
     use Control::{ChangedArguments, Hook, HostMcp, Initialize, Interrupt, Leave, Mcp, Query, SetMode, SetModel};
-    use Dialect::{Agentglot, Claude, Cursor, Qwen, QwenCode, Tricode};
     use Reach::{Emulated, Passed, Refused};
-    match (behind, control) {
-        (Behind::Demo | Behind::Replay, Leave | Hook | Mcp) => (Passed, "asked again as in the log, and waited for"),
-        (Behind::Demo | Behind::Replay, ChangedArguments) => (Emulated, "a leave like any other: the log goes on as it was recorded"),
-        (Behind::Demo | Behind::Replay, Interrupt) => (Emulated, "the turn ends here"),
+    let dialect = match (behind, control) {
+        (Behind::Demo | Behind::Replay, Leave | Hook | Mcp) => return (Passed, "asked again as in the log, and waited for"),
+        (Behind::Demo | Behind::Replay, ChangedArguments) => return (Emulated, "a leave like any other: the log goes on as it was recorded"),
+        (Behind::Demo | Behind::Replay, Interrupt) => return (Emulated, "the turn ends here"),
         (Behind::Demo | Behind::Replay, Initialize | SetModel | SetMode | Query | HostMcp) => {
-            (Emulated, "the recorded answer of the same request, else our own")
+            return (Emulated, "the recorded answer of the same request, else our own");
         }
-
-        (Behind::Agent, Query) => (
-            Passed,
-            "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known",
-        ),
-        (Behind::Agent, _) => (Passed, "it is the agent's own"),
-
-        (Behind::Program(Cursor | Tricode), Interrupt) => (Emulated, "the program of the turn is stopped"),
-        (Behind::Program(Cursor | Tricode), SetModel | SetMode) => (Emulated, "told to the program of the next turn"),
-        (Behind::Program(Cursor | Tricode), Initialize | Query) => (Emulated, "answered by us, from what is known"),
-        (Behind::Program(Tricode), Leave) => (Emulated, "its question in plain text is put to the host, and the answer typed"),
-        (Behind::Program(Cursor), Leave) => (Refused, "it asks nobody"),
-        (Behind::Program(Cursor | Tricode), ChangedArguments) => (Refused, "it runs what it asked for: such a leave is a denial that says so"),
-        (Behind::Program(Cursor | Tricode), Hook) => (Refused, "it has no hooks that a host could serve"),
-        (Behind::Program(Cursor | Tricode), Mcp) => (Refused, "it has no way to a server inside the host"),
-
-        // From here on the programs that live as long as the session.
-        (Behind::Program(QwenCode | Qwen | Agentglot), ChangedArguments) if matches!(host, QwenCode) => (Refused, "it runs what it asked for"),
-        (Behind::Program(QwenCode | Qwen | Agentglot), Leave | ChangedArguments | Hook) if !matches!(host, QwenCode) => {
-            (Emulated, "its settings hooks ask the host")
+        (Behind::Agent, Query) => {
+            return (
+                Passed,
+                "context, MCP servers and files by the agent itself; the rest is answered by us, from what is known",
+            );
         }
-        (Behind::Program(Claude), Query) if !matches!(host, Claude) => (Emulated, "answered by us, from what is known"),
-        (Behind::Program(Claude), Initialize) if !matches!(host, Claude) => (
-            Emulated,
-            "answered by us at once; it is started with the servers that are named, and told the agents",
-        ),
-        (Behind::Program(QwenCode | Qwen | Agentglot), Initialize) if !matches!(host, QwenCode) => (
+        (Behind::Agent, _) => return (Passed, "it is the agent's own"),
+        (Behind::Program(dialect), _) => dialect,
+    };
+    let program = dialect.program();
+    let by_hooks = program.is_some_and(|program| program.traits.asks_by_hooks);
+    if program.is_some_and(launch::Program::is_one_turn) {
+        return match control {
+            Interrupt => (Emulated, "the program of the turn is stopped"),
+            SetModel | SetMode => (Emulated, "told to the program of the next turn"),
+            Initialize | Query => (Emulated, "answered by us, from what is known"),
+            Leave if dialect.conduct().asks_in_text() => (Emulated, "its question in plain text is put to the host, and the answer typed"),
+            Leave => (Refused, "it asks nobody"),
+            ChangedArguments => (Refused, "it runs what it asked for: such a leave is a denial that says so"),
+            Hook => (Refused, "it has no hooks that a host could serve"),
+            Mcp => (Refused, "it has no way to a server inside the host"),
+            HostMcp => (Emulated, "acknowledged; the program is not told"),
+        };
+    }
+    // From here on the programs that live as long as the session.
+    match control {
+        ChangedArguments if by_hooks && host == dialect => (Refused, "it runs what it asked for"),
+        _ if host == dialect => (Passed, "in its own words"),
+        Leave | ChangedArguments | Hook if by_hooks => (Emulated, "its settings hooks ask the host"),
+        Initialize if by_hooks => (
             Emulated,
             "answered by us at once; it is started with the servers and the system prompt that are named, and told the agents",
         ),
-        (Behind::Program(QwenCode | Qwen | Agentglot), Query) if !matches!(host, QwenCode) => {
-            (Passed, "where it has a word for it; else answered by us")
-        }
-        (Behind::Program(Cursor | Tricode), HostMcp) => (Emulated, "acknowledged; the program is not told"),
-        (Behind::Program(QwenCode | Qwen | Agentglot), HostMcp) if !matches!(host, QwenCode) => (Emulated, "acknowledged; the program is not told"),
-        (Behind::Program(_), _) => (Passed, "in its own words"),
+        Initialize => (
+            Emulated,
+            "answered by us at once; it is started with the servers that are named, and told the agents",
+        ),
+        Query if by_hooks => (Passed, "where it has a word for it; else answered by us"),
+        Query => (Emulated, "answered by us, from what is known"),
+        HostMcp if by_hooks => (Emulated, "acknowledged; the program is not told"),
+        _ => (Passed, "in its own words"),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Options, ToolNames};
+use agentglot_adapters::launch::Program;
 use agentglot_adapters::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
@@ -169,12 +170,13 @@ fn readable(from: Chosen) -> Result<Option<Format>, Failure> {
     }
 }
 
-/// The prompts in a log of the host's side. Hosts of Cursor and Tricode keep none: their prompt is an argument.
+/// The prompts in a log of the host's side. Hosts of a program that is one turn keep none: their prompt is an argument, or all of stdin.
 fn input_log(path: &Path, from: Option<Format>) -> Result<Vec<String>, Failure> {
     let input = Input::File(path.to_owned());
     let mut source = Source::open(&input, &Console::plain())?;
+    let keeps_logs = |dialect: Dialect| !dialect.program().is_some_and(Program::is_one_turn);
     let dialect = match from {
-        Some(format) if !matches!(format.dialect, Dialect::Cursor | Dialect::Tricode) => format.dialect,
+        Some(format) if keeps_logs(format.dialect) => format.dialect,
         _ => match source.detect() {
             Ok(Some(found)) => found.format.dialect,
             Ok(None) => return Ok(Vec::new()),

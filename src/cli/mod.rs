@@ -6,7 +6,7 @@ pub mod low;
 pub(crate) mod settings;
 mod shim;
 
-pub(crate) use shim::NAMES as SHIMS;
+pub(crate) use shim::names as links;
 
 use std::ffi::OsString;
 

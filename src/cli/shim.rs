@@ -5,24 +5,25 @@ use std::path::Path;
 use agentglot_adapters::codec::Dialect;
 
 /// The names of the links, and whose program each is.
-pub(crate) const NAMES: [(&str, Dialect); 6] = [
-    ("claude", Dialect::Claude),
-    ("qwen", Dialect::QwenCode),
-    ("qwen-rfc", Dialect::Qwen),
-    ("cursor-agent", Dialect::Cursor),
-    ("agent", Dialect::Cursor),
-    ("tricode", Dialect::Tricode),
-];
+pub(crate) fn names() -> impl Iterator<Item = (&'static str, Dialect)> {
+    let links = |dialect: Dialect| dialect.program().map_or(&[][..], |program| program.links);
+    Dialect::readable().flat_map(move |dialect| links(dialect).iter().map(move |link| (*link, dialect)))
+}
 
-/// Whose program we were called as, by the name of the link. What `qwen` means can be changed: its hosts expect what it ships
-/// today, and only a host of the RFC asks for chunks.
+/// Whose program we were called as, by the name of the link. What a link means can be changed: hosts expect what the program ships
+/// today, and only those of another program of that name ask for an output that is its own.
 pub(super) fn called() -> Option<Dialect> {
     let name = std::env::args_os().next()?;
     let stem = Path::new(&name).file_stem()?.to_str()?.to_owned();
-    let (_, dialect) = NAMES.into_iter().find(|(known, _)| *known == stem)?;
-    let rfc = || {
-        let asked = std::env::args().any(|arg| arg == "stream-chunk-json" || arg == "--output-format=stream-chunk-json");
-        asked || std::env::var("AGENTGLOT_QWEN").is_ok_and(|value| value == "rfc")
+    let (_, dialect) = names().find(|(known, _)| *known == stem)?;
+    let claims = |other: &Dialect| {
+        let claim = other.program().and_then(|program| program.claims).filter(|claim| claim.link == stem);
+        claim.is_some_and(|claim| {
+            let (variable, wanted) = claim.variable;
+            let flag = format!("--output-format={}", claim.output);
+            let asked = std::env::args().any(|arg| arg == claim.output || arg == flag);
+            asked || std::env::var(variable).is_ok_and(|value| value == wanted)
+        })
     };
-    Some(if stem == "qwen" && rfc() { Dialect::Qwen } else { dialect })
+    Some(Dialect::readable().find(claims).unwrap_or(dialect))
 }

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::Program;
 use serde_json::{Value, json};
 
 use super::print;
 use super::run::Choice;
 use crate::agent::redact::is_secret_name;
-use crate::backend::cli::{is_script, program, version};
+use crate::backend::cli::{is_script, version};
 use crate::backend::model::Endpoint;
 use crate::child::{Environment, Ourselves, find};
-use crate::cli::SHIMS;
+use crate::cli::links;
 use crate::cli::settings::{Origin, alone};
 use crate::config::{Config, FILE};
 use crate::io::visible;
@@ -21,9 +22,6 @@ use crate::status::{Failure, Status};
 
 /// How long a program may take to say its version. Some start a whole Node first.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Whose programs are looked for.
-const PROGRAMS: [Dialect; 4] = [Dialect::Claude, Dialect::QwenCode, Dialect::Cursor, Dialect::Tricode];
 
 /// A program that was looked for.
 struct Found {
@@ -62,14 +60,15 @@ pub fn run(json: bool) -> Result<Status, Failure> {
         error,
     })?;
     let mut found: Vec<Found> = Vec::new();
-    for dialect in PROGRAMS {
+    for program in Program::backends() {
+        let dialect = program.dialect;
         let chosen = match &backend {
             Some(Choice::Cli(of, Some(path))) if *of == dialect => Some((path.clone(), None)),
             _ => config.program(dialect).map(|(path, file)| (path.to_owned(), Some(file.to_owned()))),
         };
-        found.push(runtime.block_on(look(dialect, chosen, &pass_env)));
+        found.push(runtime.block_on(look(program, chosen, &pass_env)));
     }
-    let by_environment = || PROGRAMS.iter().any(|dialect| Choice::of_environment(*dialect).is_some());
+    let by_environment = || Program::backends().any(|program| Choice::of_environment(program.dialect).is_some());
     match &backend {
         None if problems.is_empty() && !by_environment() => problems.push(super::run::no_backend()),
         Some(Choice::Cli(dialect, _)) => {
@@ -98,11 +97,10 @@ pub fn run(json: bool) -> Result<Status, Failure> {
 }
 
 /// Looks a program up and asks it for its version.
-async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass: &[String]) -> Found {
-    let (name, needs) = program(dialect);
+async fn look(of: &'static Program, chosen: Option<(PathBuf, Option<PathBuf>)>, pass: &[String]) -> Found {
     let (wanted, named_in) = match chosen {
         Some((path, file)) => (path.into_os_string(), file),
-        None => (OsString::from(name), None),
+        None => (OsString::from(of.file), None),
     };
     let search = |wanted: &OsString| {
         let path = std::env::var_os("PATH");
@@ -119,7 +117,7 @@ async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass
     } else {
         search(&wanted)
     };
-    let env = Environment::default().allow(needs).allow(pass);
+    let env = Environment::default().allow(of.environment).allow(pass);
     let version = match &path {
         Ok(path) if script => match search(&OsString::from("node")) {
             Ok(node) => version(&node, vec![path.clone().into(), "--version".into()], env, PATIENCE).await,
@@ -129,7 +127,7 @@ async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass
         Err(_) => Err("not found".to_owned()),
     };
     Found {
-        dialect,
+        dialect: of.dialect,
         named_in,
         path,
         version,
@@ -138,7 +136,7 @@ async fn look(dialect: Dialect, chosen: Option<(PathBuf, Option<PathBuf>)>, pass
 
 /// The names of variables that look like keys of the programs that could run. Never their values.
 fn keys() -> Vec<String> {
-    let all = PROGRAMS.iter().flat_map(|dialect| program(*dialect).1);
+    let all = Program::backends().flat_map(|program| program.environment);
     let set = Environment::nothing().allow(all).choose(std::env::vars_os());
     let named = set.into_iter().filter(|(_, value)| !value.is_empty());
     let mut names: Vec<String> = named.filter_map(|(name, _)| name.into_string().ok()).collect();
@@ -200,8 +198,7 @@ impl Report<'_> {
                 })
             })
             .collect();
-        let links: Vec<Value> = SHIMS
-            .iter()
+        let links: Vec<Value> = links()
             .map(|(name, dialect)| {
                 let runs = self.runs();
                 json!({
@@ -284,7 +281,7 @@ impl Report<'_> {
             format!("  {}", self.keys.join(", "))
         });
         lines.extend([String::new(), "What a link of this name runs".to_owned()]);
-        for (name, dialect) in SHIMS {
+        for (name, dialect) in links() {
             let runs = match self.runs() {
                 Some((backend, Some(path))) => format!("{backend} ({})", path.display()),
                 Some((backend, None)) => backend,

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::print;
-use crate::cli::SHIMS;
+use crate::cli::links;
 use crate::status::{Failure, Status};
 
 /// Makes the links, and says which.
@@ -21,7 +21,7 @@ pub fn run(dir: &Path) -> Result<Status, Failure> {
         .map_err(|error| failed(dir, error))?;
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     let mut made = String::new();
-    for (name, dialect) in SHIMS {
+    for (name, dialect) in links() {
         let link = dir.join(name);
         match std::fs::symlink_metadata(&link) {
             Ok(about) if about.is_symlink() && link.canonicalize().is_ok_and(|path| path == own) => {}

@@ -52,11 +52,13 @@ fn given<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
     (0..args.len()).rev().find_map(value)
 }
 
-/// Says why a run cannot begin: Tricode does so on standard output, the RFC in the stream too.
+/// Says why a run cannot begin, where the program does so.
 pub(super) fn refuse(to: Reader, refusal: &ArgError, code: &str) -> u8 {
-    match to.format.dialect {
-        Dialect::Tricode => _ = std::io::stdout().lock().write_all(refusal.text.as_bytes()),
-        _ => Console::plain().lines(&refusal.text),
+    if to.format.dialect.conduct().refuses_on_stdout() {
+        // A host that is gone does not want to know.
+        let _ = std::io::stdout().lock().write_all(refusal.text.as_bytes());
+    } else {
+        Console::plain().lines(&refusal.text);
     }
     in_stream(to, &refusal.text, code, refusal.exit_code);
     hear_first_line(to);
@@ -91,9 +93,9 @@ pub(super) fn hear_first_line(to: Reader) {
     let _ = hears.recv_timeout(FIRST_LINE);
 }
 
-/// The RFC's way: the last line of the reason in red, then the error object. Other dialects, and plain text, have none.
+/// The last line of the reason in red, then the error object, where the stream tells such faults; plain text never does.
 pub(super) fn in_stream(to: Reader, why: &str, code: &str, exit_code: u8) {
-    if to.format.dialect != Dialect::Qwen || to.format.mode == Mode::Text {
+    if !to.format.dialect.conduct().tells_faults() || to.format.mode == Mode::Text {
         return;
     }
     let mut voice = voice(to.format, false);
@@ -122,9 +124,9 @@ pub(super) fn in_stream(to: Reader, why: &str, code: &str, exit_code: u8) {
     let _ = std::io::stdout().lock().write_all(&lines);
 }
 
-/// Tells a session that cannot begin in the stream too, where the dialect's program does that: Claude Code.
+/// Tells a session that cannot begin in the stream too, where the dialect's program does that.
 pub(super) fn tell_failure(launch: &Launch, why: &str) {
-    if launch.format.dialect != Dialect::Claude || launch.format.mode == Mode::Text {
+    if !launch.format.dialect.conduct().tells_no_session() || launch.format.mode == Mode::Text {
         return;
     }
     let mut error = String::new();
@@ -140,7 +142,7 @@ pub(super) fn tell_failure(launch: &Launch, why: &str) {
 
 fn voice(to: Format, verbose: bool) -> Speaker {
     Speaker::new(Manner {
-        from: Dialect::Agentglot,
+        from: Dialect::CANONICAL,
         to,
         native_tools: true,
         partial: false,

@@ -129,7 +129,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
 
 /// Runs what was understood.
 fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
-    let wishes = rfc_flags(run, launch)?;
+    let wishes = waits(run, launch)?;
     let run = &wishes.run;
     let refused = |text: &str, exit_code: u8| refusal::on_stderr(Reader::of(launch), &format!("agentglot: {text}\n"), exit_code);
     let chosen = run.backend.clone().or_else(|| Choice::of_environment(run.dialect));
@@ -160,12 +160,11 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         error,
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
-    if let (Choice::Model(api), Dialect::Tricode) = (choice, run.dialect)
+    if let (Choice::Model(api), Some(no_key)) = (choice, run.dialect.program().and_then(|program| program.no_key))
         && let Err(error) = Client::of_environment(*api)
         && error.kind == ModelErrorKind::Authentication
     {
-        let text = format!("Error: API key not configured for provider '{}'\n", api.name());
-        return Ok(refuse(Reader::of(launch), &ArgError { text, exit_code: 0 }, "QWEN_MODEL_ERROR"));
+        return Ok(refuse(Reader::of(launch), &no_key(api.name()), "QWEN_MODEL_ERROR"));
     }
     let variable = |name: &str| std::env::var(name).ok();
     let servers = match mcp::config::of_flag(&launch.mcp_config, &cwd, &variable) {
@@ -254,23 +253,20 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     })
 }
 
-/// What the RFC's own flags say.
+/// What flags say of how long hosts may take, where the program has them.
 struct Wishes {
     run: Run,
     log: bool,
 }
 
-/// A host of the RFC has a minute for its answers, unless somebody says otherwise.
-const RFC_PATIENCE: Duration = Duration::from_secs(60);
-
-fn rfc_flags(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
+fn waits(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
     let mut wishes = Wishes {
         run: run.clone(),
         log: false,
     };
-    if run.dialect != Dialect::Qwen {
+    let Some(patience) = run.dialect.program().and_then(|program| program.patience) else {
         return Ok(wishes);
-    }
+    };
     let given = |flag| given(launch, flag).map(|(_, value)| value);
     let time = |flag| {
         let value = given(flag).and_then(Option::as_ref);
@@ -281,7 +277,7 @@ fn rfc_flags(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
     if let Some(patience) = time("--control-timeout")? {
         timers.permission = patience;
     } else if timers.permission == Timers::default().permission {
-        timers.permission = RFC_PATIENCE;
+        timers.permission = Duration::from_secs(patience);
     }
     if let Some(pace) = time("--heartbeat")? {
         wishes.run.heartbeat = Some(pace).filter(|pace| *pace < FOR_EVER);
@@ -374,18 +370,20 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
         verbose: launch.verbose && launch.format.mode == Mode::Json,
         interactive: launch.has_stdin_protocol(),
-        answers_permissions: match dialect {
-            Dialect::Claude => launch.answerer == launch::Answerer::Host,
-            _ => launch.has_stdin_protocol(),
+        answers_permissions: if dialect.program().is_some_and(launch::Program::names_answerer) {
+            launch.answerer == launch::Answerer::Host
+        } else {
+            launch.has_stdin_protocol()
         },
         heartbeat: run.heartbeat,
         log: false,
         types_answers: *on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
-        // Claude Code counts itself; Qwen Code dies at its limit, and Cursor and Tricode know none.
-        max_rounds: launch
-            .max_turns
-            .filter(|_| matches!(choice, Choice::Cli(other, _) if *other != Dialect::Claude)),
+        // Some programs count themselves, others die at their limit, or know none.
+        max_rounds: launch.max_turns.filter(|_| match choice {
+            Choice::Cli(other, _) => !other.program().is_some_and(launch::Program::counts_rounds),
+            _ => false,
+        }),
         rules: match choice {
             Choice::Cli(behind, _) => Rules::of(launch, *behind),
             _ => Rules::default(),
@@ -522,13 +520,22 @@ impl Signals {
 }
 
 /// The back ends, for messages.
-const CHOICES: &str = "demo, replay:FILE, cli:claude|qwen|cursor|tricode[=PATH] and model:openai|anthropic";
+fn choices() -> String {
+    let programs: Vec<&str> = programs().collect();
+    format!("demo, replay:FILE, cli:{}[=PATH] and model:openai|anthropic", programs.join("|"))
+}
+
+/// What the programs are called that can be started behind us.
+fn programs() -> impl Iterator<Item = &'static str> {
+    launch::Program::backends().filter_map(|program| program.backend.first().copied())
+}
 
 /// What is said to somebody who has chosen no back end.
 pub(super) fn no_backend() -> String {
     format!(
         "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it, or a model's API by OPENAI_API_KEY, \
-         OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {CHOICES}"
+         OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {}",
+        choices()
     )
 }
 
@@ -554,32 +561,32 @@ impl Choice {
         }
         if let Some(program) = text.strip_prefix("cli:") {
             let (name, path) = program.split_once('=').map_or((program, None), |(name, path)| (name, Some(path)));
-            let dialect = match name {
-                "claude" => Dialect::Claude,
-                "qwen" | "qwen-code" => Dialect::QwenCode,
-                "cursor" | "cursor-agent" => Dialect::Cursor,
-                "tricode" => Dialect::Tricode,
-                _ => return Err(format!("cli:{name}: there are cli:claude, cli:qwen, cli:cursor and cli:tricode")),
-            };
-            return Ok(Self::Cli(dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
+            let program = launch::Program::of_backend(name).ok_or_else(|| {
+                let known: Vec<String> = programs().map(|name| format!("cli:{name}")).collect();
+                format!("cli:{name}: there are {}", known.join(", "))
+            })?;
+            return Ok(Self::Cli(program.dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
         }
         if let Some(name) = text.strip_prefix("model:") {
             return Api::read(name)
                 .map(Self::Model)
                 .ok_or_else(|| format!("model:{name}: there are model:openai and model:anthropic"));
         }
-        Err(format!("{text:?} is no back end; there are {CHOICES}"))
+        Err(format!("{text:?} is no back end; there are {}", choices()))
     }
 
-    /// What the environment has a key or an address for. With both, a host of Claude Code's gets Anthropic's API, any other OpenAI's.
+    /// What the environment has a key or an address for. With both, the program that we are decides.
     pub(super) fn of_environment(dialect: Dialect) -> Option<Self> {
         let has = |names: [&str; 2]| names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         let openai = has(["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
         let anthropic = has(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]) || has(["ANTHROPIC_AUTH_TOKEN", ""]);
         match (openai, anthropic) {
             (false, false) => None,
-            (true, true) if dialect == Dialect::Claude => Some(Self::Model(Api::Anthropic)),
-            (true, _) => Some(Self::Model(Api::Openai)),
+            (true, true) => {
+                let api = dialect.program().and_then(|program| Api::read(program.api));
+                Some(Self::Model(api.unwrap_or(Api::Openai)))
+            }
+            (true, false) => Some(Self::Model(Api::Openai)),
             (false, true) => Some(Self::Model(Api::Anthropic)),
         }
     }
@@ -593,7 +600,8 @@ impl std::fmt::Display for Choice {
             Self::Demo => f.write_str("demo"),
             Self::Model(api) => write!(f, "model:{}", api.name()),
             Self::Cli(dialect, path) => {
-                let name = if *dialect == Dialect::QwenCode { "qwen" } else { dialect.name() };
+                let name = dialect.program().and_then(|program| program.backend.first()).copied();
+                let name = name.unwrap_or_else(|| dialect.name());
                 write!(f, "cli:{name}")?;
                 path.iter().try_for_each(|path| write!(f, "={}", path.display()))
             }

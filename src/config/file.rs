@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::adapters::codec::Dialect;
+use crate::adapters::launch::Program;
 use crate::cli::low;
 use crate::command::run::{Choice, seconds};
 
@@ -81,16 +81,6 @@ const fn key(name: &'static str, takes: Takes, check: fn(&str) -> Result<(), Str
     Key { name, takes, check, guarded }
 }
 
-/// The programs that can be named, and whose each is.
-const PROGRAMS: [(&str, Dialect); 6] = [
-    ("claude", Dialect::Claude),
-    ("qwen", Dialect::QwenCode),
-    ("qwen-code", Dialect::QwenCode),
-    ("cursor", Dialect::Cursor),
-    ("cursor-agent", Dialect::Cursor),
-    ("tricode", Dialect::Tricode),
-];
-
 /// Whether a project may not say this: it would choose what is started, allowed, passed on or kept.
 pub(super) fn is_guarded(name: &str, text: &str) -> bool {
     let names_a_program = name == "backend" && matches!(Choice::read(text), Ok(Choice::Cli(_, Some(_))));
@@ -132,13 +122,17 @@ impl Layer {
             };
             match name {
                 "programs" => table(&mut |layer, name, text, line| {
-                    let known = PROGRAMS.iter().find(|(known, _)| *known == name);
-                    let Some((_, dialect)) = known else {
-                        return Err(unknown(&format!("programs.{name}"), name, PROGRAMS.iter().map(|(known, _)| *known)));
+                    let Some(program) = Program::of_backend(name) else {
+                        let programs = Program::backends();
+                        return Err(unknown(
+                            &format!("programs.{name}"),
+                            name,
+                            programs.flat_map(|program| program.backend).copied(),
+                        ));
                     };
                     // A bare name is looked up in PATH, as everywhere.
                     let text = if text.contains('/') { absolute(path, text) } else { text.to_owned() };
-                    layer.programs.insert(dialect.name(), Setting { text, line });
+                    layer.programs.insert(program.dialect.name(), Setting { text, line });
                     Ok(())
                 })?,
                 "models" => table(&mut |layer, name, text, _| {

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::aside::under_first_id;
 use super::{Session, Turn};
-use crate::adapters::codec::Dialect;
 use crate::adapters::conduct::{Damage, Misread};
 use crate::adapters::event::{
     CancelResult, ChatRequest, CommandResult, Content, Event, Fatal, Field, Fields, HintRequest, HintResult, Input, InputKind, InputOrigin, Kind,
@@ -150,7 +149,7 @@ impl Session {
 
     /// A Chat Request. An agent of another dialect has no commands of the RFC, and cannot be asked without a text.
     fn chat(&mut self, input: &Input<'_>, chat: &ChatRequest<'_>, now: Instant, backend: &mut dyn Backend) {
-        if self.host.format.dialect == Dialect::Qwen {
+        if self.conduct.has_versions() {
             match wanted_version(chat, input.fields) {
                 Ok(None) => {}
                 Ok(Some(number)) if number.trim().parse::<f64>().is_ok_and(|number| number <= VERSION) => {}

@@ -149,7 +149,7 @@ impl Plan {
         let log = Arc::new(log);
         let options = &log.options;
         tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
-        let has_headers = options.from.dialect == Dialect::Agentglot;
+        let has_headers = options.from.dialect.vendor().stores_others;
         let separable = self.jobs > 1 && options.from.is_streaming() && !has_headers && options.prompts.is_empty() && !options.strict;
         match source.file() {
             Some((file, len)) if separable && *len >= WORTH_CUTTING => {

@@ -136,13 +136,13 @@ fn the_page_on_tools_has_the_table_that_is_used() {
 #[test]
 fn the_page_on_runs_says_what_becomes_of_control_traffic() {
     let mut table = String::from("| |");
-    for behind in Behind::ALL {
+    for behind in Behind::all() {
         let _ = write!(table, " {} |", behind.name());
     }
-    let _ = writeln!(table, "\n|---|{}", "---|".repeat(Behind::ALL.len()));
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(Behind::all().count()));
     for control in Control::ALL {
         let _ = write!(table, "| {} |", control.name());
-        for behind in Behind::ALL {
+        for behind in Behind::all() {
             let host = if behind == Behind::Program(Dialect::Claude) {
                 Dialect::QwenCode
             } else {

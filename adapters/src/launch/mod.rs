@@ -30,7 +30,7 @@ pub use fill::parse;
 pub(crate) use fill::{is_number, is_uuid};
 pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
-pub use program::{Program, ServerWords, Traits};
+pub use program::{Claim, Program, ServerWords, Traits};
 pub(crate) use scan::argparse_error;
 
 /// What a host asks of a program when it starts it.

@@ -37,13 +37,42 @@ pub struct Program {
     pub no_prompt: fn() -> ArgError,
     /// What it says when there is no session of this id.
     pub no_session: fn(&str) -> ArgError,
+    /// What it says when the model's API, which it is named, wants a key and there is none. `None`: it only sees when a turn fails.
+    pub no_key: Option<fn(&str) -> ArgError>,
+    /// The names of links to us that mean it.
+    pub links: &'static [&'static str],
+    /// A link of another program that means it too, when that is asked for.
+    pub claims: Option<Claim>,
+    /// What it is called where it is to be started as another agent's back end; the first is what we call it. None: it cannot be.
+    pub backend: &'static [&'static str],
+    /// Its file.
+    pub file: &'static str,
+    /// What of our environment it needs besides the basics.
+    pub environment: &'static [&'static str],
+    /// What its user can do when it has no key.
+    pub log_in: &'static str,
+    /// The model API of those who use it, where the environment has keys for several.
+    pub api: &'static str,
+    /// How many seconds its hosts have for their answers, where that is said.
+    pub patience: Option<u64>,
     /// What sets it apart from others.
     pub traits: Traits,
     /// How it behaves towards its host.
     pub conduct: &'static dyn Conduct,
 }
 
-/// What sets a program apart from others when it is started.
+/// What makes another program's link mean this one.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// The link.
+    pub link: &'static str,
+    /// An output format that only this one has.
+    pub output: &'static str,
+    /// A variable that asks for it, and its value.
+    pub variable: (&'static str, &'static str),
+}
+
+/// What sets a program apart from others.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
     /// What it writes comes in pieces always, without a flag for it.
@@ -58,6 +87,15 @@ pub struct Traits {
     pub cuts_at_commas: bool,
     /// How it is told the way to an MCP server.
     pub servers: ServerWords,
+    /// It lives as long as the session, and hooks in its settings are how a host of another dialect is asked: its own questions take no
+    /// changed arguments.
+    pub asks_by_hooks: bool,
+    /// It decides by its first line whether it is controlled at all.
+    pub greeted_first: bool,
+    /// Root may not start it in a mode where everything runs, and a session that began in another mode cannot change to that one.
+    pub no_late_bypass: bool,
+    /// It gives its sessions ids of its own.
+    pub names_sessions: bool,
 }
 
 impl Traits {
@@ -69,6 +107,10 @@ impl Traits {
         takes_empty: false,
         cuts_at_commas: false,
         servers: ServerWords::Type,
+        asks_by_hooks: false,
+        greeted_first: false,
+        no_late_bypass: false,
+        names_sessions: false,
     };
 }
 
@@ -90,6 +132,32 @@ impl Program {
     /// The flag that says this.
     pub fn flag_for(&self, means: Means) -> Option<&'static Flag> {
         self.flags.iter().find(|flag| flag.spoken && flag.means == means)
+    }
+
+    /// Those that can be started behind us.
+    pub fn backends() -> impl Iterator<Item = &'static Self> {
+        let programs = Dialect::readable().filter_map(Dialect::program);
+        programs.filter(|program| !program.backend.is_empty())
+    }
+
+    /// The one of this name among those that can be started behind us.
+    pub fn of_backend(name: &str) -> Option<&'static Self> {
+        Self::backends().find(|program| program.backend.contains(&name))
+    }
+
+    /// Whether one process of it is one turn.
+    pub fn is_one_turn(&self) -> bool {
+        self.prompt != PromptBy::Lines
+    }
+
+    /// Whether its hosts say by a flag who answers its questions; otherwise those answer that speak to it in lines.
+    pub fn names_answerer(&self) -> bool {
+        self.flag_for(Means::Answerer).is_some()
+    }
+
+    /// Whether it counts the rounds of a turn itself.
+    pub fn counts_rounds(&self) -> bool {
+        self.flag_for(Means::MaxTurns).is_some() && !self.traits.limits_sessions
     }
 
     /// Whether it asks anybody for permission.

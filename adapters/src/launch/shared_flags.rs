@@ -309,6 +309,12 @@ pub(crate) const TRAITS: Traits = Traits {
     ..Traits::NONE
 };
 
+/// What it needs of the environment.
+pub(crate) const ENVIRONMENT: &[&str] = &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"];
+
+/// What its user can do when it has no key.
+pub(crate) const LOG_IN: &str = "set OPENAI_API_KEY, or log in with `qwen` once";
+
 /// Its names of permission modes.
 pub(crate) const PERMISSION_MODES: &[(&str, PermissionMode)] = &[
     ("default", PermissionMode::Ask),

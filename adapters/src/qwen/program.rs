@@ -6,7 +6,7 @@ use crate::codec::Dialect;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 use crate::json::Raw;
-use crate::launch::{Flag, Grammar, Means, PermissionMode, Program, PromptBy, Shape, Traits, shared_flags};
+use crate::launch::{Claim, Flag, Grammar, Means, PermissionMode, Program, PromptBy, Shape, Traits, shared_flags};
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Qwen,
@@ -23,6 +23,19 @@ pub(crate) static PROGRAM: Program = Program {
     permission: PermissionMode::Auto,
     no_prompt: shared_flags::no_prompt,
     no_session: shared_flags::no_session,
+    no_key: None,
+    links: &["qwen-rfc"],
+    claims: Some(Claim {
+        link: "qwen",
+        output: "stream-chunk-json",
+        variable: ("AGENTGLOT_QWEN", "rfc"),
+    }),
+    backend: &[],
+    file: "qwen",
+    environment: shared_flags::ENVIRONMENT,
+    log_in: shared_flags::LOG_IN,
+    api: "openai",
+    patience: Some(60),
     traits: Traits {
         always_in_pieces: true,
         ..shared_flags::TRAITS
@@ -97,6 +110,10 @@ impl Conduct for Rfc {
     }
 
     fn tells_faults(&self) -> bool {
+        true
+    }
+
+    fn has_versions(&self) -> bool {
         true
     }
 

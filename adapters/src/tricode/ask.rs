@@ -5,6 +5,7 @@
 //! call whose tool needs leave, in exactly its words, and once a call.
 
 use super::repr;
+use crate::conduct::{Choice, TextQuestion, TextQuestions};
 use crate::event::Fields;
 use crate::json::{Raw, Str};
 
@@ -45,18 +46,9 @@ const LONGEST: usize = 4 << 20;
 /// So many characters of an argument are shown.
 const SHOWN: usize = 200;
 
-/// A question that the program asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// The tool, as the body of a JSON string.
-    pub tool: String,
-    /// What was printed, up to where the choice is typed.
-    pub text: Vec<u8>,
-}
-
 /// Takes the questions out of what the program prints.
 #[derive(Debug, Default)]
-pub struct Questions {
+pub(super) struct Questions {
     /// What has come and was not given on.
     kept: Vec<u8>,
     /// The beginning of a call in the line that is being printed, or what may become one.
@@ -67,10 +59,8 @@ pub struct Questions {
     searched: usize,
 }
 
-impl Questions {
-    /// Takes what the program printed, in pieces of any size, and gives on to `lines` what is no question. After a question the
-    /// rest is kept: call this again, with nothing, before anything else.
-    pub fn feed(&mut self, bytes: &[u8], lines: &mut Vec<u8>) -> Option<Question> {
+impl TextQuestions for Questions {
+    fn feed(&mut self, bytes: &[u8], lines: &mut Vec<u8>) -> Option<TextQuestion> {
         self.kept.extend_from_slice(bytes);
         let mut at = 0;
         let found = loop {
@@ -80,7 +70,7 @@ impl Questions {
                         let text = self.kept[at..at + len].to_vec();
                         at += len;
                         self.searched = 0;
-                        break self.tool.take().map(|tool| Question { tool, text });
+                        break self.tool.take().map(|tool| TextQuestion { tool, text });
                     }
                     Found::Perhaps => {
                         self.searched = self.kept.len() - at;
@@ -105,46 +95,30 @@ impl Questions {
         found
     }
 
-    /// Nothing more comes: gives on what was kept.
-    pub fn finish(&mut self, lines: &mut Vec<u8>) {
+    fn finish(&mut self, lines: &mut Vec<u8>) {
         lines.append(&mut self.kept);
         *self = Self::default();
     }
 }
 
-/// What a person chose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// Only this call may run.
-    Once,
-    /// This call, and every later one of the same tool.
-    Always,
-    /// This call may not run.
-    Deny,
-    /// It may not run, and the run is to end.
-    Stop,
+/// What was typed. `None`: the program asks again.
+pub(super) fn read(typed: &str) -> Option<Choice> {
+    match typed.trim() {
+        "1" => Some(Choice::Once),
+        "2" => Some(Choice::Always),
+        "3" => Some(Choice::Deny),
+        "4" => Some(Choice::Stop),
+        _ => None,
+    }
 }
 
-impl Choice {
-    /// What was typed. `None`: the program asks again.
-    pub fn read(typed: &str) -> Option<Self> {
-        match typed.trim() {
-            "1" => Some(Self::Once),
-            "2" => Some(Self::Always),
-            "3" => Some(Self::Deny),
-            "4" => Some(Self::Stop),
-            _ => None,
-        }
-    }
-
-    /// What is to be typed.
-    pub const fn typed(self) -> &'static str {
-        match self {
-            Self::Once => "1\n",
-            Self::Always => "2\n",
-            Self::Deny => "3\n",
-            Self::Stop => "4\n",
-        }
+/// What is to be typed.
+pub(super) const fn typed(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Once => "1\n",
+        Choice::Always => "2\n",
+        Choice::Deny => "3\n",
+        Choice::Stop => "4\n",
     }
 }
 
@@ -252,7 +226,7 @@ mod tests {
     }
 
     /// The lines, and the questions with the number of lines' bytes before them.
-    fn told(text: &str, size: usize) -> (String, Vec<(usize, Question)>) {
+    fn told(text: &str, size: usize) -> (String, Vec<(usize, TextQuestion)>) {
         let (mut questions, mut lines, mut found) = (Questions::default(), Vec::new(), Vec::new());
         for piece in text.as_bytes().chunks(size) {
             let mut next = questions.feed(piece, &mut lines);

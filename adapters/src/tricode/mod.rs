@@ -4,7 +4,7 @@
 //! `final`, or a plain error line, or nothing. Calls and results have no ids, and nothing is said of text beside calls, of
 //! thinking or of usage. docs/tricode.md holds what real programs write.
 
-pub mod ask;
+mod ask;
 mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]

@@ -2,9 +2,9 @@
 //! to questions for permission alone.
 //! How `tricode` behaves towards its host: docs/tricode.md. It reads a prompt and, where it asks in plain text, a choice.
 
-use super::ask::{AGAIN, CLOSED, Choice};
+use super::ask::{self, AGAIN, CLOSED, Questions, read};
 use crate::codec::{Dialect, Mode};
-use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, Typed};
+use crate::conduct::{Answer, Choice, Conduct, Damage, Ended, Facts, Misread, TextQuestions, Typed};
 use crate::event::{Fields, OutcomeKind, Request};
 use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Shape, Traits, argparse_error};
 
@@ -23,7 +23,19 @@ pub(crate) static PROGRAM: Program = Program {
     permission: PermissionMode::Ask,
     no_prompt: || argparse_error(&PROGRAM, "the following arguments are required: prompt"),
     no_session: |id| ArgError::line(format!("Error: Session {id} not found"), 0),
-    traits: Traits::NONE,
+    no_key: Some(|api| ArgError::line(format!("Error: API key not configured for provider '{api}'"), 0)),
+    links: &["tricode"],
+    claims: None,
+    backend: &["tricode"],
+    file: "tricode",
+    environment: &["OPENAI_*", "ANTHROPIC_*", "TRICODE_*"],
+    log_in: "set OPENAI_API_KEY, or the key of the provider that tricode is set to",
+    api: "openai",
+    patience: None,
+    traits: Traits {
+        names_sessions: true,
+        ..Traits::NONE
+    },
     conduct: &Tricode,
 };
 
@@ -119,9 +131,21 @@ impl Conduct for Tricode {
         true
     }
 
+    fn questions(&self) -> Option<Box<dyn TextQuestions>> {
+        Some(Box::<Questions>::default())
+    }
+
+    fn types(&self, choice: Choice) -> &'static str {
+        ask::typed(choice)
+    }
+
+    fn refuses_on_stdout(&self) -> bool {
+        true
+    }
+
     /// Recorded: `perm_deny`, `perm_terminate`, `perm_eof`.
     fn typed(&self, line: Option<&str>, tool: &str) -> Typed {
-        match line.map(Choice::read) {
+        match line.map(read) {
             Some(Some(Choice::Once)) => Typed::Allow,
             Some(Some(Choice::Always)) => Typed::AllowTool,
             Some(Some(Choice::Deny)) => Typed::Deny(format!("User denied {tool} operation")),

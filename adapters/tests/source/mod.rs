@@ -25,8 +25,6 @@ pub(crate) struct File {
     pub(crate) module: Vec<String>,
     /// Its code that is not for tests alone.
     pub(crate) words: Vec<Word>,
-    /// How many lines it has.
-    pub(crate) lines: usize,
 }
 
 /// The files below a folder that are built outside of tests, by name.
@@ -44,7 +42,12 @@ pub(crate) fn files(root: &Path) -> Vec<File> {
     let mut for_tests: BTreeSet<Vec<String>> = BTreeSet::new();
     let mut all = Vec::new();
     for path in &paths {
-        let name = path.strip_prefix(root).expect("it lies below").to_str().expect("names are UTF-8").to_owned();
+        let name = path
+            .strip_prefix(root)
+            .expect("it lies below")
+            .to_str()
+            .expect("names are UTF-8")
+            .to_owned();
         let mut module: Vec<String> = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         if matches!(module.last().map(String::as_str), Some("mod" | "lib" | "main")) {
             module.pop();
@@ -54,8 +57,7 @@ pub(crate) fn files(root: &Path) -> Vec<File> {
         for test in tests {
             for_tests.insert(module.iter().cloned().chain([test]).collect());
         }
-        let lines = text.lines().count();
-        all.push(File { name, module, words, lines });
+        all.push(File { name, module, words });
     }
     all.retain(|file| !(1..=file.module.len()).any(|n| for_tests.contains(&file.module[..n])));
     all

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Cli;
-use crate::adapters::codec::Dialect;
 use crate::adapters::event::{Block, Event, Kind, Response, ToolCall, ToolKind};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::launch;
@@ -23,7 +22,8 @@ impl Cli {
     /// The hooks that the host needs: for its own callbacks, and for its leave if it gives it.
     pub(super) fn listen(&self) -> std::io::Result<Hooks> {
         let mut events: Vec<String> = self.callbacks.iter().map(|callback| callback.event.clone()).collect();
-        if self.launch.answerer == launch::Answerer::Host || self.host != Dialect::Claude {
+        let named = self.host.program().is_some_and(launch::Program::names_answerer);
+        if self.launch.answerer == launch::Answerer::Host || !named {
             events.push(LEAVE.to_owned());
         }
         events.sort();

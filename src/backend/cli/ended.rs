@@ -109,12 +109,5 @@ fn advice(dialect: Dialect, words: &str) -> Option<&'static str> {
         "authentication",
         "no auth type",
     ];
-    has(&no_key).then_some(match dialect {
-        Dialect::Claude => "set ANTHROPIC_API_KEY, or log in with `claude` once",
-        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
-            "set OPENAI_API_KEY, or log in with `qwen` once"
-        }
-        Dialect::Cursor => "set CURSOR_API_KEY, or log in with `cursor-agent login` once",
-        Dialect::Tricode => "set OPENAI_API_KEY, or the key of the provider that tricode is set to",
-    })
+    dialect.program().filter(|_| has(&no_key)).map(|program| program.log_in)
 }

@@ -24,7 +24,7 @@ use crate::adapters::codec::{Dialect, Format};
 use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::ids;
 use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::{Answerer, Launch, PermissionMode, Resume, Unsaid};
+use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
 use crate::adapters::live::{Manner, Speaker};
 use crate::adapters::prompts;
 use crate::backend::hooks::{Callback, Hooks, Question};
@@ -94,38 +94,6 @@ pub struct Cli {
     told: Vec<Unsaid>,
 }
 
-/// The names of the programs, and what of our environment they need besides the basics.
-pub(crate) const fn program(dialect: Dialect) -> (&'static str, &'static [&'static str]) {
-    match dialect {
-        Dialect::Claude => (
-            "claude",
-            &[
-                "ANTHROPIC_*",
-                "CLAUDE_*",
-                "AWS_*",
-                "CLOUD_ML_REGION",
-                "VERTEX_*",
-                "GOOGLE_APPLICATION_CREDENTIALS",
-                "GOOGLE_CLOUD_PROJECT",
-                "DISABLE_*",
-                "MAX_THINKING_TOKENS",
-                "MCP_*",
-                "API_TIMEOUT_MS",
-                "BASH_DEFAULT_TIMEOUT_MS",
-                "BASH_MAX_*",
-                "OTEL_*",
-                "TRACEPARENT",
-                "TRACESTATE",
-            ],
-        ),
-        Dialect::Qwen | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
-            ("qwen", &["OPENAI_*", "QWEN_*", "DASHSCOPE_*", "GEMINI_*", "GOOGLE_*"])
-        }
-        Dialect::Cursor => ("cursor-agent", &["CURSOR_*"]),
-        Dialect::Tricode => ("tricode", &["OPENAI_*", "ANTHROPIC_*", "TRICODE_*"]),
-    }
-}
-
 /// How long a host may think about a question, unless somebody says so.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -135,8 +103,11 @@ impl Cli {
     /// # Errors
     /// When there is no such program.
     pub fn new(dialect: Dialect, path: Option<&Path>, launch: &Launch, live: &Live, cwd: &Path, pass: &[String]) -> Result<Self, Failure> {
-        let (name, needs) = program(dialect);
-        let wanted = path.map_or_else(|| OsString::from(name), |path| path.as_os_str().to_owned());
+        let Some(behind) = dialect.program() else {
+            return Err(Failure::Usage(format!("{} has no program that could be started", dialect.name())));
+        };
+        let traits = behind.traits;
+        let wanted = path.map_or_else(|| OsString::from(behind.file), |path| path.as_os_str().to_owned());
         let find = |wanted: &OsStr| {
             let found = crate::child::find(wanted, std::env::var_os("PATH").as_deref(), &Ourselves::running());
             found.map_err(|error| Failure::Usage(error.to_string()))
@@ -163,9 +134,8 @@ impl Cli {
         // What is streamed can be put together again; what is not cannot be taken apart.
         launch.partial |= launch.format.mode == crate::adapters::codec::Mode::StreamChunkJson;
         launch.prompt = None;
-        if host != dialect && dialect == Dialect::Claude {
-            // It asks about everything, and the session answers: root may not start it in a mode where everything runs, and a session
-            // that began in another mode cannot change to that one.
+        if host != dialect && traits.no_late_bypass {
+            // It asks about everything, and the session answers.
             launch.answerer = Answerer::Host;
             // Qwen Code's hosts that name no mode answer questions; Claude Code's own automatic mode asks nobody, and not everybody has it.
             let unsaid = launch.permission.is_none() && launch.has_stdin_protocol();
@@ -176,8 +146,7 @@ impl Cli {
             launch.session_id = Some(live.session.clone());
         }
         let unused = matches!(&launch.resume, Resume::Session(id) if ids::is_unused(id));
-        if unused && dialect == Dialect::Tricode {
-            // It gives its sessions ids of its own.
+        if unused && traits.names_sessions {
             launch.resume = Resume::New;
         }
         let unheard = unused.then(Vec::new);
@@ -197,7 +166,7 @@ impl Cli {
             script,
             launch,
             cwd: cwd.to_owned(),
-            env: Environment::default().allow(needs).allow(pass),
+            env: Environment::default().allow(behind.environment).allow(pass),
             voice: Speaker::new(manner),
             child: None,
             files: Vec::new(),
@@ -215,7 +184,7 @@ impl Cli {
             calls: Vec::new(),
             prompt_told: false,
             asked: 0,
-            typed: Typed::default(),
+            typed: Typed::of(dialect.conduct()),
             between: true,
             failed: None,
             room: vec![0; 64 << 10],
@@ -251,13 +220,18 @@ impl Cli {
     }
 
     /// What becomes of a control message.
-    const fn reach(&self, control: Control) -> Reach {
+    fn reach(&self, control: Control) -> Reach {
         reach(control, self.host, Behind::Program(self.dialect)).0
     }
 
+    /// What sets the program apart.
+    fn traits(&self) -> launch::Traits {
+        self.dialect.program().map_or(launch::Traits::NONE, |program| program.traits)
+    }
+
     /// Whether it lives for a turn only.
-    const fn one_turn(&self) -> bool {
-        matches!(self.dialect, Dialect::Cursor | Dialect::Tricode)
+    fn one_turn(&self) -> bool {
+        self.dialect.program().is_some_and(launch::Program::is_one_turn)
     }
 }
 
@@ -366,7 +340,7 @@ impl Backend for Cli {
                 self.hang_up();
             }
         }
-        if self.hooks.is_some() || self.dialect == Dialect::Tricode {
+        if self.hooks.is_some() || self.typed.asks() {
             self.note_calls(event);
         }
         if let Some(session) = event.origin.session.filter(|_| self.one_turn()) {
@@ -415,7 +389,7 @@ impl Backend for Cli {
             };
             match read {
                 Ok(read @ 1..) => {
-                    if self.dialect == Dialect::Tricode {
+                    if self.typed.asks() {
                         self.typed.hear(&self.room[..read], into);
                         return Said::Bytes;
                     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Cli, asking};
-use crate::adapters::codec::Dialect;
 use crate::adapters::event::{ControlKind, Input, InputKind, Origin, Request};
 use crate::adapters::json::Str;
 use crate::adapters::launch::PermissionMode;
@@ -37,9 +36,9 @@ impl Cli {
         }
     }
 
-    /// Qwen Code decides by its first line whether it is controlled at all.
+    /// Some programs decide by their first line whether they are controlled at all.
     pub(super) fn greet(&mut self, first: &Input<'_>) {
-        if std::mem::replace(&mut self.greeted, true) || self.dialect != Dialect::QwenCode {
+        if std::mem::replace(&mut self.greeted, true) || !self.traits().greeted_first {
             return;
         }
         let initializes = matches!(first.kind, InputKind::Request(request) if request.kind == ControlKind::Initialize);
@@ -68,7 +67,7 @@ impl Cli {
         };
         match request.kind {
             ControlKind::SetModel => Some(("model", self.models.get(&word("model")?)?.clone())),
-            ControlKind::SetMode if self.dialect == Dialect::Claude && self.host != self.dialect => {
+            ControlKind::SetMode if self.traits().no_late_bypass && self.host != self.dialect => {
                 let mode = PermissionMode::from_name(self.host, &word("mode")?)?;
                 Some(("mode", asking(mode).name(self.host)?.to_owned()))
             }

@@ -1,17 +1,18 @@
-//! What Tricode asks in plain text, put to the host as a question for leave, and the host's answer as what a person would type.
+//! What a program asks in plain text, put to the host as a question for leave, and the host's answer as what a person would type.
 
+use crate::adapters::conduct::{Choice, Conduct, TextQuestion, TextQuestions};
 use crate::adapters::event::Response;
 use crate::adapters::json::{Raw, Str};
-use crate::adapters::tricode::ask::{Choice, Question, Questions};
 use crate::backend::TypedQuestion;
 use crate::child::Child;
 
 /// The questions of a program that asks so.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Typed {
-    questions: Questions,
+    conduct: &'static dyn Conduct,
+    questions: Option<Box<dyn TextQuestions>>,
     /// One that was heard and not told yet: the lines before it come first.
-    heard: Option<Question>,
+    heard: Option<TextQuestion>,
     /// The one that waits for the host: its id, and the tool.
     open: Option<(String, String)>,
     /// The tool that was not allowed.
@@ -21,29 +22,48 @@ pub(super) struct Typed {
 }
 
 impl Typed {
+    /// Nothing was asked yet.
+    pub(super) fn of(conduct: &'static dyn Conduct) -> Self {
+        Self {
+            conduct,
+            questions: conduct.questions(),
+            heard: None,
+            open: None,
+            denied: None,
+            count: 0,
+        }
+    }
+
+    /// Whether the program asks so at all.
+    pub(super) fn asks(&self) -> bool {
+        self.questions.is_some()
+    }
+
     /// A program has been started.
     pub(super) fn begin(&mut self) {
         *self = Self {
             count: self.count,
-            ..Self::default()
+            ..Self::of(self.conduct)
         };
     }
 
     /// The program printed something; what is no question goes to `lines`.
     pub(super) fn hear(&mut self, bytes: &[u8], lines: &mut Vec<u8>) {
-        self.heard = self.questions.feed(bytes, lines);
+        self.heard = self.feed(bytes, lines);
     }
 
     /// The program has ended.
     pub(super) fn finish(&mut self, lines: &mut Vec<u8>) {
-        self.questions.finish(lines);
+        if let Some(questions) = &mut self.questions {
+            questions.finish(lines);
+        }
         self.open = None;
     }
 
     /// The question that is to be told now. `calls`: those without a result, as id, name and arguments.
     pub(super) fn next(&mut self, calls: &[(String, String, String)], lines: &mut Vec<u8>) -> Option<Box<TypedQuestion>> {
         let question = self.heard.take()?;
-        self.heard = self.questions.feed(&[], lines);
+        self.heard = self.feed(&[], lines);
         self.count += 1;
         let id = format!("agentglot-typed-{}", self.count);
         self.open = Some((id.clone(), question.tool.clone()));
@@ -78,12 +98,22 @@ impl Typed {
         if choice != Choice::Once {
             self.denied = Some(tool);
         }
-        child.is_some_and(|child| child.write(choice.typed().as_bytes()).is_ok())
+        child.is_some_and(|child| child.write(self.conduct.types(choice).as_bytes()).is_ok())
     }
 
     /// The tool that was not allowed, after which the program ends its run without an answer.
     pub(super) fn denied(&self) -> Option<&str> {
         self.denied.as_deref()
+    }
+
+    fn feed(&mut self, bytes: &[u8], lines: &mut Vec<u8>) -> Option<TextQuestion> {
+        match &mut self.questions {
+            Some(questions) => questions.feed(bytes, lines),
+            None => {
+                lines.extend_from_slice(bytes);
+                None
+            }
+        }
     }
 
     fn take(&mut self, id: &str) -> Option<String> {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::adapters::codec::Dialect;
+use crate::adapters::conduct::TextQuestion;
 use crate::adapters::convert::Options;
 use crate::adapters::event::{Block, ControlKind, Event, InputKind, Kind, ResultStatus, Topic};
 use crate::adapters::json::{Raw, Str};
 use crate::adapters::live::{Heard, Listener};
-use crate::adapters::tricode::ask::{Question, Questions};
 use crate::backend::TypedQuestion;
 
 /// What the host's side of a recorded run asked: the subtype of each of its control requests, by id.
@@ -129,8 +129,8 @@ impl Script {
             denied: None,
         };
         let mut listener = Listener::to_agent(dialect, Options::MAX_LINE);
-        if dialect == Dialect::Tricode {
-            let (mut questions, mut lines) = (Questions::default(), Vec::new());
+        if let Some(mut questions) = dialect.conduct().questions() {
+            let mut lines = Vec::new();
             let mut found = questions.feed(log, &mut lines);
             while let Some(question) = found {
                 reader.lines(&std::mem::take(&mut lines), &mut listener);
@@ -226,7 +226,7 @@ impl Reader<'_> {
     }
 
     /// A question in plain text, about the call before it.
-    fn ask(&mut self, question: Question) {
+    fn ask(&mut self, question: TextQuestion) {
         let (call, _, input) = self.call.clone().unwrap_or_else(|| (String::new(), String::new(), "{}".to_owned()));
         let id = format!("agentglot-typed-{}", self.script.steps.len());
         self.script.steps.push(Step {

@@ -111,6 +111,10 @@ impl Conduct for Claude {
         u8::from(ended.is_error)
     }
 
+    fn tells_no_session(&self) -> bool {
+        true
+    }
+
     fn can_ask(&self) -> bool {
         true
     }
