@@ -16,8 +16,6 @@ const ALLOWED: &[(&str, &str)] = &[
         "adapters/src/event/tool.rs",
         "the forms that a structured result can have are part of the model",
     ),
-    ("adapters/src/launch/child.rs", "rules for tools"),
-    ("adapters/src/tools/", "tools"),
     ("src/backend/demo.rs", "the demonstration is a log of this dialect"),
     ("src/command/sessions.rs", "sessions are kept in lines of this dialect"),
     ("src/command/run.rs", "the model APIs, and the environment that names one"),

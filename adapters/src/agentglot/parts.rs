@@ -24,7 +24,6 @@ macro_rules! words {
 
 words!(status, read_status, ResultStatus,
     ResultStatus::Success => "success", ResultStatus::Error => "error", ResultStatus::Denied => "denied", ResultStatus::Canceled => "canceled");
-words!(shape, read_shape, DetailShape, DetailShape::Claude => "claude", DetailShape::Cursor => "cursor", DetailShape::Qwen => "qwen");
 words!(scope, read_scope, Scope, Scope::Round => "round", Scope::Turn => "turn", Scope::Session => "session");
 words!(tool_kind, read_tool_kind, ToolKind,
     ToolKind::Read => "read", ToolKind::Write => "write", ToolKind::Edit => "edit", ToolKind::MultiEdit => "multi_edit", ToolKind::Shell => "shell",
@@ -35,6 +34,11 @@ words!(topic, read_topic, Topic,
     Topic::Retry => "retry", Topic::Compaction => "compaction", Topic::Status => "status", Topic::Task => "task", Topic::Hook => "hook",
     Topic::Permission => "permission", Topic::Limit => "limit", Topic::Cancelled => "cancelled", Topic::Reminder => "reminder", Topic::Query => "query",
     Topic::Reset => "reset", Topic::SubagentEnd => "subagent_end", Topic::Thinking => "thinking", Topic::Other => "other");
+
+fn read_shape(word: Str<'_>) -> Option<DetailShape> {
+    let mut known = DetailShape::ALL.into_iter().filter(|dialect| dialect.vendor().detail.is_some());
+    known.find(|dialect| word.is(dialect.name()))
+}
 
 impl Writer<'_> {
     pub(super) fn origin(&mut self, origin: &Origin<'_>) {
@@ -166,7 +170,7 @@ impl Writer<'_> {
 
     pub(super) fn detail(&mut self, detail: Option<Detail<'_>>) {
         if let Some(detail) = detail {
-            self.word("detail_shape", shape(detail.shape));
+            self.word("detail_shape", detail.shape.name());
             self.unchecked("detail", Some(detail.raw));
         }
     }

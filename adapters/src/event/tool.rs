@@ -1,4 +1,5 @@
 use super::{Content, Fields};
+use crate::codec::Dialect;
 use crate::json::{Raw, Str};
 
 /// The model calls a tool.
@@ -102,16 +103,8 @@ pub struct Detail<'a> {
     pub raw: Raw<'a>,
 }
 
-/// Whose structured form a result has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DetailShape {
-    /// Claude's `tool_use_result`: an object by tool, a text `Error: …`, or blocks.
-    Claude,
-    /// Cursor's `result`: `{"success":{…}}`, `{"failure":{…}}`, `{"rejected":{…}}` …
-    Cursor,
-    /// The RFC's `result_display`: `{"kind":"string|file_diff|todo_list|plan_summary|task_execution",…}`.
-    Qwen,
-}
+/// Whose structured form a result has: that of a vendor whose descriptor says how it is read ([`crate::vendor::Vendor`]).
+pub type DetailShape = Dialect;
 
 /// A tool call is on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
