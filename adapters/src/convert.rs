@@ -48,7 +48,7 @@ impl Converter {
 
     /// Writes canonical events of which replies are whole, and each turn has its outcome.
     pub(crate) fn of_whole_replies(from: Format) -> Self {
-        let options = Options::new(from, Dialect::Agentglot.into());
+        let options = Options::new(from, Dialect::CANONICAL.into());
         Self {
             reader: Reader::new(Framing::of(from.mode, options.max_line), options.max_line, Decoder::new(from.dialect)),
             core: Core::new(options, Some(Want::SNAPSHOTS.with_subagents())),

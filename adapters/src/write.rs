@@ -36,8 +36,8 @@ impl Writer {
     /// Writes `to`. Tools are called as they are called there.
     pub fn new(to: Format) -> Self {
         Self {
-            tools: Dialect::Agentglot,
-            converter: Converter::new(Options::new(Dialect::Agentglot.into(), to)),
+            tools: Dialect::CANONICAL,
+            converter: Converter::new(Options::new(Dialect::CANONICAL.into(), to)),
             begun: false,
             written: Vec::new(),
         }

@@ -148,7 +148,11 @@ const FEATURES: [&str; 2] = ["schema", "serde"];
 fn no_value_tree_and_no_serializer() {
     // `mod serde` and its use are behind the feature of that name.
     let crates = ["serde_json", "serde_core", "serde_derive"];
-    let brings_serde = |file: &File| file.words.iter().any(|word| matches!(word, Word::Name(name) if crates.contains(&name.as_str())));
+    let brings_serde = |file: &File| {
+        file.words
+            .iter()
+            .any(|word| matches!(word, Word::Name(name) if crates.contains(&name.as_str())))
+    };
     let wrong: Vec<String> = source()
         .into_iter()
         .filter(|file| !file.module.iter().any(|part| FEATURES.contains(&part.as_str())) && brings_serde(file))
