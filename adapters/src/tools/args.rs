@@ -161,6 +161,14 @@ pub struct Grep<'a> {
     pub ignore_case: Option<bool>,
     /// How many lines around a match are shown.
     pub context: Option<Raw<'a>>,
+    /// How many lines before a match are shown.
+    pub before: Option<Raw<'a>>,
+    /// How many lines behind it.
+    pub after: Option<Raw<'a>>,
+    /// Whether lines have their numbers before them.
+    pub numbers: Option<bool>,
+    /// Whether nothing but the matches is shown.
+    pub only: Option<bool>,
     /// The kind of files, by its name in ripgrep.
     pub file_type: Option<Str<'a>>,
     /// How many lines or files are shown.

@@ -1,10 +1,10 @@
-//! Lines of texts that are still escaped, and the numbers that some dialects put before them.
+//! Lines of texts that are still escaped, and the numbers that some agents put before them.
 //!
-//! | dialect | a file `hello⏎world⏎` |
+//! | [`Numbering`] | a file `hello⏎world⏎` |
 //! |---|---|
-//! | Claude | `1⇥hello⏎2⇥world⏎3⇥`: every piece between line ends, the empty last one too (older: `     1→hello`) |
-//! | Tricode | `1: hello⏎2: world⏎`: every line with its end (its earlier version: no numbers) |
-//! | Qwen, Cursor | the text itself |
+//! | `Tab` | `1⇥hello⏎2⇥world⏎3⇥`: every piece between line ends, the empty last one too |
+//! | `Arrow` | the same as `     1→hello` |
+//! | `Colon` | `1: hello⏎2: world⏎`: every line with its end |
 
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
@@ -89,22 +89,22 @@ pub(crate) struct Numbered<'a> {
     pub(crate) content: Str<'a>,
     /// The number of the first line.
     pub(crate) start: u64,
-    /// Whether Tricode says that no more lines follow.
+    /// Whether a note says that no more lines follow.
     pub(crate) note: bool,
 }
 
 /// How lines are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbering {
-    /// Claude.
+    /// `1⇥`.
     Tab,
-    /// Claude, older.
+    /// `     1→`.
     Arrow,
-    /// Tricode.
+    /// `1: `.
     Colon,
 }
 
-/// What Tricode appends when more lines were asked for than there are.
+/// What stands behind the lines when more lines were asked for than there are.
 const NOTE: &str = "NOTE: Requested end_line exceeds file length; this is all available content.";
 
 /// Takes the numbers off; `None` unless every line has one and they count up by one.
@@ -151,7 +151,7 @@ fn prefix(line: &str) -> Option<(u64, Numbering, &str)> {
         _ => &[(Numbering::Arrow, "→")],
     };
     let (how, rest) = seps.iter().find_map(|(how, sep)| Some((*how, line[at..].strip_prefix(sep)?)))?;
-    // Only the older numbers of Claude are indented.
+    // Only these numbers are indented.
     (how == Numbering::Arrow || blanks == 0).then_some((number, how, rest))
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn number<'a>(content: Str<'_>, start: u64, how: Numbering, arena: &'
     Str::trusted(text.into_bump_str())
 }
 
-/// The exit code that a text begins with (`Exit code 3`, as Claude and Tricode write), and what follows it.
+/// The exit code that a text begins with (`Exit code 3`, as several agents write), and what follows it.
 pub(crate) fn exit_code(text: Str<'_>) -> Option<(i64, Str<'_>)> {
     let first = pieces(text).next()?;
     let code = first.text.strip_prefix("Exit code ")?.parse().ok()?;

@@ -1,46 +1,10 @@
-//! What a tool call means, and what each dialect calls it.
+//! What a tool call means, and what each agent calls it.
 //!
 //! Each agent's folder has its [`Tools`]: names, and the ways from and to the canonical forms. A call is read into what it asks for
-//! ([`Args`](args::Args)) and written in the target's words; a result is read into what it [shows](ToolOutput) and written in the target's shape. Texts, paths and other values move as they were written; only what has to
-//! be worked out (numbers in other units, diffs, numbered lines) is made anew.
-//!
-//! | kind | Claude | Qwen | Cursor | Tricode |
-//! |---|---|---|---|---|
-//! | read | `file_path`, `offset` from 1, `limit`, `pages` | the same, `offset` from 0 | `path`, `offset` from 1, `limit` | `path`, `start_line`, `end_line` (both included) |
-//! | write | `file_path`, `content` | the same | `editToolCall`: `path`, `streamContent` | `create_file`, or `edit_file` with `mode:"overwrite"` where the result says that the file was there |
-//! | edit | `old_string`, `new_string`, `replace_all` | the same | `streamContent`: the new text alone (2025: `strReplace`) | `hunks` of exact anchors |
-//! | several edits | `edits` | – | `multiStrReplace` (2025) | `hunks` |
-//! | shell | `timeout` in ms, `run_in_background` | `timeout` in ms, `is_background`, `directory` | `timeout` in ms, `isBackground`, `workingDirectory` | `timeout` in s |
-//! | list of things to do | whole list, `activeForm` | whole list, ids | whole list or `merge`, ids, `TODO_STATUS_*` | `plan`, made by its encoder |
-//! | tool of an MCP server | `mcp__SERVER__TOOL` | the same | `mcpToolCall` with `providerIdentifier`, `toolName`, `args` | – |
-//!
-//! # What stays as it is
-//!
-//! A call stays in its source's words when its arguments do not have the shape that they should have, and when the target has
-//! nothing that means the same:
-//!
-//! - in Tricode: finding files by name, subagents, questions, plans to approve, MCP tools; an edit of every occurrence
-//!   (`replace_all`), for an exact anchor has to match once; an edit by Cursor whose result does not show the file;
-//! - from Tricode: `mkdir`, sessions, symbols; edits that append, prepend, insert, delete, go by pattern or by number, or only try
-//!   (`dry_run`); `plan` with `update`, `check` and `skip`, which change a list that the call does not hold;
-//! - in Claude and Qwen: deleting files; in Qwen several edits at once; a list of Cursor that only adds to the one before (`merge`);
-//! - in Cursor: what it has no kind for goes out as a `function`.
-//!
-//! # What is lost
-//!
-//! - Members that the target has no place for are left out (`description` in Tricode, `-A`, `-B` and `-n` of a search, the time
-//!   limit of a fetch …); the ledger says that the arguments were reshaped.
-//! - Cursor's edit does not say what was replaced. In Claude and Qwen it is an edit without `old_string`; the result has it.
-//! - A file that is written looks like an edit in Cursor, and comes back as one.
-//! - Descriptions of a question's options in Cursor; the headline of a question is its id there.
-//!
-//! # Results
-//!
-//! What the model sees stays, but for the numbers before the lines of a file (Claude `1⇥text`, Tricode `1: text`, the others
-//! none), the exit code before the output of a command that failed (Cursor has it apart), and the JSON text with which Tricode
-//! answers an edit, made where the source says what changed. Cursor's typed results and Claude's `tool_use_result` are filled with
-//! what the source says; what it does not say (times, hashes, the size of a file that was read in part) is left out. A text that
-//! cannot be typed is `{"success":{"content":TEXT}}` in Cursor.
+//! ([`Args`](args::Args)) and written in the target's words; a result is read into what it [shows](ToolOutput) and written in the
+//! target's shape. Texts, paths and other values move as they were written; only what has to be worked out (numbers in other units,
+//! diffs, numbered lines) is made anew. A call stays in its source's words when its arguments do not have the shape that they should
+//! have, and when the target has nothing that means the same. docs/tools.md says what that comes to for each pair.
 
 pub mod args;
 pub(crate) mod diff;
@@ -120,9 +84,13 @@ impl Translate {
             .split([' ', ','])
             .filter(|name| !name.is_empty());
         for name in elements.chain(words) {
-            let kind = from.kind(&Str::trusted(name).unescape());
-            let other = listed.iter().find(|(of, _)| *of == kind).map(|(_, name)| *name);
-            let native = other.or_else(|| to.name(kind));
+            let native = match from.kind(&Str::trusted(name).unescape()) {
+                ToolKind::Other => None,
+                kind => {
+                    let other = listed.iter().find(|(of, _)| *of == kind).map(|(_, name)| *name);
+                    other.or_else(|| to.name(kind))
+                }
+            };
             let name = native.unwrap_or(name);
             changed |= native.is_some();
             if !seen.contains(&name) {

@@ -2,6 +2,7 @@
 //! ones.
 
 use std::ptr;
+use std::sync::LazyLock;
 
 use bumpalo::Bump;
 
@@ -126,13 +127,13 @@ impl Tools {
 
     /// Everyone's tools, in the order in which they are tried where it is not known whose they are.
     pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
-        let of = |lenient| {
-            Dialect::ALL
-                .into_iter()
-                .filter_map(Self::of)
-                .filter(move |tools| tools.lenient == lenient)
-        };
-        of(false).chain(of(true))
+        static ALL: LazyLock<Vec<&Tools>> = LazyLock::new(|| {
+            let mut all: Vec<&Tools> = Dialect::ALL.into_iter().filter_map(Tools::of).collect();
+            all.sort_by_key(|tools| tools.lenient);
+            all.dedup_by(|one, other| one.is(other));
+            all
+        });
+        ALL.iter().copied()
     }
 
     /// What the tool of a name does. Names that begin with `mcp__` are tools of MCP servers everywhere.
@@ -145,6 +146,9 @@ impl Tools {
 
     /// The name that calls of a kind of tool have; `None` where there is no such tool.
     pub fn name(&self, kind: ToolKind) -> Option<&'static str> {
+        if kind == ToolKind::Other {
+            return None;
+        }
         let (_, names) = self.names.iter().find(|(of, _)| *of == kind)?;
         names.first().copied()
     }
@@ -155,6 +159,11 @@ impl Tools {
         if kind == ToolKind::Mcp && name.as_escaped().starts_with("mcp__") {
             return snake_tools::mcp(name, input);
         }
+        self.read_args(kind, input, arena)
+    }
+
+    /// The arguments of a call of a kind of tool; `None` when they have another shape.
+    pub fn read_args<'a>(&self, kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
         (self.read)(kind, input, arena)
     }
 

@@ -6,6 +6,7 @@ pub mod diff;
 pub mod edit;
 pub mod environment;
 pub mod fetch;
+pub mod files;
 pub mod glob;
 pub mod grep;
 pub mod jobs;

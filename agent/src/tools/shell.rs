@@ -30,6 +30,13 @@ use agentglot_process::{Exit, FAMILY, Watcher, sweep};
 pub(crate) mod follow;
 mod kept;
 pub(crate) mod process;
+/// How long a command may take: what the call asks for in milliseconds, up to a limit, or what is usual. At least one millisecond, for a
+/// time-out of nothing would end everything at once.
+pub fn time_limit(asked: Option<u64>, usual: Duration, longest: Duration) -> Duration {
+    let asked = asked.filter(|most| *most > 0).map(Duration::from_millis);
+    asked.unwrap_or(usual).min(longest)
+}
+
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod whole;

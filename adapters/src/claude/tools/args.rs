@@ -41,14 +41,19 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 directory: None,
             }))
         }
-        // `-A`, `-B` and `-n` have no counterpart that is known.
         ToolKind::Grep => {
             let [mode, case, context, long, limit] = members(input, ["output_mode", "-i", "-C", "context", "head_limit"])?;
+            let [before, after, numbers, only] = members(input, ["-B", "-A", "-n", "-o"])?;
             Some(Args::Grep(Grep {
                 mode: optional(mode, Raw::string)?,
                 ignore_case: optional(case, Raw::bool)?,
                 context: optional(context.or(long), number)?,
                 limit: optional(limit, number)?,
+                // These have no counterpart that is known, so nobody minds what they are.
+                before: before.and_then(number),
+                after: after.and_then(number),
+                numbers: numbers.and_then(Raw::bool),
+                only: only.and_then(Raw::bool),
                 ..grep(input)?
             }))
         }

@@ -60,9 +60,8 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         ToolKind::Grep => Args::Grep(grep(input)?),
         ToolKind::Todo => {
             let [action, tasks] = members(input, ["action", "tasks"])?;
-            let create = action.and_then(Raw::string).is_some_and(|action| action.is("create"));
-            if !create {
-                return common(kind, input, arena);
+            if !action?.string()?.is("create") {
+                return None;
             }
             Args::Todos {
                 list: plan(tasks?, arena)?,

@@ -3,10 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::tools::grep::Found;
+use super::native::plain;
+use crate::tools::grep::{Asked, Found, Want};
+use crate::tools::walk::Tree;
+use agentglot_adapters::tools::args::Grep;
 
 /// Several globs stand in one text, with blanks or commas between them, but for commas in braces.
-pub(in crate::persona) fn globs(text: &str) -> Vec<String> {
+fn globs(text: &str) -> Vec<String> {
     let mut globs = Vec::new();
     for word in text.split_whitespace() {
         if word.contains('{') {
@@ -16,6 +19,21 @@ pub(in crate::persona) fn globs(text: &str) -> Vec<String> {
         }
     }
     globs
+}
+
+/// A search in files, in the folders and files of `tree`.
+pub(in crate::persona) fn asked(grep: &Grep<'_>, want: Want, tree: Tree) -> Asked {
+    Asked {
+        pattern: plain(grep.pattern),
+        any_case: grep.ignore_case == Some(true),
+        multiline: grep.multiline == Some(true),
+        want,
+        tree: Tree {
+            globs: globs(&grep.glob.map(plain).unwrap_or_default()),
+            kind: grep.file_type.map(plain),
+            ..tree
+        },
+    }
 }
 
 /// Lines as ripgrep prints them: `:` around the number of a match, `-` around that of a line near one, `--` between groups.

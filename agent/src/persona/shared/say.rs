@@ -46,10 +46,11 @@ pub(in crate::persona) fn text<'v>(arguments: &'v Value, name: &str) -> &'v str 
 /// # Errors
 /// The result of the call, when they do not fit the tool's schema.
 pub(in crate::persona) fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
-    check(&spec.schema, input).map_err(|wrong| invalid(&spec.name, &wrong))
+    check(&spec.schema, input).map_err(|wrong| invalid(spec, &wrong))
 }
 
-fn invalid(tool: &str, wrong: &[Wrong]) -> Given {
+/// The result of a call whose arguments do not fit.
+pub(in crate::persona) fn invalid(spec: &Spec, wrong: &[Wrong]) -> Given {
     // What is missing comes first, then what nobody expected.
     let mut lines: Vec<(u8, String)> = Vec::new();
     for wrong in wrong {
@@ -69,7 +70,11 @@ fn invalid(tool: &str, wrong: &[Wrong]) -> Given {
     lines.sort_by_key(|(rank, _)| *rank);
     let issues = if lines.len() == 1 { "issue" } else { "issues" };
     let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
-    let text = format!("InputValidationError: {tool} failed due to the following {issues}:\n{}", lines.join("\n"));
+    let text = format!(
+        "InputValidationError: {} failed due to the following {issues}:\n{}",
+        spec.name,
+        lines.join("\n")
+    );
     let all: Value = wrong.iter().map(issue).collect();
     // A value that was made here can be written.
     let all = serde_json::to_string_pretty(&all).unwrap_or_default();

@@ -2,108 +2,81 @@
 
 use std::time::Instant;
 
-use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::say;
+use crate::persona::shared::native::{folder, plain};
 use crate::tools::glob::{Asked, Order, glob};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Fault;
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::json::Str;
 
 /// The most files of one call.
 const MOST: usize = 100;
 
-#[derive(Debug)]
-pub(super) struct Glob {
-    spec: Spec,
-}
-
-impl Glob {
-    pub(super) fn new() -> Self {
-        let spec = Spec {
-            name: "Glob".into(),
-            description: "Finds files of the workspace by a glob for their paths, such as \"**/*.rs\" or \"src/**/*.{ts,tsx}\": up to 100 of \
-                          them, the one that was written last first."
-                .into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "The glob"},
-                    "path": {"type": "string", "description": "The folder; the working folder if it is left out"},
-                },
-                "required": ["pattern"],
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Glob,
-            reads_only: true,
-        };
-        Self { spec }
-    }
-}
-
-/// The folder that a search goes through, as the model wrote it.
-pub(super) fn folder(input: &Value) -> String {
-    input["path"].as_str().filter(|path| !path.is_empty()).unwrap_or(".").to_owned()
-}
-
-#[async_trait(?Send)]
-impl Tool for Glob {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Read(vec![folder(input)])
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let began = Instant::now();
-        let asked = Asked {
-            pattern: say::text(&arguments, "pattern").to_owned(),
-            names: true,
-            any_case: false,
-            tree: Tree {
-                hidden: true,
-                ignored: true,
-                ..Tree::default()
+pub(super) fn spec() -> Spec {
+    Spec {
+        name: "Glob".into(),
+        description: "Finds files of the workspace by a glob for their paths, such as \"**/*.rs\" or \"src/**/*.{ts,tsx}\": up to 100 of \
+                      them, the one that was written last first."
+            .into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The glob"},
+                "path": {"type": "string", "description": "The folder; the working folder if it is left out"},
             },
-            order: Order::Newest,
-            most: MOST,
-        };
-        let path = folder(&arguments);
-        let done = blocking(cx, move |wall, cancel| glob(wall, &wall.locate(path)?, &asked, cancel));
-        let wall = &cx.world.wall;
-        let found = match done.await {
-            Ok(found) => found,
-            Err(fault) => return nowhere(&fault, "Directory", wall),
-        };
-        let names: Vec<String> = found.files.iter().map(|path| wall.shown(path).display().to_string()).collect();
-        let truncated = found.total > names.len();
-        let mut text = if names.is_empty() {
-            "No files found".to_owned()
-        } else {
-            names.join("\n")
-        };
-        if truncated {
-            text.push_str("\n(Results are truncated. Consider using a more specific path or pattern.)");
-        }
-        let detail = json!({
-            "durationMs": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "numFiles": names.len(),
-            "filenames": names,
-            "truncated": truncated,
-            "totalMatches": found.total,
-            "countIsComplete": true,
-        });
-        Given::text(text).with(DetailShape::Claude, detail)
+            "required": ["pattern"],
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Glob,
+        reads_only: true,
     }
+}
+
+pub(super) async fn run(pattern: Str<'_>, path: Option<Str<'_>>, cx: &Cx<'_>) -> Given {
+    let began = Instant::now();
+    let asked = Asked {
+        pattern: plain(pattern),
+        names: true,
+        any_case: false,
+        tree: Tree {
+            hidden: true,
+            ignored: true,
+            ..Tree::default()
+        },
+        order: Order::Newest,
+        most: MOST,
+    };
+    let path = folder(path);
+    let done = blocking(cx, move |wall, cancel| glob(wall, &wall.locate(path)?, &asked, cancel));
+    let wall = &cx.world.wall;
+    let found = match done.await {
+        Ok(found) => found,
+        Err(fault) => return nowhere(&fault, "Directory", wall),
+    };
+    let names: Vec<String> = found.files.iter().map(|path| wall.shown(path).display().to_string()).collect();
+    let truncated = found.total > names.len();
+    let mut text = if names.is_empty() {
+        "No files found".to_owned()
+    } else {
+        names.join("\n")
+    };
+    if truncated {
+        text.push_str("\n(Results are truncated. Consider using a more specific path or pattern.)");
+    }
+    let detail = json!({
+        "durationMs": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        "numFiles": names.len(),
+        "filenames": names,
+        "truncated": truncated,
+        "totalMatches": found.total,
+        "countIsComplete": true,
+    });
+    Given::text(text).with(DetailShape::Claude, detail)
 }
 
 /// A search in what is not there.

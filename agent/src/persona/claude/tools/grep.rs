@@ -2,70 +2,62 @@
 
 use std::fmt::Write;
 
-use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::glob::{folder, nowhere};
-use super::say;
-use crate::persona::shared::grep::{globs, rows};
-use crate::tools::grep::{Asked, Found, Hits, Want, grep};
+use super::glob::nowhere;
+use crate::persona::shared::grep::{asked, rows};
+use crate::persona::shared::native::{folder, number, plain};
+use crate::tools::grep::{Found, Hits, Want, grep as search};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Wall;
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::tools::args::Grep;
 
 /// The most lines or files of one call, if it does not ask for more.
-const LIMIT: u64 = 250;
+const LIMIT: usize = 250;
 /// The most characters of a line.
 const WIDTH: usize = 500;
 
-#[derive(Debug)]
-pub(super) struct Grep {
-    spec: Spec,
-}
-
-impl Grep {
-    pub(super) fn new() -> Self {
-        let number = |text: &str| json!({"type": "integer", "minimum": 0, "description": text});
-        let flag = |text: &str| json!({"type": "boolean", "description": text});
-        let text = |text: &str| json!({"type": "string", "description": text});
-        let spec = Spec {
-            name: "Grep".into(),
-            description: "Searches the files of the workspace for a regular expression in ripgrep's syntax (braces that are meant as such \
-                          need a backslash). What .gitignore leaves out is not searched. Gives the files that match, their lines, or how \
-                          many lines match."
-                .into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": text("The regular expression"),
-                    "path": text("The file or folder; the working folder if it is left out"),
-                    "glob": text("Only files that this glob matches, such as \"*.js\" or \"*.{ts,tsx}\""),
-                    "output_mode": {
-                        "type": "string",
-                        "enum": ["content", "files_with_matches", "count"],
-                        "description": "content: lines; files_with_matches (the default): files; count: the number of lines of each file",
-                    },
-                    "-B": number("Lines before each match, with content"),
-                    "-A": number("Lines after each match, with content"),
-                    "-C": number("The same as context"),
-                    "context": number("Lines before and after each match, with content"),
-                    "-n": flag("Numbers before the lines, with content; true if it is left out"),
-                    "-i": flag("Capital letters are small ones too"),
-                    "-o": flag("The matches alone, one a line, with content"),
-                    "type": text("Only files of this type, such as js, py, rust, go"),
-                    "head_limit": number("The most lines or files; 250 if it is left out, 0 is all"),
-                    "offset": number("Lines or files that are skipped before"),
-                    "multiline": flag("The pattern may go over several lines, and a dot is also the end of one"),
+pub(super) fn spec() -> Spec {
+    let number = |text: &str| json!({"type": "integer", "minimum": 0, "description": text});
+    let flag = |text: &str| json!({"type": "boolean", "description": text});
+    let text = |text: &str| json!({"type": "string", "description": text});
+    Spec {
+        name: "Grep".into(),
+        description: "Searches the files of the workspace for a regular expression in ripgrep's syntax (braces that are meant as such \
+                      need a backslash). What .gitignore leaves out is not searched. Gives the files that match, their lines, or how \
+                      many lines match."
+            .into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "pattern": text("The regular expression"),
+                "path": text("The file or folder; the working folder if it is left out"),
+                "glob": text("Only files that this glob matches, such as \"*.js\" or \"*.{ts,tsx}\""),
+                "output_mode": {
+                    "type": "string",
+                    "enum": ["content", "files_with_matches", "count"],
+                    "description": "content: lines; files_with_matches (the default): files; count: the number of lines of each file",
                 },
-                "required": ["pattern"],
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Grep,
-            reads_only: true,
-        };
-        Self { spec }
+                "-B": number("Lines before each match, with content"),
+                "-A": number("Lines after each match, with content"),
+                "-C": number("The same as context"),
+                "context": number("Lines before and after each match, with content"),
+                "-n": flag("Numbers before the lines, with content; true if it is left out"),
+                "-i": flag("Capital letters are small ones too"),
+                "-o": flag("The matches alone, one a line, with content"),
+                "type": text("Only files of this type, such as js, py, rust, go"),
+                "head_limit": number("The most lines or files; 250 if it is left out, 0 is all"),
+                "offset": number("Lines or files that are skipped before"),
+                "multiline": flag("The pattern may go over several lines, and a dot is also the end of one"),
+            },
+            "required": ["pattern"],
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Grep,
+        reads_only: true,
     }
 }
 
@@ -77,12 +69,10 @@ struct Page {
 }
 
 impl Page {
-    fn of(arguments: &Value) -> Self {
-        let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let limit = arguments["head_limit"].as_u64().unwrap_or(LIMIT);
+    fn of(asked: &Grep<'_>) -> Self {
         Self {
-            limit: (limit > 0).then_some(whole(limit)),
-            offset: whole(arguments["offset"].as_u64().unwrap_or(0)),
+            limit: Some(number(asked.limit).unwrap_or(LIMIT)).filter(|limit| *limit > 0),
+            offset: number(asked.offset).unwrap_or(0),
         }
     }
 
@@ -126,66 +116,46 @@ impl Said {
     }
 }
 
-#[async_trait(?Send)]
-impl Tool for Grep {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Read(vec![folder(input)])
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let page = Page::of(&arguments);
-        let mode = arguments["output_mode"].as_str().unwrap_or("files_with_matches").to_owned();
-        let number = |name: &str| arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
-        let around = number("context").or(number("-C"));
-        let want = match mode.as_str() {
-            "content" => Want::Lines {
-                before: around.or(number("-B")).unwrap_or(0),
-                after: around.or(number("-A")).unwrap_or(0),
-                width: WIDTH,
-                // One more, so that it is seen that there are more.
-                most: page.end().saturating_add(1),
-                only: arguments["-o"] == true,
-            },
-            "count" => Want::Counts,
-            _ => Want::Files,
-        };
-        let asked = Asked {
-            pattern: say::text(&arguments, "pattern").to_owned(),
-            any_case: arguments["-i"] == true,
-            multiline: arguments["multiline"] == true,
-            want,
-            tree: Tree {
-                hidden: true,
-                globs: globs(say::text(&arguments, "glob")),
-                kind: arguments["type"].as_str().map(str::to_owned),
-                ..Tree::default()
-            },
-        };
-        let path = folder(&arguments);
-        let done = blocking(cx, move |wall, cancel| {
-            let place = wall.locate(path)?;
-            Ok((grep(&place, &asked, cancel)?, place))
-        });
-        let wall = &cx.world.wall;
-        let (found, place) = match done.await {
-            Ok(found) => found,
-            Err(fault) => return nowhere(&fault, "Path", wall),
-        };
-        // Of one file nobody need be told which.
-        let named = !place.path().is_file();
-        match mode.as_str() {
-            "content" => lines(&found, page, named, arguments["-n"] != false, wall),
-            "count" => counts(&found, page, wall),
-            _ => files(found, page, wall),
-        }
+pub(super) async fn run(grep: &Grep<'_>, cx: &Cx<'_>) -> Given {
+    let page = Page::of(grep);
+    let mode = grep.mode.map_or_else(|| "files_with_matches".to_owned(), plain);
+    let around = number(grep.context);
+    let want = match mode.as_str() {
+        "content" => Want::Lines {
+            before: around.or(number(grep.before)).unwrap_or(0),
+            after: around.or(number(grep.after)).unwrap_or(0),
+            width: WIDTH,
+            // One more, so that it is seen that there are more.
+            most: page.end().saturating_add(1),
+            only: grep.only == Some(true),
+        },
+        "count" => Want::Counts,
+        _ => Want::Files,
+    };
+    let asked = asked(
+        grep,
+        want,
+        Tree {
+            hidden: true,
+            ..Tree::default()
+        },
+    );
+    let path = folder(grep.path);
+    let done = blocking(cx, move |wall, cancel| {
+        let place = wall.locate(path)?;
+        Ok((search(&place, &asked, cancel)?, place))
+    });
+    let wall = &cx.world.wall;
+    let (found, place) = match done.await {
+        Ok(found) => found,
+        Err(fault) => return nowhere(&fault, "Path", wall),
+    };
+    // Of one file nobody need be told which.
+    let named = !place.path().is_file();
+    match mode.as_str() {
+        "content" => lines(&found, page, named, grep.numbers != Some(false), wall),
+        "count" => counts(&found, page, wall),
+        _ => files(found, page, wall),
     }
 }
 

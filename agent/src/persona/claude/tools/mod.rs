@@ -16,11 +16,17 @@ mod write;
 
 use std::rc::Rc;
 
+use async_trait::async_trait;
+use serde_json::Value;
+
 use super::super::shared::say;
-use crate::tools::Tool;
+use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
+use crate::tools::{Cx, Given, Tool};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::tools::args::Args;
 
 /// All of them.
 pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
@@ -32,14 +38,28 @@ pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>)
 
 /// `Read`, `Write`, `Edit`, `NotebookEdit`, `Glob`, `Grep`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
-    vec![
-        Rc::new(read::Read::new(seen.clone())),
-        Rc::new(write::Write::new(seen.clone())),
-        Rc::new(edit::Edit::new(seen.clone())),
-        Rc::new(notebook::NotebookEdit::new(seen.clone())),
-        Rc::new(glob::Glob::new()),
-        Rc::new(grep::Grep::new()),
-    ]
+    let specs = [read::spec(), write::spec(), edit::spec(), glob::spec(), grep::spec()];
+    let mut tools = tools(Dialect::Claude, say::invalid, specs, Files(Rc::clone(seen)));
+    tools.insert(3, Rc::new(notebook::NotebookEdit::new(Rc::clone(seen))));
+    tools
+}
+
+/// Runs the tools for files.
+#[derive(Debug)]
+struct Files(Rc<Seen>);
+
+#[async_trait(?Send)]
+impl Run for Files {
+    async fn run(&self, args: &Args<'_>, input: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Read(asked) => read::run(asked, input["allow_large"] == true, &self.0, cx).await,
+            Args::Write { path, content } => write::run(*path, *content, &self.0, cx).await,
+            Args::Edit { path, change } => edit::run(*path, change, &self.0, cx).await,
+            Args::Glob { pattern, path } => glob::run(*pattern, *path, cx).await,
+            Args::Grep(asked) => grep::run(asked, cx).await,
+            _ => stray(),
+        }
+    }
 }
 
 /// Behind what has been written; the model need not look at it again.

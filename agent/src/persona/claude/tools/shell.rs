@@ -9,11 +9,14 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::model::message::Part;
+use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
-use crate::tools::shell::{Cause, Order, Ran};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::shell::{Cause, Order, Ran, time_limit};
+use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::tools::args::{self, Args};
 use agentglot_process::Exit;
 
 use super::say;
@@ -42,11 +45,10 @@ const SILENT: [&str; 16] = [
 
 /// Bash, TaskOutput, TaskStop.
 pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
-    vec![
-        Rc::new(Bash::new(Rc::clone(processes))),
-        Rc::new(TaskOutput::new(Rc::clone(processes))),
-        Rc::new(TaskStop::new(Rc::clone(processes))),
-    ]
+    let mut tools = tools(Dialect::Claude, say::invalid, [bash()], Bash(Rc::clone(processes)));
+    tools.push(Rc::new(TaskOutput::new(Rc::clone(processes))));
+    tools.push(Rc::new(TaskStop::new(Rc::clone(processes))));
+    tools
 }
 
 /// What the model is told, as a message of the user's, when a background task has ended.
@@ -70,57 +72,50 @@ pub fn notice(job: &Job) -> String {
     )
 }
 
-#[derive(Debug)]
-struct Bash {
-    spec: Spec,
-    processes: Rc<Processes>,
+fn bash() -> Spec {
+    Spec {
+        name: "Bash".to_owned(),
+        description: "Runs a command with bash and returns what it prints. The working folder carries over from one command to the next; \
+                      variables and functions do not. Standard input is empty and there is no terminal, so a command that wants to ask \
+                      something fails. Quote paths that hold spaces. Use the tools for files and searches instead of cat, sed, find and \
+                      grep where there are any. Commands that do not depend on each other may be separate calls; those that do are \
+                      joined by &&. What a command leaves running ends with it: for a server, or whatever takes long, set \
+                      run_in_background instead of writing &, and you are told when it has ended. A long output is kept in a file, and \
+                      its beginning is shown."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command to execute"},
+                "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
+                "description": {"type": "string", "description": "What this command does, in five to ten words"},
+                "run_in_background": {
+                    "type": "boolean",
+                    "description": "Set to true to run this command in the background. `timeout` then says how long it may run (default 1800000 ms, max 7200000 ms)",
+                },
+                "dangerouslyDisableSandbox": {"type": "boolean", "description": "Has no effect here"},
+            },
+            "required": ["command"],
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Shell,
+        reads_only: false,
+    }
 }
 
-impl Bash {
-    fn new(processes: Rc<Processes>) -> Self {
-        let spec = Spec {
-            name: "Bash".to_owned(),
-            description: "Runs a command with bash and returns what it prints. The working folder carries over from one command to the next; \
-                          variables and functions do not. Standard input is empty and there is no terminal, so a command that wants to ask \
-                          something fails. Quote paths that hold spaces. Use the tools for files and searches instead of cat, sed, find and \
-                          grep where there are any. Commands that do not depend on each other may be separate calls; those that do are \
-                          joined by &&. What a command leaves running ends with it: for a server, or whatever takes long, set \
-                          run_in_background instead of writing &, and you are told when it has ended. A long output is kept in a file, and \
-                          its beginning is shown."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string", "description": "The command to execute"},
-                    "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
-                    "description": {"type": "string", "description": "What this command does, in five to ten words"},
-                    "run_in_background": {
-                        "type": "boolean",
-                        "description": "Set to true to run this command in the background. `timeout` then says how long it may run (default 1800000 ms, max 7200000 ms)",
-                    },
-                    "dangerouslyDisableSandbox": {"type": "boolean", "description": "Has no effect here"},
-                },
-                "required": ["command"],
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Shell,
-            reads_only: false,
-        };
-        Self { spec, processes }
-    }
+/// Runs `Bash`.
+#[derive(Debug)]
+struct Bash(Rc<Processes>);
 
-    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
-        let command = say::text(arguments, "command");
-        let asked = arguments["timeout"]
-            .as_f64()
-            .filter(|most| *most > 0.0)
-            .map(|most| milliseconds(most, LONGEST_BACKGROUND));
-        if arguments["run_in_background"] == true {
-            let timeout = asked.unwrap_or(BACKGROUND);
-            return self.begin(command, arguments["description"].as_str(), timeout, cx);
+impl Bash {
+    async fn given(&self, asked: &args::Shell<'_>, cx: &Cx<'_>) -> Result<Given, String> {
+        let command = &plain(asked.command);
+        if asked.background == Some(true) {
+            let timeout = time_limit(asked.timeout, BACKGROUND, LONGEST_BACKGROUND);
+            return self.begin(command, asked.description.map(plain).as_deref(), timeout, cx);
         }
-        let timeout = asked.unwrap_or(TIMEOUT).min(LONGEST);
-        let commands = &self.processes.commands;
+        let timeout = time_limit(asked.timeout, TIMEOUT, LONGEST);
+        let commands = &self.0.commands;
         let name = format!("b{}.txt", word());
         let path = commands
             .file("tool-results", &name)
@@ -148,7 +143,7 @@ impl Bash {
             folder: None,
             timeout: Some(timeout),
         };
-        let job = self.processes.jobs.start(start).map_err(|error| error.to_string())?;
+        let job = self.0.jobs.start(start).map_err(|error| error.to_string())?;
         let text = format!(
             "Command running in background with ID: {id}. Output is being written to: {}. You will be notified when it completes. To check \
              interim output, use TaskOutput.",
@@ -174,19 +169,11 @@ fn milliseconds(number: f64, most: Duration) -> Duration {
 }
 
 #[async_trait(?Send)]
-impl Tool for Bash {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Run(say::text(input, "command").to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        match say::arguments(&self.spec, input) {
-            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| say::failed(&error)),
-            Err(given) => given,
+impl Run for Bash {
+    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
+            _ => stray(),
         }
     }
 }

@@ -80,7 +80,10 @@ fn ends_that_are_not_plain() {
         assert_eq!(fs::read_dir(scene.world.scratch.join("tool-results")).unwrap().count(), 0);
         let missing = call(&scene, &tools, "Bash", json!({"cmd": "x"})).await;
         assert!(text(&missing).contains("The required parameter `command` is missing"), "{missing:?}");
-        assert_eq!(tools[0].access(&json!({"command": "ls; rm x"})), Access::Run("ls; rm x".to_owned()));
+        assert_eq!(
+            tools[0].access(&json!({"command": "ls; rm x"})),
+            crate::tools::Access::Run("ls; rm x".to_owned())
+        );
     });
 }
 

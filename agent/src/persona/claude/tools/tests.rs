@@ -9,7 +9,7 @@ fn room() -> Room {
     Room::new(files(&Rc::default()))
 }
 
-fn detail(given: &crate::tools::Given) -> &Value {
+fn detail(given: &Given) -> &Value {
     let (shape, detail) = given.detail.as_ref().expect("a typed result");
     assert_eq!(*shape, DetailShape::Claude);
     detail

@@ -6,9 +6,13 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
-use crate::tools::todo::{Status, Todo, Todos, read};
+use crate::persona::shared::native::{Run, stray, tools};
+use crate::tools::todo::{Todo, Todos, read};
 use crate::tools::{Cx, Given, Spec, Tool};
+
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::tools::args::{Args, TodoStatus};
 
 const DONE: &str = "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \
                     with the current tasks if applicable";
@@ -44,37 +48,24 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
         kind: ToolKind::Todo,
         reads_only: false,
     };
-    vec![Rc::new(TodoWrite {
-        spec,
-        todos: Rc::clone(todos),
-    })]
+    tools(Dialect::Claude, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
 }
 
 #[derive(Debug)]
-struct TodoWrite {
-    spec: Spec,
-    todos: Rc<Todos>,
-}
+struct TodoWrite(Rc<Todos>);
 
 #[async_trait(?Send)]
-impl Tool for TodoWrite {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let new = match read(&arguments["todos"]) {
+impl Run for TodoWrite {
+    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
+        let Args::Todos { list, .. } = args else { return stray() };
+        let new = match read(list) {
             Ok(new) => new,
             Err(error) => return say::failed(&error),
         };
-        let all_done = new.iter().all(|todo| todo.status == Status::Completed);
+        let all_done = new.iter().all(|todo| todo.status == TodoStatus::Completed);
         let detail_new = shown(&new);
         // A list that is done is put away.
-        let old = self.todos.replace(if all_done { Vec::new() } else { new });
+        let old = self.0.replace(if all_done { Vec::new() } else { new });
         Given::text(DONE).with(DetailShape::Claude, json!({"oldTodos": shown(&old), "newTodos": detail_new}))
     }
 }

@@ -11,26 +11,25 @@ mod search;
 use std::rc::Rc;
 
 use async_trait::async_trait;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use self::search::{find, search};
 use super::tree;
-use crate::model::message::Part;
-use crate::persona::shared::args::check;
+use crate::persona::shared::args::Wrong;
+use crate::persona::shared::native::{Run, change, plain, stray, texts, tools};
 use crate::tools::delete::delete_file;
 use crate::tools::diff::Diff;
-use crate::tools::edit::{Change, EditFault, edit, preview};
-use crate::tools::read::{Content, Window, read};
+use crate::tools::edit::{Change, EditFault, edit};
+use crate::tools::files::{Shown, part, read_file};
+use crate::tools::read::Window;
 use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
-use crate::tools::write;
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, Spec, Tool, write};
 use crate::workspace::Fault;
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::tools::args::{self, Args};
 
 /// The most bytes of a file that are read.
 const BYTES: usize = 100_000;
@@ -38,14 +37,7 @@ const BYTES: usize = 100_000;
 /// The tools for files. `seen` is the session's (a subagent has its own): a file that was read and has changed since is not edited.
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
     let what = [What::Read, What::Write, What::Edit, What::Delete, What::List, What::Glob, What::Grep];
-    let tool = |what: What| {
-        Rc::new(FileTool {
-            spec: what.spec(),
-            what,
-            seen: seen.clone(),
-        }) as Rc<dyn Tool>
-    };
-    what.into_iter().map(tool).collect()
+    tools(Dialect::Cursor, invalid, what.into_iter().map(What::spec), Files(Rc::clone(seen)))
 }
 
 /// How the wire has a call: the key of its kind and its arguments. `None` for a tool that is none of Cursor's own.
@@ -95,12 +87,9 @@ enum What {
     Grep,
 }
 
+/// Runs the tools for files.
 #[derive(Debug)]
-struct FileTool {
-    spec: Spec,
-    what: What,
-    seen: Rc<Seen>,
-}
+struct Files(Rc<Seen>);
 
 impl What {
     fn spec(self) -> Spec {
@@ -193,22 +182,6 @@ impl What {
             reads_only: matches!(self, Self::Read | Self::List | Self::Glob | Self::Grep),
         }
     }
-
-    /// The argument that names a file or folder.
-    const fn path(self) -> &'static str {
-        match self {
-            Self::Glob => "targetDirectory",
-            _ => "path",
-        }
-    }
-}
-
-fn text(arguments: &Value, name: &str) -> String {
-    arguments[name].as_str().unwrap_or_default().to_owned()
-}
-
-fn number(arguments: &Value, name: &str) -> Option<usize> {
-    arguments[name].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
 pub(super) fn success(words: impl Into<String>, typed: Value) -> Given {
@@ -226,82 +199,37 @@ pub(super) fn error(words: &str) -> Given {
     failed(words, "error", json!({"errorMessage": words}))
 }
 
+fn invalid(spec: &Spec, wrong: &[Wrong]) -> Given {
+    let first = wrong.first().map(|wrong| format!("{:?}: {:?}", wrong.path, wrong.what));
+    error(&format!("Invalid arguments for {}: {}", spec.name, first.unwrap_or_default()))
+}
+
 #[async_trait(?Send)]
-impl Tool for FileTool {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        let path = input[self.what.path()].as_str().filter(|path| !path.is_empty()).unwrap_or(".");
-        match self.spec.reads_only {
-            true => Access::Read(vec![path.to_owned()]),
-            false => Access::Write(vec![path.to_owned()]),
-        }
-    }
-
-    async fn preview(&self, input: &Value, cx: &Cx<'_>) -> Option<String> {
-        let arguments = check(&self.spec.schema, input).ok()?;
-        let path = text(&arguments, "path");
-        match self.what {
-            What::Write => {
-                let content = text(&arguments, "fileText");
-                blocking(cx, move |wall, _| write::preview(&wall.locate(path)?, &content)).await.ok()
-            }
-            What::Edit => {
-                let change = change(&arguments);
-                blocking(cx, move |wall, _| preview(&wall.locate(path)?, &[change])).await.ok()
-            }
-            _ => None,
-        }
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match check(&self.spec.schema, input) {
-            Ok(arguments) => arguments,
-            Err(wrong) => {
-                let missing = wrong
-                    .first()
-                    .map(|wrong| format!("{:?}: {:?}", wrong.path, wrong.what))
-                    .unwrap_or_default();
-                return error(&format!("Invalid arguments for {}: {missing}", self.spec.name));
-            }
-        };
-        match self.what {
-            What::Read => self.read(&arguments, cx).await,
-            What::Write => self.write(&arguments, cx).await,
-            What::Edit => self.edit(&arguments, cx).await,
-            What::Delete => self.delete(&arguments, cx).await,
-            What::List => tree::list(&arguments, cx).await,
-            What::Glob => find(&arguments, cx).await,
-            What::Grep => search(&arguments, cx).await,
+impl Run for Files {
+    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Read(asked) => self.read(asked, cx).await,
+            Args::Write { path, content } => self.write(plain(*path), plain(*content), cx).await,
+            Args::Edit { path, change: asked } => self.edit(plain(*path), change(asked), cx).await,
+            Args::Delete { path } => self.delete(plain(*path), cx).await,
+            Args::List { path, ignore } => tree::list(plain(*path), texts(*ignore), cx).await,
+            Args::Glob { pattern, path } => find(*pattern, *path, cx).await,
+            Args::Grep(asked) => search(asked, cx).await,
+            _ => stray(),
         }
     }
 }
 
-fn change(arguments: &Value) -> Change {
-    Change {
-        old: text(arguments, "oldText"),
-        new: text(arguments, "newText"),
-        all: arguments["replaceAll"] == true,
-    }
-}
-
-impl FileTool {
-    async fn read(&self, arguments: &Value, cx: &Cx<'_>) -> Given {
-        let path = text(arguments, "path");
+impl Files {
+    async fn read(&self, asked: &args::Read<'_>, cx: &Cx<'_>) -> Given {
         let window = Window {
-            first: arguments["offset"].as_u64().unwrap_or(1).max(1),
-            lines: arguments["limit"].as_u64().filter(|limit| *limit > 0),
+            first: asked.start.unwrap_or(1),
+            lines: asked.count.filter(|limit| *limit > 0),
             bytes: BYTES,
             hash: false,
         };
-        let done = blocking(cx, move |wall, cancel: &CancellationToken| {
-            let place = wall.locate(path)?;
-            Ok::<_, Fault>((read(&place, &window, cancel)?, place))
-        });
-        let (content, place) = match done.await {
-            Ok(done) => done,
+        let (place, content) = match read_file(plain(asked.path), window, false, &self.0, cx).await {
+            Ok(read) => read,
             Err(fault) => return error(&fault.to_string()),
         };
         let named = place.named().display().to_string();
@@ -319,8 +247,7 @@ impl FileTool {
             })
         };
         match content {
-            Content::Text(text) => {
-                self.seen.put(place.path(), text.stamp.clone());
+            Shown::Text(text) => {
                 let content = with_plain_ends(&text.text);
                 let last = text.first + text.count.max(1) - 1;
                 let typed = typed(&content, text.total, text.size, (text.first, last), text.cut);
@@ -334,29 +261,20 @@ impl FileTool {
                 };
                 success(content + &more, typed)
             }
-            Content::Media(media) => {
-                self.seen.put(place.path(), media.stamp.clone());
-                let (media_type, data) = (media.media_type.to_owned(), BASE64_STANDARD.encode(&media.bytes));
-                let part = match media.media_type {
-                    "application/pdf" => Part::Document { media_type, data },
-                    _ => Part::Image { media_type, data },
-                };
-                Given {
-                    content: vec![part],
-                    ..success("", typed("", 0, media.bytes.len() as u64, (1, 1), false))
-                }
-            }
-            Content::Binary(_) => error(&format!("{named} is a binary file and cannot be shown")),
+            Shown::Media(media) => Given {
+                content: vec![part(&media)],
+                ..success("", typed("", 0, media.bytes.len() as u64, (1, 1), false))
+            },
+            Shown::Binary(_) | Shown::Notebook(_) => error(&format!("{named} is a binary file and cannot be shown")),
         }
     }
 
-    async fn write(&self, arguments: &Value, cx: &Cx<'_>) -> Given {
-        let (path, content) = (text(arguments, "path"), text(arguments, "fileText"));
+    async fn write(&self, path: String, content: String, cx: &Cx<'_>) -> Given {
         let place = match cx.world.wall.locate(&path) {
             Ok(place) => place,
             Err(fault) => return denied(&fault, &path),
         };
-        let seen = self.seen.get(place.path());
+        let seen = self.0.get(place.path());
         let (at, new) = (place.clone(), content.clone());
         let done = blocking(cx, move |_, _| {
             write::write(&at, &new, write::Put::Instead, seen.as_ref().filter(|_| at.path().exists()))
@@ -365,7 +283,7 @@ impl FileTool {
             Ok(written) => written,
             Err(fault) => return denied(&fault, &path),
         };
-        self.seen.put(place.path(), written.stamp);
+        self.0.put(place.path(), written.stamp);
         let named = place.named().display().to_string();
         let before = written.before.as_deref().map(with_plain_ends);
         let words = if written.created {
@@ -376,17 +294,16 @@ impl FileTool {
         changed(&named, before.as_deref(), &content, words)
     }
 
-    async fn edit(&self, arguments: &Value, cx: &Cx<'_>) -> Given {
-        let (path, change) = (text(arguments, "path"), change(arguments));
+    async fn edit(&self, path: String, change: Change, cx: &Cx<'_>) -> Given {
         let place = match cx.world.wall.locate(&path) {
             Ok(place) => place,
             Err(fault) => return denied(&fault, &path),
         };
-        let seen = self.seen.get(place.path());
+        let seen = self.0.get(place.path());
         let at = place.clone();
         match blocking(cx, move |_, _| edit(&at, &[change], seen.as_ref())).await {
             Ok(edited) => {
-                self.seen.put(place.path(), edited.stamp);
+                self.0.put(place.path(), edited.stamp);
                 let named = place.named().display().to_string();
                 let words = format!("The file {named} has been updated.");
                 changed(&named, Some(&edited.before), &edited.after, words)
@@ -396,12 +313,11 @@ impl FileTool {
         }
     }
 
-    async fn delete(&self, arguments: &Value, cx: &Cx<'_>) -> Given {
-        let path = text(arguments, "path");
+    async fn delete(&self, path: String, cx: &Cx<'_>) -> Given {
         let named = path.clone();
         match blocking(cx, move |wall, _| delete_file(wall, &path)).await {
             Ok(deleted) => {
-                self.seen.forget(deleted.place.path());
+                self.0.forget(deleted.place.path());
                 let path = deleted.place.named().display().to_string();
                 let mut typed = json!({"path": path, "deletedFile": path, "fileSize": deleted.size.to_string()});
                 if let Some(text) = deleted.text {

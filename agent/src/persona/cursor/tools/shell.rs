@@ -7,11 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::persona::shared::say;
 use crate::tools::processes::Processes;
-use crate::tools::shell::{Cause, Order, Ran};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::shell::{Cause, Order, Ran, time_limit};
+use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::tools::args::{self, Args};
 
 /// How long a command may take if the model does not say, and at most.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -22,56 +25,49 @@ const SHOWN: (usize, usize) = (30_000, 10_000);
 
 /// The tool.
 pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
-    vec![Rc::new(Shell::new(Rc::clone(processes)))]
+    tools(Dialect::Cursor, say::invalid, [spec()], Shell(Rc::clone(processes)))
 }
 
-#[derive(Debug)]
-struct Shell {
-    spec: Spec,
-    processes: Rc<Processes>,
+fn spec() -> Spec {
+    Spec {
+        name: "shell".to_owned(),
+        description: "Runs a command with bash and returns what it prints. Standard input is empty and there is no terminal, so a \
+                      command that wants to ask something fails. What a command leaves running ends with it."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command to run"},
+                "workingDirectory": {"type": "string", "description": "Folder to run it in, if not the working folder"},
+                "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 30000, max 600000)"},
+                "description": {"type": "string", "description": "What the command does, in a few words"},
+            },
+            "required": ["command"],
+        }),
+        kind: ToolKind::Shell,
+        reads_only: false,
+    }
 }
+
+/// Runs it.
+#[derive(Debug)]
+struct Shell(Rc<Processes>);
 
 impl Shell {
-    fn new(processes: Rc<Processes>) -> Self {
-        let spec = Spec {
-            name: "shell".to_owned(),
-            description: "Runs a command with bash and returns what it prints. Standard input is empty and there is no terminal, so a \
-                          command that wants to ask something fails. What a command leaves running ends with it."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string", "description": "The command to run"},
-                    "workingDirectory": {"type": "string", "description": "Folder to run it in, if not the working folder"},
-                    "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 30000, max 600000)"},
-                    "description": {"type": "string", "description": "What the command does, in a few words"},
-                },
-                "required": ["command"],
-            }),
-            kind: ToolKind::Shell,
-            reads_only: false,
-        };
-        Self { spec, processes }
-    }
-
-    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
-        let commands = &self.processes.commands;
-        let folder = say::text(arguments, "workingDirectory");
-        let timeout = arguments["timeout"].as_f64().filter(|most| *most > 0.0);
-        let timeout = timeout.map_or(TIMEOUT, |most| {
-            let most = Duration::try_from_secs_f64(most / 1000.0).unwrap_or(LONGEST);
-            most.clamp(Duration::from_millis(1), LONGEST)
-        });
+    async fn given(&self, asked: &args::Shell<'_>, cx: &Cx<'_>) -> Result<Given, String> {
+        let commands = &self.0.commands;
+        let (command, folder) = (plain(asked.command), asked.directory.map(plain));
+        let timeout = time_limit(asked.timeout, TIMEOUT, LONGEST);
         let name = format!("{}.txt", uuid::Uuid::new_v4());
         let path = commands
             .file("tool-results", &name)
             .map_err(|error| format!("The output could not be kept: {error}"))?;
         let order = Order {
-            folder: Some(if folder.is_empty() { cx.world.wall.root() } else { Path::new(folder) }),
+            folder: Some(folder.as_ref().map_or(cx.world.wall.root(), Path::new)),
             timeout: Some(timeout),
             keep: SHOWN,
             whole: Some((path, SHOWN.0)),
-            ..Order::new(say::text(arguments, "command"))
+            ..Order::new(&command)
         };
         let ran = commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
         Ok(told(timeout, &ran))
@@ -79,19 +75,11 @@ impl Shell {
 }
 
 #[async_trait(?Send)]
-impl Tool for Shell {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Run(say::text(input, "command").to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        match say::arguments(&self.spec, input) {
-            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| say::failed(&error)),
-            Err(given) => given,
+impl Run for Shell {
+    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
+            _ => stray(),
         }
     }
 }

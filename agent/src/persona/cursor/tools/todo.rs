@@ -5,10 +5,13 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::persona::shared::native::{Run, stray, tools};
 use crate::persona::shared::say;
 use crate::tools::todo::{Todo, Todos, read};
 use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::tools::args::Args;
 
 /// The tool. `todos` is the session's (a subagent has its own).
 pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
@@ -47,39 +50,22 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
         kind: ToolKind::Todo,
         reads_only: false,
     };
-    vec![Rc::new(UpdateTodos {
-        spec,
-        todos: Rc::clone(todos),
-    })]
+    tools(Dialect::Cursor, say::invalid, [spec], UpdateTodos(Rc::clone(todos)))
 }
 
 #[derive(Debug)]
-struct UpdateTodos {
-    spec: Spec,
-    todos: Rc<Todos>,
-}
+struct UpdateTodos(Rc<Todos>);
 
 #[async_trait(?Send)]
-impl Tool for UpdateTodos {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let new = match read(&arguments["todos"]) {
+impl Run for UpdateTodos {
+    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
+        let Args::Todos { list, merge } = args else { return stray() };
+        let new = match read(list) {
             Ok(new) => new,
             Err(error) => return say::failed(&error),
         };
-        let old = if arguments["merge"] == true {
-            self.todos.merge(new)
-        } else {
-            self.todos.replace(new)
-        };
-        let now = self.todos.list();
+        let old = if *merge { self.0.merge(new) } else { self.0.replace(new) };
+        let now = self.0.list();
         let lines: Vec<String> = now
             .iter()
             .map(|todo| format!("- [{}] {} ({})", todo.status.word(), todo.content, id(todo)))

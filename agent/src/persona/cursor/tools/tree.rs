@@ -16,12 +16,10 @@ const DEPTH: usize = 3;
 /// The most entries.
 const MOST: usize = 1000;
 
-pub(super) async fn list(arguments: &Value, cx: &Cx<'_>) -> Given {
-    let path = arguments["path"].as_str().filter(|path| !path.is_empty()).unwrap_or(".").to_owned();
-    let without = arguments["ignore"].as_array().map(Vec::as_slice).unwrap_or_default();
+pub(super) async fn list(path: String, without: Vec<String>, cx: &Cx<'_>) -> Given {
     let asked = Asked {
         depth: DEPTH,
-        without: without.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        without,
         most: MOST,
         ..Asked::default()
     };

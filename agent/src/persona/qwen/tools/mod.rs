@@ -13,10 +13,19 @@ mod write;
 
 use std::rc::Rc;
 
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::persona::shared::native::{Run, plain, stray, tools};
+use crate::tools::edit::EditFault;
+use crate::tools::files::Unchanged;
 use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
-use crate::tools::{Given, Tool};
+use crate::tools::{Cx, Given, Tool};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::json::Str;
+use agentglot_adapters::tools::args::Args;
 
 /// All of them for hosts of Qwen Code.
 pub(super) fn of_code(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
@@ -37,31 +46,61 @@ fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>, apart: boo
 
 /// `read_file`, `write_file`, `edit`, `glob`, `grep_search`, `list_directory`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
-    vec![
-        Rc::new(read::Read::new(seen.clone())),
-        Rc::new(write::Write::new(seen.clone())),
-        Rc::new(edit::Edit::new(seen.clone())),
-        Rc::new(search::Glob::new()),
-        Rc::new(search::Grep::new()),
-        Rc::new(search::List::new()),
-    ]
+    let specs = [
+        read::spec(),
+        write::spec(),
+        edit::spec(),
+        search::glob_spec(),
+        search::grep_spec(),
+        search::list_spec(),
+    ];
+    tools(Dialect::QwenCode, say::invalid, specs, Files(Rc::clone(seen)))
 }
 
-/// The file was not read before it was to be changed. The verb is `editing` or `overwriting`.
-fn unread(named: &str, verb: &str) -> Given {
-    say::failed(
-        &format!("File {named} has not been read in this session. Use the read_file tool first to load its current content before {verb} it."),
-        &format!("Error: read_file required before {verb} this file."),
-    )
+/// Runs the tools for files.
+#[derive(Debug)]
+struct Files(Rc<Seen>);
+
+#[async_trait(?Send)]
+impl Run for Files {
+    async fn run(&self, args: &Args<'_>, input: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Read(asked) => read::run(asked, &self.0, cx).await,
+            Args::Write { path, content } => write::run(*path, *content, &self.0, cx).await,
+            Args::Edit { path, change } => edit::run(*path, change, &self.0, cx).await,
+            Args::Glob { pattern, path } => search::glob(*pattern, *path, cx).await,
+            Args::Grep(asked) => search::grep(asked, cx).await,
+            Args::List { path, ignore } => {
+                let git_ignore = input["file_filtering_options"]["respect_git_ignore"] != false;
+                search::list(*path, *ignore, git_ignore, cx).await
+            }
+            _ => stray(),
+        }
+    }
 }
 
-/// The file was changed by somebody else since it was read.
-fn modified(named: &str, verb: &str) -> Given {
-    say::failed(
-        &format!(
-            "File {named} has been modified since you last read it. Re-read it with the read_file tool before {verb} it to ensure your \
-             changes are based on current content."
+/// The file that a call names, as it is said.
+fn named(path: Str<'_>, cx: &Cx<'_>) -> String {
+    let path = plain(path);
+    let place = cx.world.wall.locate(&path);
+    place.map_or(path, |place| place.named().display().to_string())
+}
+
+/// Why a file was not changed. The verb is `editing` or `overwriting`.
+fn unchanged(why: &Unchanged, path: Str<'_>, verb: &str, cx: &Cx<'_>) -> Given {
+    let named = named(path, cx);
+    match why {
+        Unchanged::Modified => say::failed(
+            &format!(
+                "File {named} has been modified since you last read it. Re-read it with the read_file tool before {verb} it to ensure your \
+                 changes are based on current content."
+            ),
+            "Error: file changed since last read; re-run read_file first.",
         ),
-        "Error: file changed since last read; re-run read_file first.",
-    )
+        Unchanged::Nowhere(fault) | Unchanged::Fault(fault) | Unchanged::Unfit(EditFault::File(fault)) => say::fault(fault),
+        Unchanged::Unread | Unchanged::Exists | Unchanged::Unfit(_) => say::failed(
+            &format!("File {named} has not been read in this session. Use the read_file tool first to load its current content before {verb} it."),
+            &format!("Error: read_file required before {verb} this file."),
+        ),
+    }
 }

@@ -71,21 +71,19 @@ pub(super) fn file_diff(named: &str, before: Option<&str>, after: &str, words: (
     })
 }
 
-/// A member of arguments that were checked.
-pub(super) fn text<'v>(arguments: &'v Value, name: &str) -> &'v str {
-    arguments[name].as_str().unwrap_or_default()
-}
-
 /// The arguments of a call as the tool reads them. Of what is wrong with them the first thing is told, in ajv's words (recorded:
 /// `tool_bad_args`).
 ///
 /// # Errors
 /// The result of the call, when they do not fit the tool's schema.
 pub(super) fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
-    check(&spec.schema, input).map_err(|wrong| {
-        let text = wrong.first().map(first).unwrap_or_default();
-        failed(&text, &text)
-    })
+    check(&spec.schema, input).map_err(|wrong| invalid(spec, &wrong))
+}
+
+/// The result of a call whose arguments do not fit.
+pub(super) fn invalid(_: &Spec, wrong: &[Wrong]) -> Given {
+    let text = wrong.first().map(first).unwrap_or_default();
+    failed(&text, &text)
 }
 
 fn first(wrong: &Wrong) -> String {

@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::say;
-use crate::persona::shared::grep::{globs, rows};
+use crate::persona::shared::grep::{asked, rows};
+use crate::persona::shared::native::{number, plain, texts};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::tools::{Access, Cx, Given, Spec, Tool};
-use crate::tools::{glob, grep, list};
+use crate::tools::{Cx, Given, Spec, glob, grep, list};
 use crate::workspace::{Fault, Kind, Place, Wall};
 use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::tools::args::Grep;
 
 /// The most files and entries of one call.
 const MOST: usize = 100;
@@ -27,27 +28,8 @@ const WIDTH: usize = 2000;
 /// Files that were written in this time come first.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-#[derive(Debug)]
-pub(super) struct Glob {
-    spec: Spec,
-}
-
-#[derive(Debug)]
-pub(super) struct Grep {
-    spec: Spec,
-}
-
-#[derive(Debug)]
-pub(super) struct List {
-    spec: Spec,
-}
-
-fn path_of(arguments: &Value) -> Option<String> {
-    arguments["path"].as_str().filter(|path| !path.is_empty()).map(str::to_owned)
-}
-
-fn reads(input: &Value) -> Access {
-    Access::Read(vec![path_of(input).unwrap_or_else(|| ".".to_owned())])
+fn path_of(path: Option<Str<'_>>) -> Option<String> {
+    path.filter(|path| !path.is_empty()).map(plain)
 }
 
 /// The folder that was named, or all of the workspace; and how that is said.
@@ -78,25 +60,22 @@ fn items(count: usize, word: &str) -> String {
     format!("[{count} {word}{} truncated] ...", if count == 1 { "" } else { "s" })
 }
 
-impl Glob {
-    pub(super) fn new() -> Self {
-        let spec = Spec {
-            name: "glob".into(),
-            description: "Finds files of the workspace by a glob for their paths, such as \"**/*.js\": up to 100 of them, those that were \
-                          written last first. What .gitignore leaves out is not found."
-                .into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "The glob"},
-                    "path": {"type": "string", "description": "The folder; the working folder if it is left out"},
-                },
-                "required": ["pattern"],
-            }),
-            kind: ToolKind::Glob,
-            reads_only: true,
-        };
-        Self { spec }
+pub(super) fn glob_spec() -> Spec {
+    Spec {
+        name: "glob".into(),
+        description: "Finds files of the workspace by a glob for their paths, such as \"**/*.js\": up to 100 of them, those that were \
+                      written last first. What .gitignore leaves out is not found."
+            .into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The glob"},
+                "path": {"type": "string", "description": "The folder; the working folder if it is left out"},
+            },
+            "required": ["pattern"],
+        }),
+        kind: ToolKind::Glob,
+        reads_only: true,
     }
 }
 
@@ -124,131 +103,89 @@ fn found_by_name(wall: &Wall, path: Option<&str>, pattern: &str, cancel: &Cancel
     Ok((all, said))
 }
 
-#[async_trait(?Send)]
-impl Tool for Glob {
-    fn spec(&self) -> &Spec {
-        &self.spec
+pub(super) async fn glob(pattern: Str<'_>, path: Option<Str<'_>>, cx: &Cx<'_>) -> Given {
+    let pattern = plain(pattern);
+    let (path, wanted) = (path_of(path), pattern.clone());
+    let done = blocking(cx, move |wall, cancel| found_by_name(wall, path.as_deref(), &wanted, cancel));
+    let (found, said) = match done.await {
+        Ok(done) => done,
+        Err(fault) => return say::failed(&format!("Error during glob search operation: {fault}"), &format!("Error: {fault}")),
+    };
+    if found.files.is_empty() {
+        return say::said(format!("No files found matching pattern \"{pattern}\" {said}"), "No files found");
     }
-
-    fn access(&self, input: &Value) -> Access {
-        reads(input)
+    let names: Vec<String> = found.files.iter().map(|path| path.display().to_string()).collect();
+    let mut text = format!(
+        "Found {} file(s) matching \"{pattern}\" {said}, sorted by modification time (newest first):\n---\n{}",
+        found.total,
+        names.join("\n")
+    );
+    let mut shown = format!("Found {} matching file(s)", found.total);
+    if found.total > names.len() {
+        text.push_str(&format!("\n---\n{}", items(found.total - names.len(), "file")));
+        shown.push_str(" (truncated)");
     }
+    say::said(text, &shown)
+}
 
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let pattern = say::text(&arguments, "pattern").to_owned();
-        let (path, wanted) = (path_of(&arguments), pattern.clone());
-        let done = blocking(cx, move |wall, cancel| found_by_name(wall, path.as_deref(), &wanted, cancel));
-        let (found, said) = match done.await {
-            Ok(done) => done,
-            Err(fault) => return say::failed(&format!("Error during glob search operation: {fault}"), &format!("Error: {fault}")),
-        };
-        if found.files.is_empty() {
-            return say::said(format!("No files found matching pattern \"{pattern}\" {said}"), "No files found");
-        }
-        let names: Vec<String> = found.files.iter().map(|path| path.display().to_string()).collect();
-        let mut text = format!(
-            "Found {} file(s) matching \"{pattern}\" {said}, sorted by modification time (newest first):\n---\n{}",
-            found.total,
-            names.join("\n")
-        );
-        let mut shown = format!("Found {} matching file(s)", found.total);
-        if found.total > names.len() {
-            text.push_str(&format!("\n---\n{}", items(found.total - names.len(), "file")));
-            shown.push_str(" (truncated)");
-        }
-        say::said(text, &shown)
+pub(super) fn grep_spec() -> Spec {
+    Spec {
+        name: "grep_search".into(),
+        description: "Searches the files of the workspace for a regular expression in ripgrep's syntax; capital letters are small ones \
+                      too. Gives the lines that match. What .gitignore leaves out is not searched."
+            .into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The regular expression"},
+                "path": {"type": "string", "description": "The file or folder; the working folder if it is left out"},
+                "glob": {"type": "string", "description": "Only files that this glob matches, such as \"*.js\" or \"*.{ts,tsx}\""},
+                "limit": {"type": "integer", "minimum": 1, "description": "The most lines"},
+            },
+            "required": ["pattern"],
+        }),
+        kind: ToolKind::Grep,
+        reads_only: true,
     }
 }
 
-impl Grep {
-    pub(super) fn new() -> Self {
-        let spec = Spec {
-            name: "grep_search".into(),
-            description: "Searches the files of the workspace for a regular expression in ripgrep's syntax; capital letters are small ones \
-                          too. Gives the lines that match. What .gitignore leaves out is not searched."
-                .into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "The regular expression"},
-                    "path": {"type": "string", "description": "The file or folder; the working folder if it is left out"},
-                    "glob": {"type": "string", "description": "Only files that this glob matches, such as \"*.js\" or \"*.{ts,tsx}\""},
-                    "limit": {"type": "integer", "minimum": 1, "description": "The most lines"},
-                },
-                "required": ["pattern"],
-            }),
-            kind: ToolKind::Grep,
-            reads_only: true,
-        };
-        Self { spec }
-    }
-}
-
-#[async_trait(?Send)]
-impl Tool for Grep {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        reads(input)
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let (pattern, filter) = (say::text(&arguments, "pattern"), say::text(&arguments, "glob"));
-        let limit = arguments["limit"]
-            .as_u64()
-            .and_then(|limit| usize::try_from(limit).ok())
-            .unwrap_or(LINES)
-            .min(LINES);
-        let asked = grep::Asked {
-            pattern: pattern.to_owned(),
-            any_case: true,
-            multiline: false,
-            want: grep::Want::Lines {
-                before: 0,
-                after: 0,
-                width: WIDTH,
-                most: limit,
-                only: false,
-            },
-            tree: Tree {
-                globs: globs(filter),
-                ..tree(false)
-            },
-        };
-        let path = path_of(&arguments);
-        let named = path.clone();
-        let done = blocking(cx, move |wall, cancel| {
-            let mut all = grep::Found::default();
-            let (places, said) = places(wall, path.as_deref())?;
-            for place in places {
-                all.files.extend(grep::grep(&place, &asked, cancel)?.files);
-            }
-            let mut seen = std::collections::HashSet::new();
-            all.files.retain(|hits| seen.insert(hits.path.clone()));
-            Ok::<_, Fault>((all, said))
-        });
-        let (found, said) = match done.await {
-            Ok(done) => done,
-            Err(fault) => return say::failed(&format!("Error during grep search operation: {fault}"), &format!("Error: {fault}")),
-        };
-        let said = named.map_or(said, |path| format!("in path \"{path}\""));
-        let filtered = if filter.is_empty() {
-            String::new()
-        } else {
-            format!(" (filter: \"{filter}\")")
-        };
-        told(&found, pattern, &format!("{said}{filtered}"), limit)
-    }
+pub(super) async fn grep(asked: &Grep<'_>, cx: &Cx<'_>) -> Given {
+    let limit = number(asked.limit).unwrap_or(LINES).min(LINES);
+    let want = grep::Want::Lines {
+        before: 0,
+        after: 0,
+        width: WIDTH,
+        most: limit,
+        only: false,
+    };
+    let search = grep::Asked {
+        any_case: true,
+        ..self::asked(asked, want, tree(false))
+    };
+    let filter = asked.glob.map(plain).unwrap_or_default();
+    let path = path_of(asked.path);
+    let named = path.clone();
+    let done = blocking(cx, move |wall, cancel| {
+        let mut all = grep::Found::default();
+        let (places, said) = places(wall, path.as_deref())?;
+        for place in places {
+            all.files.extend(grep::grep(&place, &search, cancel)?.files);
+        }
+        let mut seen = std::collections::HashSet::new();
+        all.files.retain(|hits| seen.insert(hits.path.clone()));
+        Ok::<_, Fault>((all, said))
+    });
+    let (found, said) = match done.await {
+        Ok(done) => done,
+        Err(fault) => return say::failed(&format!("Error during grep search operation: {fault}"), &format!("Error: {fault}")),
+    };
+    let said = named.map_or(said, |path| format!("in path \"{path}\""));
+    let filtered = if filter.is_empty() {
+        String::new()
+    } else {
+        format!(" (filter: \"{filter}\")")
+    };
+    told(&found, &plain(asked.pattern), &format!("{said}{filtered}"), limit)
 }
 
 fn told(found: &grep::Found, pattern: &str, said: &str, limit: usize) -> Given {
@@ -278,86 +215,67 @@ fn told(found: &grep::Found, pattern: &str, said: &str, limit: usize) -> Given {
     say::said(text, &shown)
 }
 
-impl List {
-    pub(super) fn new() -> Self {
-        let spec = Spec {
-            name: "list_directory".into(),
-            description: "Lists what is in a folder of the workspace: folders first. What .gitignore leaves out is left out.".into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "The absolute path of the folder"},
-                    "ignore": {"type": "array", "items": {"type": "string"}, "description": "Globs for names that are left out"},
-                    "file_filtering_options": {
-                        "type": "object",
-                        "properties": {
-                            "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore does; true if it is left out"},
-                            "respect_qwen_ignore": {"type": "boolean", "description": "The same for .qwenignore"},
-                        },
+pub(super) fn list_spec() -> Spec {
+    Spec {
+        name: "list_directory".into(),
+        description: "Lists what is in a folder of the workspace: folders first. What .gitignore leaves out is left out.".into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The absolute path of the folder"},
+                "ignore": {"type": "array", "items": {"type": "string"}, "description": "Globs for names that are left out"},
+                "file_filtering_options": {
+                    "type": "object",
+                    "properties": {
+                        "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore does; true if it is left out"},
+                        "respect_qwen_ignore": {"type": "boolean", "description": "The same for .qwenignore"},
                     },
                 },
-                "required": ["path"],
-            }),
-            kind: ToolKind::List,
-            reads_only: true,
-        };
-        Self { spec }
+            },
+            "required": ["path"],
+        }),
+        kind: ToolKind::List,
+        reads_only: true,
     }
 }
 
-#[async_trait(?Send)]
-impl Tool for List {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        reads(input)
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let path = say::text(&arguments, "path").to_owned();
-        let without = arguments["ignore"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let asked = list::Asked {
-            hidden: true,
-            ignored: arguments["file_filtering_options"]["respect_git_ignore"] == false,
-            depth: 1,
-            without: without.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            most: usize::MAX,
-        };
-        let named = path.clone();
-        let done = blocking(cx, move |wall, cancel| list::list(&wall.locate(path)?, &asked, cancel));
-        let entries = match done.await {
-            Ok(listed) => listed.entries,
-            Err(Fault::Missing(_)) => {
-                return say::failed(
-                    &format!("Error: Directory not found or inaccessible: {named}"),
-                    "Error: Directory not found or inaccessible.",
-                );
-            }
-            Err(Fault::NotFolder(_)) => {
-                return say::failed(&format!("Error: Path is not a directory: {named}"), "Error: Path is not a directory.");
-            }
-            Err(fault) => return say::failed(&format!("Error listing directory: {fault}"), "Error: Failed to list directory."),
-        };
-        if entries.is_empty() {
-            return say::said(format!("Directory {named} is empty."), "Directory is empty.");
+pub(super) async fn list(path: Str<'_>, ignore: Option<Raw<'_>>, git_ignore: bool, cx: &Cx<'_>) -> Given {
+    let path = plain(path);
+    let asked = list::Asked {
+        hidden: true,
+        ignored: !git_ignore,
+        depth: 1,
+        without: texts(ignore),
+        most: usize::MAX,
+    };
+    let named = path.clone();
+    let done = blocking(cx, move |wall, cancel| list::list(&wall.locate(path)?, &asked, cancel));
+    let entries = match done.await {
+        Ok(listed) => listed.entries,
+        Err(Fault::Missing(_)) => {
+            return say::failed(
+                &format!("Error: Directory not found or inaccessible: {named}"),
+                "Error: Directory not found or inaccessible.",
+            );
         }
-        let rows: Vec<String> = entries
-            .iter()
-            .take(MOST)
-            .map(|entry| format!("{}{}", if entry.kind == Kind::Folder { "[DIR] " } else { "" }, entry.path.display()))
-            .collect();
-        let mut text = format!("Listed {} item(s) in {named}:\n---\n{}", entries.len(), rows.join("\n"));
-        let mut shown = format!("Listed {} item(s)", entries.len());
-        if entries.len() > MOST {
-            text.push_str(&format!("\n---\n{}", items(entries.len() - MOST, "item")));
-            shown.push_str(" (truncated)");
+        Err(Fault::NotFolder(_)) => {
+            return say::failed(&format!("Error: Path is not a directory: {named}"), "Error: Path is not a directory.");
         }
-        say::said(text, &shown)
+        Err(fault) => return say::failed(&format!("Error listing directory: {fault}"), "Error: Failed to list directory."),
+    };
+    if entries.is_empty() {
+        return say::said(format!("Directory {named} is empty."), "Directory is empty.");
     }
+    let rows: Vec<String> = entries
+        .iter()
+        .take(MOST)
+        .map(|entry| format!("{}{}", if entry.kind == Kind::Folder { "[DIR] " } else { "" }, entry.path.display()))
+        .collect();
+    let mut text = format!("Listed {} item(s) in {named}:\n---\n{}", entries.len(), rows.join("\n"));
+    let mut shown = format!("Listed {} item(s)", entries.len());
+    if entries.len() > MOST {
+        text.push_str(&format!("\n---\n{}", items(entries.len() - MOST, "item")));
+        shown.push_str(" (truncated)");
+    }
+    say::said(text, &shown)
 }

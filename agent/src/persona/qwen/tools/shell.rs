@@ -9,11 +9,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
-use crate::tools::shell::{Cause, Order, Ran};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::shell::{Cause, Order, Ran, time_limit};
+use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{ResultStatus, ToolKind};
+use agentglot_adapters::tools::args::{self, Args};
 use agentglot_process::Exit;
 
 use super::say;
@@ -29,10 +32,13 @@ const SHOWN: (usize, usize) = (20 << 10, 10 << 10);
 /// `apart`: the host is told which of its two streams a command writes to. Then the output is in the order in which it arrived, else in
 /// the one in which it was written.
 pub fn shell(processes: &Rc<Processes>, apart: bool) -> Vec<Rc<dyn Tool>> {
-    vec![
-        Rc::new(RunShellCommand::new(Rc::clone(processes), apart)),
-        Rc::new(TaskStop::new(Rc::clone(processes))),
-    ]
+    let run = Shell {
+        processes: Rc::clone(processes),
+        apart,
+    };
+    let mut tools = tools(Dialect::QwenCode, say::invalid, [run_shell_command()], run);
+    tools.push(Rc::new(TaskStop::new(Rc::clone(processes))));
+    tools
 }
 
 /// What the model is told, as a message of the user's, when a background command has ended. Its end of the output is `output`, see
@@ -69,7 +75,7 @@ pub fn notice(job: &Job, output: &str) -> String {
     }
     lines.extend(result.map(|result| format!("<result>{result}</result>")));
     if !output.trim().is_empty() {
-        lines.push(format!("<output-tail>{}</output-tail>", escaped(plain(output).trim())));
+        lines.push(format!("<output-tail>{}</output-tail>", escaped(uncoloured(output).trim())));
     }
     lines.push(format!("<output-file>{}</output-file>", escaped(&job.output.display().to_string())));
     lines.push("</task-notification>".to_owned());
@@ -80,52 +86,48 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+fn run_shell_command() -> Spec {
+    Spec {
+        name: "run_shell_command".to_owned(),
+        description: "Runs a command as `bash -c COMMAND` in a process group of its own. Standard input is empty and there is no \
+                      terminal, so a command that wants to ask something fails. What a command leaves running ends with it: for a \
+                      server, or whatever takes long, set is_background instead of writing &, and you are told when it has ended. \
+                      Told are the command, its folder, what it printed on both streams, its exit code or signal, and its process \
+                      group; of a long output, the beginning and the end, and where the whole is."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "Exact bash command to execute as `bash -c <command>`"},
+                "is_background": {"type": "boolean", "description": "Whether the command is run in the background. Defaults to false."},
+                "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
+                "description": {"type": "string", "description": "What the command does, in one sentence, for the user"},
+                "directory": {"type": "string", "description": "Folder to run the command in, if not the working folder"},
+            },
+            "required": ["command"],
+        }),
+        kind: ToolKind::Shell,
+        reads_only: false,
+    }
+}
+
+/// Runs `run_shell_command`.
 #[derive(Debug)]
-struct RunShellCommand {
-    spec: Spec,
+struct Shell {
     processes: Rc<Processes>,
     apart: bool,
 }
 
-impl RunShellCommand {
-    fn new(processes: Rc<Processes>, apart: bool) -> Self {
-        let spec = Spec {
-            name: "run_shell_command".to_owned(),
-            description: "Runs a command as `bash -c COMMAND` in a process group of its own. Standard input is empty and there is no \
-                          terminal, so a command that wants to ask something fails. What a command leaves running ends with it: for a \
-                          server, or whatever takes long, set is_background instead of writing &, and you are told when it has ended. \
-                          Told are the command, its folder, what it printed on both streams, its exit code or signal, and its process \
-                          group; of a long output, the beginning and the end, and where the whole is."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string", "description": "Exact bash command to execute as `bash -c <command>`"},
-                    "is_background": {"type": "boolean", "description": "Whether the command is run in the background. Defaults to false."},
-                    "timeout": {"type": "number", "description": "Optional timeout in milliseconds (default 120000, max 600000)"},
-                    "description": {"type": "string", "description": "What the command does, in one sentence, for the user"},
-                    "directory": {"type": "string", "description": "Folder to run the command in, if not the working folder"},
-                },
-                "required": ["command"],
-            }),
-            kind: ToolKind::Shell,
-            reads_only: false,
-        };
-        Self { spec, processes, apart }
-    }
-
-    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, String> {
-        let command = arguments["command"].as_str().unwrap_or_default();
-        let directory = arguments["directory"].as_str().filter(|directory| !directory.is_empty());
-        let folder = directory.map_or_else(|| cx.world.wall.root().to_owned(), |directory| cx.world.wall.root().join(directory));
-        if arguments["is_background"] == true {
-            return self.begin(command, arguments["description"].as_str(), &folder, cx);
+impl Shell {
+    async fn given(&self, asked: &args::Shell<'_>, cx: &Cx<'_>) -> Result<Given, String> {
+        let command = &plain(asked.command);
+        let directory = asked.directory.filter(|directory| !directory.is_empty()).map(plain);
+        let root = cx.world.wall.root();
+        let folder = directory.as_ref().map_or_else(|| root.to_owned(), |directory| root.join(directory));
+        if asked.background == Some(true) {
+            return self.begin(command, asked.description.map(plain).as_deref(), &folder, cx);
         }
-        let timeout = arguments["timeout"].as_f64().filter(|most| *most > 0.0);
-        let timeout = timeout.map_or(TIMEOUT, |most| {
-            let most = Duration::try_from_secs_f64(most / 1000.0).unwrap_or(LONGEST);
-            most.clamp(Duration::from_millis(1), LONGEST)
-        });
+        let timeout = time_limit(asked.timeout, TIMEOUT, LONGEST);
         let name = format!("shell-{:08x}.txt", rand::random::<u32>());
         let commands = &self.processes.commands;
         let path = commands
@@ -140,7 +142,7 @@ impl RunShellCommand {
             ..Order::new(command)
         };
         let ran = commands.run(order, &cx.cancel, cx.tell).await.map_err(|error| error.to_string())?;
-        Ok(told(command, directory, timeout, &ran, self.apart))
+        Ok(told(command, directory.as_deref(), timeout, &ran, self.apart))
     }
 
     fn begin(&self, command: &str, description: Option<&str>, folder: &Path, cx: &Cx<'_>) -> Result<Given, String> {
@@ -172,19 +174,11 @@ impl RunShellCommand {
 }
 
 #[async_trait(?Send)]
-impl Tool for RunShellCommand {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Run(input["command"].as_str().unwrap_or_default().to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        match say::arguments(&self.spec, input) {
-            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| failed(&error)),
-            Err(given) => given,
+impl Run for Shell {
+    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| failed(&error)),
+            _ => stray(),
         }
     }
 }
@@ -244,7 +238,7 @@ fn failed(text: &str) -> Given {
 
 fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran, apart: bool) -> Given {
     let kept = if apart { &ran.both } else { &ran.stdout };
-    let output = plain(&kept.text());
+    let output = uncoloured(&kept.text());
     let output = output.trim();
     let mut told = match &ran.whole {
         Some(Ok((path, _))) if kept.missing() > 0 => format!("{output}\n[The whole output is in {}]", path.display()),
@@ -310,7 +304,7 @@ fn told(command: &str, directory: Option<&str>, timeout: Duration, ran: &Ran, ap
 }
 
 /// A text without the sequences that colour it and move the cursor.
-fn plain(text: &str) -> String {
+fn uncoloured(text: &str) -> String {
     if !text.contains('\u{1b}') {
         return text.to_owned();
     }
@@ -457,8 +451,8 @@ mod tests {
 
     #[test]
     fn sequences_of_terminals_are_left_out() {
-        assert_eq!(plain("a\u{1b}[1;31mb\u{1b}[0mc"), "abc");
-        assert_eq!(plain("\u{1b}]0;title\u{7}x\u{1b}]8;;u\u{1b}\\y\u{1b}(Bz\u{1b}"), "xyz");
-        assert_eq!(plain("no \u{e9}"), "no \u{e9}");
+        assert_eq!(uncoloured("a\u{1b}[1;31mb\u{1b}[0mc"), "abc");
+        assert_eq!(uncoloured("\u{1b}]0;title\u{7}x\u{1b}]8;;u\u{1b}\\y\u{1b}(Bz\u{1b}"), "xyz");
+        assert_eq!(uncoloured("no \u{e9}"), "no \u{e9}");
     }
 }

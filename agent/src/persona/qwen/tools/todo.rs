@@ -6,9 +6,12 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::say;
+use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::todo::{Todo, Todos, read};
 use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::tools::args::Args;
 
 /// The tool. `todos` is the session's (a subagent has its own).
 pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
@@ -39,30 +42,17 @@ pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {
         kind: ToolKind::Todo,
         reads_only: false,
     };
-    vec![Rc::new(TodoWrite {
-        spec,
-        todos: Rc::clone(todos),
-    })]
+    tools(Dialect::QwenCode, say::invalid, [spec], TodoWrite(Rc::clone(todos)))
 }
 
 #[derive(Debug)]
-struct TodoWrite {
-    spec: Spec,
-    todos: Rc<Todos>,
-}
+struct TodoWrite(Rc<Todos>);
 
 #[async_trait(?Send)]
-impl Tool for TodoWrite {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let new = match read(&arguments["todos"]) {
+impl Run for TodoWrite {
+    async fn run(&self, args: &Args<'_>, _: &Value, _: &Cx<'_>) -> Given {
+        let Args::Todos { list, .. } = args else { return stray() };
+        let new = match read(list) {
             Ok(new) => new,
             Err(error) => return say::failed(&error, &format!("Error writing todos: {error}")),
         };
@@ -79,7 +69,7 @@ impl Tool for TodoWrite {
                  applicable.\n</system-reminder>"
             )
         };
-        self.todos.replace(new);
+        self.0.replace(new);
         Given::text(text).with(DetailShape::Qwen, json!({"kind": "todo_list", "todos": list}))
     }
 }

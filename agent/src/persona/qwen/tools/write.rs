@@ -1,94 +1,47 @@
 //! `write_file`.
 
-use std::rc::Rc;
+use serde_json::json;
 
-use async_trait::async_trait;
-use serde_json::{Value, json};
-
-use super::{modified, say, unread};
+use super::{say, unchanged};
+use crate::persona::shared::native::plain;
+use crate::tools::files::write_file;
 use crate::tools::seen::Seen;
-use crate::tools::work::blocking;
-use crate::tools::write::{Put, create, preview, write};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
-use crate::workspace::Fault;
+use crate::tools::{Cx, Given, Spec};
 use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::json::Str;
 
-#[derive(Debug)]
-pub(super) struct Write {
-    spec: Spec,
-    seen: Rc<Seen>,
-}
-
-impl Write {
-    pub(super) fn new(seen: Rc<Seen>) -> Self {
-        let spec = Spec {
-            name: "write_file".into(),
-            description: "Writes a file of the workspace as a whole. A file that is there is replaced, and has to have been read before. \
-                          Missing folders are made."
-                .into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "file_path": {"type": "string", "description": "The absolute path of the file"},
-                    "content": {"type": "string", "description": "What the file is to hold"},
-                },
-                "required": ["file_path", "content"],
-            }),
-            kind: ToolKind::Write,
-            reads_only: false,
-        };
-        Self { spec, seen }
+pub(super) fn spec() -> Spec {
+    Spec {
+        name: "write_file".into(),
+        description: "Writes a file of the workspace as a whole. A file that is there is replaced, and has to have been read before. \
+                      Missing folders are made."
+            .into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string", "description": "The absolute path of the file"},
+                "content": {"type": "string", "description": "What the file is to hold"},
+            },
+            "required": ["file_path", "content"],
+        }),
+        kind: ToolKind::Write,
+        reads_only: false,
     }
 }
 
-#[async_trait(?Send)]
-impl Tool for Write {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Write(vec![say::text(input, "file_path").to_owned()])
-    }
-
-    async fn preview(&self, input: &Value, cx: &Cx<'_>) -> Option<String> {
-        let arguments = say::arguments(&self.spec, input).ok()?;
-        let (path, content) = (say::text(&arguments, "file_path").to_owned(), say::text(&arguments, "content").to_owned());
-        blocking(cx, move |wall, _| preview(&wall.locate(path)?, &content)).await.ok()
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let (path, content) = (say::text(&arguments, "file_path").to_owned(), say::text(&arguments, "content").to_owned());
-        let place = match cx.world.wall.locate(&path) {
-            Ok(place) => place,
-            Err(fault) => return say::fault(&fault),
-        };
-        let named = place.named().display().to_string();
-        let seen = self.seen.get(place.path());
-        let (at, text) = (place.clone(), content.clone());
-        let done = blocking(cx, move |_, _| match (at.stat_if_there()?, seen) {
-            (None, _) => create(&at, &text).map(Some),
-            (Some(_), None) => Ok(None),
-            (Some(_), Some(seen)) => write(&at, &text, Put::Instead, Some(&seen)).map(Some),
-        });
-        let written = match done.await {
-            Ok(Some(written)) => written,
-            Ok(None) | Err(Fault::Exists(_)) => return unread(&named, "overwriting"),
-            Err(Fault::Changed(_)) => return modified(&named, "overwriting"),
-            Err(fault) => return say::fault(&fault),
-        };
-        self.seen.put(place.path(), written.stamp);
-        let text = if written.created {
-            format!("Successfully created and wrote to new file: {named}.")
-        } else {
-            format!("Successfully overwrote file: {named}.")
-        };
-        let before = written.before.unwrap_or_default();
-        let diff = say::file_diff(&named, Some(&before), &content, ("Original", "Written"));
-        Given::text(text).with(DetailShape::Qwen, diff)
-    }
+pub(super) async fn run(path: Str<'_>, content: Str<'_>, seen: &Seen, cx: &Cx<'_>) -> Given {
+    let content = plain(content);
+    let (place, written) = match write_file(&plain(path), &content, seen, cx).await {
+        Ok(written) => written,
+        Err(why) => return unchanged(&why, path, "overwriting", cx),
+    };
+    let named = place.named().display().to_string();
+    let text = if written.created {
+        format!("Successfully created and wrote to new file: {named}.")
+    } else {
+        format!("Successfully overwrote file: {named}.")
+    };
+    let before = written.before.unwrap_or_default();
+    let diff = say::file_diff(&named, Some(&before), &content, ("Original", "Written"));
+    Given::text(text).with(DetailShape::Qwen, diff)
 }

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{error, failed, number, success, text};
-use crate::persona::shared::grep::{globs, rows};
+use super::{error, failed, success};
+use crate::persona::shared::grep::{asked, rows};
+use crate::persona::shared::native::{folder, number, plain};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
-use crate::tools::{Cx, Given};
-use crate::tools::{glob, grep};
+use crate::tools::{Cx, Given, glob, grep};
 use crate::workspace::{Fault, Wall};
+use agentglot_adapters::json::Str;
+use agentglot_adapters::tools::args::Grep;
 
 /// The most files of a search by name.
 const FILES: usize = 500;
@@ -17,14 +19,10 @@ const LIMIT: usize = 250;
 /// The most characters of a line.
 const WIDTH: usize = 500;
 
-pub(super) async fn find(arguments: &Value, cx: &Cx<'_>) -> Given {
-    let path = arguments["targetDirectory"]
-        .as_str()
-        .filter(|path| !path.is_empty())
-        .unwrap_or(".")
-        .to_owned();
+pub(super) async fn find(pattern: Str<'_>, path: Option<Str<'_>>, cx: &Cx<'_>) -> Given {
+    let path = folder(path);
     let asked = glob::Asked {
-        pattern: text(arguments, "globPattern"),
+        pattern: plain(pattern),
         names: true,
         any_case: false,
         tree: Tree {
@@ -63,34 +61,31 @@ pub(super) async fn find(arguments: &Value, cx: &Cx<'_>) -> Given {
     success(words, typed)
 }
 
-pub(super) async fn search(arguments: &Value, cx: &Cx<'_>) -> Given {
-    let mode = arguments["outputMode"].as_str().unwrap_or("content").to_owned();
-    let limit = number(arguments, "headLimit").filter(|limit| *limit > 0).unwrap_or(LIMIT);
-    let offset = number(arguments, "offset").unwrap_or(0);
-    let around = number(arguments, "context").unwrap_or(0);
-    let asked = grep::Asked {
-        pattern: text(arguments, "pattern"),
-        any_case: arguments["caseInsensitive"] == true,
-        multiline: arguments["multiline"] == true,
-        want: match mode.as_str() {
-            "content" => grep::Want::Lines {
-                before: around,
-                after: around,
-                width: WIDTH,
-                most: offset.saturating_add(limit).saturating_add(1),
-                only: false,
-            },
-            "count" => grep::Want::Counts,
-            _ => grep::Want::Files,
+pub(super) async fn search(grep: &Grep<'_>, cx: &Cx<'_>) -> Given {
+    let mode = grep.mode.map_or_else(|| "content".to_owned(), plain);
+    let limit = number(grep.limit).filter(|limit| *limit > 0).unwrap_or(LIMIT);
+    let offset = number(grep.offset).unwrap_or(0);
+    let around = number(grep.context).unwrap_or(0);
+    let want = match mode.as_str() {
+        "content" => grep::Want::Lines {
+            before: around,
+            after: around,
+            width: WIDTH,
+            most: offset.saturating_add(limit).saturating_add(1),
+            only: false,
         },
-        tree: Tree {
+        "count" => grep::Want::Counts,
+        _ => grep::Want::Files,
+    };
+    let asked = asked(
+        grep,
+        want,
+        Tree {
             hidden: true,
-            globs: globs(arguments["glob"].as_str().unwrap_or_default()),
-            kind: arguments["type"].as_str().map(str::to_owned),
             ..Tree::default()
         },
-    };
-    let path = arguments["path"].as_str().filter(|path| !path.is_empty()).unwrap_or(".").to_owned();
+    );
+    let path = folder(grep.path);
     let done = blocking(cx, move |wall, cancel| {
         let place = wall.locate(path)?;
         Ok::<_, Fault>((grep::grep(&place, &asked, cancel)?, place))
@@ -127,7 +122,7 @@ pub(super) async fn search(arguments: &Value, cx: &Cx<'_>) -> Given {
     part["clientTruncated"] = (!whole).into();
     part["ripgrepTruncated"] = found.cut.into();
     let typed = json!({
-        "pattern": text(arguments, "pattern"),
+        "pattern": plain(grep.pattern),
         "path": root,
         "outputMode": mode,
         "workspaceResults": {root.clone(): {key: part}},
