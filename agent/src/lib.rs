@@ -31,19 +31,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, LocalSet};
-use tokio_util::sync::CancellationToken;
 
 use self::hooks::Hooks;
-use self::persona::Start;
+use self::persona::{Persona, Start};
 use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
+use crate::commands::hint::Hints;
+use crate::commands::request::ChatRequests;
+use crate::conversation::Conversation;
+use crate::host::Host;
 use crate::host::event_writer::EventWriter;
 use crate::host::prompts::{Asked, PromptQueue};
 use crate::host::requests::{HostRequests, Unanswered};
+use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::permissions::Policy;
-use crate::session::core::{AgentKind, Core, Thread, Wishes};
+use crate::settings::CurrentSettings;
+use crate::settings::subagent::SubagentKind;
 use crate::tools::World;
+use crate::turn::context::{Context, Kept, ModelState, Toolbox};
+use crate::turn::hooks::HookState;
+use crate::turn::options::Options;
+use crate::turn::state::TurnState;
 use crate::workspace::Wall;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::conduct::Facts;
@@ -122,7 +131,9 @@ pub enum Said {
 /// The agent. It says what it does as lines of `agentglot:events`.
 #[derive(Debug)]
 pub struct Agent {
-    core: Rc<Core>,
+    core: Rc<Context>,
+    chats: Rc<ChatRequests>,
+    hints: Rc<Hints>,
     local: LocalSet,
     life: Option<JoinHandle<()>>,
     /// It has come to its end; with the reason, if it should not have.
@@ -165,9 +176,9 @@ impl Agent {
             commands,
             engine: Some(parts.engine.clone()),
         })?;
-        let mut wishes = wishes(&parts, &settings)?;
+        let mut options = options(&parts, &settings)?;
         for agent in &settings.agents {
-            wishes.agents.entry(agent.name.clone()).or_insert_with(|| AgentKind::of(agent));
+            options.agents.entry(agent.name.clone()).or_insert_with(|| SubagentKind::of(agent));
         }
         let events = EventWriter::new(parts.dialect);
         let (transcript, history) = parts.kept;
@@ -179,11 +190,11 @@ impl Agent {
         }
         events.set_session(&session);
         let checkpoints = Checkpoints::wanted(persona.sessions(), &|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
-        let kept = Some(Rc::new(RefCell::new(transcript)));
-        let thread = Thread {
+        let transcript = Some(Rc::new(RefCell::new(transcript)));
+        let conversation = Conversation {
             messages: history.map(History::shared).unwrap_or_default(),
-            kept: kept.clone(),
-            ..Thread::default()
+            transcript: transcript.clone(),
+            ..Conversation::default()
         };
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let (mut policy, mut problems) = Policy::new(
@@ -217,52 +228,57 @@ impl Agent {
             own.extend(persona.fetch(tools::fetch::Policy::new(Vec::new())));
         }
         if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
-            own.extend(persona.search(parts.engine));
+            own.extend(persona.search(parts.engine.clone()));
         }
-        let core = Rc::new(Core {
-            policy: RefCell::new(policy),
-            memory: settings::memory::prompt(&memories),
-            servers,
-            flagged: parts.servers,
-            settings: RefCell::new(Rc::new(settings)),
+        let mcp = mcp_servers(persona, &parts.launch, parts.servers, &servers, &world, &requests);
+        let variable = |name: &str| std::env::var(name).ok();
+        let host = Host {
             dialect: parts.dialect,
-            tools: own,
-            asking: persona.asking(),
-            persona,
-            persona_session,
-            model: parts.model,
-            world,
+            state: host::state::SessionState::new(parts.dialect, &parts.launch, &variable),
+            launch: parts.launch,
+            session: RefCell::new(session),
+            jobs: SideJobs::new(events.clone()),
             events,
             requests,
-            hooks,
-            hook_context: RefCell::default(),
-            held_up: RefCell::default(),
             prompts: PromptQueue::default(),
             screens: RefCell::default(),
-            mcp: RefCell::default(),
-            greeting: RefCell::default(),
-            kept,
-            checkpoints,
-            chores: RefCell::default(),
-            wishes: RefCell::new(wishes),
-            thread: RefCell::new(thread),
-            spent: RefCell::default(),
-            stopped_ahead: Cell::new(false),
-            deferred: RefCell::new(deferred),
-            cancel: RefCell::new(CancellationToken::new()),
-            session: RefCell::new(session),
-            structured: Rc::default(),
-            models: parts.models,
-            tasks: turn::tasks::Tasks::default(),
-            session_state: host::state::SessionState::new(parts.dialect, &parts.launch, &|name| std::env::var(name).ok()),
-            desk: Rc::default(),
-            turns: Cell::new(0),
-            resumed,
-            launch: parts.launch,
+            introduced: Cell::new(false),
             warn: parts.warn,
+        };
+        let core = Rc::new(Context {
+            host,
+            model: ModelState {
+                client: parts.model,
+                names: parts.models,
+                options: RefCell::new(options),
+                usage: RefCell::default(),
+            },
+            tools: Toolbox {
+                own,
+                asking: persona.asking(),
+                client: Rc::default(),
+                structured: Rc::default(),
+            },
+            persona,
+            persona_session,
+            world,
+            mcp,
+            policy: RefCell::new(policy),
+            hooks: HookState::new(hooks),
+            settings: CurrentSettings::new(settings, settings::memory::prompt(&memories)),
+            store: Kept {
+                transcript,
+                checkpoints,
+                resumed,
+            },
+            conversation: RefCell::new(conversation),
+            turns: TurnState::new(deferred),
+            tasks: turn::tasks::Tasks::default(),
         });
         Ok(Self {
             core,
+            chats: Rc::default(),
+            hints: Rc::default(),
             local: LocalSet::new(),
             life: None,
             over: None,
@@ -276,16 +292,16 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                self.core.prompts.put(Asked::of_prompt(input, prompt));
+                self.core.host.prompts.put(Asked::of_prompt(input, prompt));
                 true
             }
             InputKind::Chat(chat) => {
                 let asked = Asked::of_chat(input, chat);
                 if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
                     let call = chat["tool_call"].as_str().unwrap_or_default();
-                    return commands::request::tool_response(&self.core, call, &chat["parts"]);
+                    return self.core.tools.client.answer(call, &chat["parts"]);
                 }
-                self.core.prompts.put(asked);
+                self.core.host.prompts.put(asked);
                 true
             }
             InputKind::Request(request) => session::control::request(&self.core, input, request),
@@ -298,29 +314,29 @@ impl Agent {
                     let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
                     Err(Unanswered::Failed(text.to_owned()))
                 };
-                self.core.requests.answer(&host::prompts::plain(response.id), answer)
+                self.core.host.requests.answer(&host::prompts::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                session::life::introduce_first(&self.core);
-                commands::request::cancel(&self.core, input);
+                commands::introduce::introduce_first(&self.core);
+                commands::request::cancel(&self.core, &self.chats, input);
                 true
             }
             InputKind::Heartbeat { .. } => {
-                session::life::introduce_first(&self.core);
+                commands::introduce::introduce_first(&self.core);
                 commands::request::heartbeat(&self.core, input);
                 true
             }
             InputKind::Hint(hint) => {
-                session::life::introduce_first(&self.core);
-                commands::hint::ask(&self.core, input, hint);
+                commands::introduce::introduce_first(&self.core);
+                commands::hint::ask(&self.core, &self.hints, input, hint);
                 true
             }
             InputKind::HintCancel => {
-                commands::hint::cancel(&self.core);
+                commands::hint::cancel(&self.hints);
                 true
             }
             InputKind::KeepAlive => {
-                session::life::introduce_first(&self.core);
+                commands::introduce::introduce_first(&self.core);
                 true
             }
             _ => false,
@@ -329,7 +345,7 @@ impl Agent {
 
     /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
     pub fn queued(&self) -> usize {
-        self.core.prompts.bytes()
+        self.core.host.prompts.bytes()
     }
 
     /// Adds what it knows of itself to what the host's handshake is answered by.
@@ -339,43 +355,45 @@ impl Agent {
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own.
     pub fn at_work(&self) -> bool {
-        self.core.deferred.borrow().is_some() || self.core.desk.busy.get() || self.core.prompts.any_waits() || self.core.tasks.any()
+        self.core.turns.deferred.borrow().is_some() || self.core.turns.busy.get() || self.core.host.prompts.any_waits() || self.core.tasks.any()
     }
 
     /// The host will say nothing more.
     pub fn close(&mut self) {
-        self.core.prompts.close();
+        self.core.host.prompts.close();
     }
 
     /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
     pub async fn read(&mut self, into: &mut Vec<u8>) -> Said {
         let core = self.core.clone();
         if let Some(why) = &self.over {
-            let said = core.events.take(into);
-            return match core.events.take_answered() {
+            let said = core.host.events.take(into);
+            return match core.host.events.take_answered() {
                 true => Said::Answered,
                 false if said => Said::Bytes,
                 false => Said::Over(why.clone()),
             };
         }
-        let life = self.life.get_or_insert_with(|| self.local.spawn_local(session::life::live(core.clone())));
-        let line = core.requests.wake();
+        let life = self
+            .life
+            .get_or_insert_with(|| self.local.spawn_local(session::life::live(core.clone(), Rc::clone(&self.chats))));
+        let line = core.host.requests.wake();
         let ended = self
             .local
             .run_until(async {
                 loop {
-                    for chore in core.chores.take() {
+                    for chore in core.host.jobs.take() {
                         tokio::task::spawn_local(chore);
                     }
-                    let (asked, withdrawn) = core.requests.take();
-                    asked.iter().for_each(|(id, question)| core.events.ask(id, question));
-                    withdrawn.iter().for_each(|id| core.events.withdraw(id));
-                    if core.events.take(into) || core.events.has_answered() {
+                    let (asked, withdrawn) = core.host.requests.take();
+                    asked.iter().for_each(|(id, question)| core.host.events.ask(id, question));
+                    withdrawn.iter().for_each(|id| core.host.events.withdraw(id));
+                    if core.host.events.take(into) || core.host.events.has_answered() {
                         return None;
                     }
                     tokio::select! {
                         biased;
-                        () = core.events.said() => {}
+                        () = core.host.events.said() => {}
                         () = line.notified() => {}
                         ended = &mut *life => return Some(ended),
                     }
@@ -387,11 +405,11 @@ impl Agent {
             self.life = None;
             let why = ended.err().map(|error| format!("the agent broke down: {error}"));
             self.over = Some(why.clone());
-            if !core.events.take(into) {
+            if !core.host.events.take(into) {
                 return Said::Over(why);
             }
         }
-        if core.events.take_answered() {
+        if core.host.events.take_answered() {
             return Said::Answered;
         }
         Said::Bytes
@@ -399,9 +417,9 @@ impl Agent {
 
     /// Ends it and leaves nothing behind. Bounded in time.
     pub async fn stop(&mut self) {
-        self.core.cancel.borrow().cancel();
+        self.core.turns.cancel().cancel();
         self.core.tasks.stop_all();
-        self.core.prompts.close();
+        self.core.host.prompts.close();
         let core = self.core.clone();
         let mcp = core.mcp.take();
         let life = self.life.take();
@@ -447,7 +465,7 @@ fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
 }
 
 /// What the host wants at the beginning.
-fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Error> {
+fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
     let models = &parts.models;
     let asked = parts.model_name.as_deref().and_then(|name| models.named(name));
     let model = asked
@@ -470,7 +488,7 @@ fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Error> {
         };
         text.and_then(|text| serde_json::from_str(&text).ok())
     };
-    Ok(Wishes {
+    Ok(Options {
         first_model: model.clone(),
         model,
         system: text(replace)?,
@@ -479,11 +497,35 @@ fn wishes(parts: &Parts, settings: &Settings) -> Result<Wishes, Error> {
             .agents
             .as_ref()
             .and_then(json)
-            .map(|agents| session::control::agent_kinds(&agents))
+            .map(|agents| settings::subagent::kinds(&agents))
             .unwrap_or_default(),
         schema: launch.json_schema.as_ref().and_then(json),
         thinking: launch.max_thinking_tokens.or_else(|| thinking(parts.dialect, settings)),
         effort: launch.effort.clone(),
-        ..Wishes::default()
+        ..Options::default()
     })
+}
+
+/// The MCP servers of the command line, and of files of settings unless the host wants none of those.
+fn mcp_servers(
+    persona: &dyn Persona,
+    launch: &Launch,
+    flagged: Vec<mcp::Server>,
+    of_settings: &serde_json::Value,
+    world: &World,
+    requests: &HostRequests,
+) -> mcp::McpServers {
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut servers = match mcp::config::of_value(of_settings, "settings", &variable) {
+        Ok(servers) if !launch.strict_mcp => servers,
+        _ => Vec::new(),
+    };
+    mcp::config::join(&mut servers, flagged);
+    let root = world.wall.root().to_owned();
+    let options = mcp::Options {
+        naming: *persona.mcp(),
+        asks_user: persona.elicits() && launch.has_stdin_protocol(),
+        ..mcp::Options::new(root, world.environment.to_vec(), &variable)
+    };
+    mcp::McpServers::new(servers, requests.clone(), options)
 }

@@ -8,6 +8,7 @@ use ignore::gitignore::GitignoreBuilder;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::host::prompts::Attached;
 use crate::tools::glob::{self, Order};
 use crate::tools::walk::Tree;
 use crate::workspace::{Kind, Wall};
@@ -24,17 +25,6 @@ pub(crate) struct Reference {
     pub original: String,
     /// The path.
     pub path: String,
-}
-
-/// A file that was read as text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attached {
-    /// Where it is.
-    pub path: PathBuf,
-    /// The same as the user would call it.
-    pub shown: String,
-    /// What it says, as much of it as was read.
-    pub text: String,
 }
 
 /// What was found.

@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::request::ChatRequests;
 use super::{Given, chats, failed, message};
-use crate::conversation::compact;
+use crate::conversation::Conversation;
 use crate::host::event_writer::line_id;
-use crate::session::core::{Core, Thread};
 use crate::settings::memory;
 use crate::store::{Ask, Store, Writer};
+use crate::turn::compact;
+use crate::turn::context::Context;
 use agentglot_adapters::codec::Dialect;
 
 /// A command.
@@ -156,13 +158,13 @@ pub(crate) struct Listed {
 }
 
 /// The commands that the host of a session is told.
-pub(crate) fn list(core: &Core) -> Vec<Listed> {
-    let ours = of(core.dialect).iter().map(|name| Listed {
+pub(crate) fn list(core: &Context) -> Vec<Listed> {
+    let ours = of(core.host.dialect).iter().map(|name| Listed {
         name: (*name).to_owned(),
         description: find(name).map_or("", |command| command.description).to_owned(),
         hint: String::new(),
     });
-    let settings = core.settings();
+    let settings = core.settings.get();
     let custom = settings.commands.iter().map(|command| Listed {
         name: command.name.clone(),
         description: command.description.clone(),
@@ -172,9 +174,9 @@ pub(crate) fn list(core: &Core) -> Vec<Listed> {
 }
 
 /// Does what a command says, and says what came of it, as one of the RFC's results.
-pub(super) async fn run(core: &Rc<Core>, given: &Given) -> Value {
+pub(super) async fn run(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
     let Some(command) = find(&given.path[0]) else {
-        if is_dialog(given) && core.dialect == Dialect::Qwen {
+        if is_dialog(given) && core.host.dialect == Dialect::Qwen {
             return json!({"type": "dialog", "dialog": given.path[0]});
         }
         if is_dialog(given) {
@@ -188,21 +190,21 @@ pub(super) async fn run(core: &Rc<Core>, given: &Given) -> Value {
     }
     let args = given.args.trim();
     match command.name {
-        "help" if core.dialect == Dialect::Qwen => json!({"type": "dialog", "dialog": "help", "content": help(core)}),
+        "help" if core.host.dialect == Dialect::Qwen => json!({"type": "dialog", "dialog": "help", "content": help(core)}),
         "help" => failed("The command \"/help\" is not supported in this mode."),
         "clear" => clear(core).await,
         "compress" => compress(core, args).await,
         "chat" => chats::run(core, given),
-        "model" if args.is_empty() && core.dialect == Dialect::Qwen => {
-            json!({"type": "dialog", "dialog": "model", "content": core.wishes.borrow().model})
+        "model" if args.is_empty() && core.host.dialect == Dialect::Qwen => {
+            json!({"type": "dialog", "dialog": "model", "content": core.model.options.borrow().model})
         }
-        "model" if args.is_empty() => message("info", format!("Current model: {}", core.wishes.borrow().model)),
+        "model" if args.is_empty() => message("info", format!("Current model: {}", core.model.options.borrow().model)),
         "model" => {
             if args.chars().any(char::is_whitespace) {
                 return failed(format!("{args:?} is no name of a model"));
             }
-            args.clone_into(&mut core.wishes.borrow_mut().model);
-            super::request::keep_model(core, args);
+            args.clone_into(&mut core.model.options.borrow_mut().model);
+            super::request::keep_model(chats, args);
             message("info", format!("The model is {args} from now on."))
         }
         "tools" if sub == Some("run") => run_tool(core, args),
@@ -222,14 +224,14 @@ const INIT: &str = "Look at this project and write the file {FILE} in its root: 
                     test and run it, and the conventions that its code keeps. It will be given to you as context in later sessions. If the file \
                     is there, make it better instead of writing it anew.";
 
-const fn memory_file(core: &Core) -> &'static str {
-    match core.dialect {
+const fn memory_file(core: &Context) -> &'static str {
+    match core.host.dialect {
         Dialect::Claude => "CLAUDE.md",
         _ => "QWEN.md",
     }
 }
 
-fn help(core: &Core) -> String {
+fn help(core: &Context) -> String {
     let ours = COMMANDS.iter().map(|command| {
         let subs: Vec<&str> = command.subs.iter().map(|(name, _)| *name).collect();
         let subs = if subs.is_empty() {
@@ -239,7 +241,7 @@ fn help(core: &Core) -> String {
         };
         format!("/{}{subs} - {}", command.name, command.description)
     });
-    let settings = core.settings();
+    let settings = core.settings.get();
     let custom = settings
         .commands
         .iter()
@@ -251,13 +253,13 @@ fn help(core: &Core) -> String {
 }
 
 /// Nothing that was said counts any more; the session stays the same.
-async fn clear(core: &Rc<Core>) -> Value {
-    if core.dialect != Dialect::Claude {
-        let mut thread = core.thread.borrow_mut();
-        thread.messages.clear();
-        let before = std::mem::take(&mut thread.filled);
+async fn clear(core: &Rc<Context>) -> Value {
+    if core.host.dialect != Dialect::Claude {
+        let mut conversation = core.conversation.borrow_mut();
+        conversation.messages.clear();
+        let before = std::mem::take(&mut conversation.context_tokens);
         crate::conversation::transcript::compacted(
-            &thread,
+            &conversation,
             true,
             before,
             0,
@@ -265,74 +267,74 @@ async fn clear(core: &Rc<Core>) -> Value {
             None,
         );
     }
-    json!({"type": "handled", "status": "ok", "content": if core.dialect == Dialect::QwenCode { "Context cleared." } else { "" }})
+    json!({"type": "handled", "status": "ok", "content": if core.host.dialect == Dialect::QwenCode { "Context cleared." } else { "" }})
 }
 
 /// Claude's `/clear`: the session goes on under another id. What tells so has the old one.
-pub(super) async fn reset(core: &Rc<Core>, message: &str) {
+pub(super) async fn reset(core: &Rc<Context>, message: &str) {
     let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
-        keep: Ask::of(&core.launch).keep,
+        keep: Ask::of(&core.host.launch).keep,
         ..Ask::default()
     };
     let Ok((transcript, _)) = store.begin(&ask, Writer::new(core.world.wall.root())) else {
         return;
     };
     let id = transcript.id().to_owned();
-    core.events.line(&json!({
+    core.host.events.line(&json!({
         "type": "conversation_reset", "new_conversation_id": id, "trigger": "clear", "user_message_uuid": message,
-        "uuid": line_id(), "session_id": *core.session.borrow(),
+        "uuid": line_id(), "session_id": *core.host.session.borrow(),
     }));
-    let mut thread = Thread::default();
-    if let Some(kept) = &core.kept {
+    let mut conversation = Conversation::default();
+    if let Some(kept) = &core.store.transcript {
         *kept.borrow_mut() = transcript;
-        thread.kept = Some(kept.clone());
+        conversation.transcript = Some(kept.clone());
     }
-    *core.thread.borrow_mut() = thread;
-    core.events.set_session(&id);
-    *core.session.borrow_mut() = id;
+    *core.conversation.borrow_mut() = conversation;
+    core.host.events.set_session(&id);
+    *core.host.session.borrow_mut() = id;
 }
 
-async fn compress(core: &Rc<Core>, wish: &str) -> Value {
-    let claude = core.dialect == Dialect::Claude;
+async fn compress(core: &Rc<Context>, wish: &str) -> Value {
+    let claude = core.host.dialect == Dialect::Claude;
     let status = |status: Value, result: Option<&str>| {
         if claude {
             let mut line = json!({"type": "system", "subtype": "status", "status": status});
             if let Some(result) = result {
                 line["compact_result"] = json!(result);
             }
-            line["session_id"] = json!(*core.session.borrow());
+            line["session_id"] = json!(*core.host.session.borrow());
             line["uuid"] = json!(line_id());
-            core.events.line(&line);
+            core.host.events.line(&line);
         }
     };
-    let mut thread = std::mem::take(&mut *core.thread.borrow_mut());
-    if thread.messages.len() < 2 {
-        *core.thread.borrow_mut() = thread;
+    let mut conversation = std::mem::take(&mut *core.conversation.borrow_mut());
+    if conversation.messages.len() < 2 {
+        *core.conversation.borrow_mut() = conversation;
         if claude {
-            crate::session::life::introduce_now(core);
+            crate::commands::introduce::introduce_now(core);
         }
         return failed("Nothing to compress: there is no conversation yet.");
     }
-    crate::session::life::prepare(core, &mut thread);
-    let before = thread.filled;
+    crate::turn::prepare::prepare(core, &mut conversation);
+    let before = conversation.context_tokens;
     status(json!("compacting"), None);
-    let done = compact::now(core, &mut thread, "manual", Some(wish)).await;
-    let after = thread.filled;
-    *core.thread.borrow_mut() = thread;
+    let done = compact::now(core, &mut conversation, "manual", Some(wish)).await;
+    let after = conversation.context_tokens;
+    *core.conversation.borrow_mut() = conversation;
     status(Value::Null, Some(if done.is_ok() { "success" } else { "failed" }));
     if claude {
-        crate::session::life::introduce_now(core);
+        crate::commands::introduce::introduce_now(core);
     }
     match done {
         Ok(()) if claude => {
-            core.events.line(&json!({
+            core.host.events.line(&json!({
                 "type": "user", "message": {"role": "user", "content": "<local-command-stdout>Compacted </local-command-stdout>"},
-                "session_id": *core.session.borrow(), "parent_tool_use_id": null, "uuid": line_id(), "isReplay": true,
+                "session_id": *core.host.session.borrow(), "parent_tool_use_id": null, "uuid": line_id(), "isReplay": true,
             }));
             json!({"type": "handled"})
         }
-        Ok(()) if core.dialect == Dialect::Qwen => json!({
+        Ok(()) if core.host.dialect == Dialect::Qwen => json!({
             "type": "handled", "status": "ok",
             "content": format!("Chat history compressed from {before} to {after} tokens."),
         }),
@@ -341,10 +343,10 @@ async fn compress(core: &Rc<Core>, wish: &str) -> Value {
     }
 }
 
-fn tools(core: &Rc<Core>, descriptions: bool) -> String {
-    let mut thread = Thread::default();
-    crate::session::life::prepare(core, &mut thread);
-    let lines: Vec<String> = thread
+fn tools(core: &Rc<Context>, descriptions: bool) -> String {
+    let mut conversation = Conversation::default();
+    crate::turn::prepare::prepare(core, &mut conversation);
+    let lines: Vec<String> = conversation
         .specs
         .iter()
         .map(|spec| {
@@ -359,24 +361,24 @@ fn tools(core: &Rc<Core>, descriptions: bool) -> String {
 }
 
 /// The call that the host is to ask for.
-fn run_tool(core: &Rc<Core>, args: &str) -> Value {
+fn run_tool(core: &Rc<Context>, args: &str) -> Value {
     let (name, args) = args.split_once(char::is_whitespace).unwrap_or((args, "{}"));
-    let mut thread = Thread::default();
-    crate::session::life::prepare(core, &mut thread);
-    if core.dialect != Dialect::Qwen {
+    let mut conversation = Conversation::default();
+    crate::turn::prepare::prepare(core, &mut conversation);
+    if core.host.dialect != Dialect::Qwen {
         return failed("The command \"/tools run\" is not supported in this mode.");
     }
-    if thread.tool(name).is_none() {
+    if conversation.tool(name).is_none() {
         return failed(format!("There is no tool {name:?}. Usage: /tools run <name> [arguments as JSON]"));
     }
     match serde_json::from_str::<Value>(args) {
-        Ok(args) if args.is_object() => super::Wanted::result(name, &args, &core.events.turn()),
+        Ok(args) if args.is_object() => super::wanted::result(name, &args, &core.host.events.turn()),
         _ => failed(format!("The arguments of {name} are no JSON object.")),
     }
 }
 
-fn servers(core: &Core) -> String {
-    let mcp = core.mcp();
+fn servers(core: &Context) -> String {
+    let mcp = core.mcp.get();
     let lines: Vec<String> = mcp
         .status()
         .into_iter()
@@ -389,11 +391,11 @@ fn servers(core: &Core) -> String {
     format!("MCP servers:\n{}\nTools:\n{}", lines.join("\n"), tools.join("\n"))
 }
 
-fn stats(core: &Core) -> String {
-    let spent = core.spent.borrow();
+fn stats(core: &Context) -> String {
+    let spent = core.model.usage.borrow();
     let requests: u64 = spent.models.values().map(|model| model.requests).sum();
     let (read, written) = (spent.session.read(), spent.session.output);
-    if core.dialect == Dialect::Claude {
+    if core.host.dialect == Dialect::Claude {
         return format!(
             "Estimated cost:        ${:.4}\nTotal input tokens:    {read}\nTotal output tokens:   {written}\nAPI requests:          {requests}",
             spent.cost()
@@ -401,13 +403,13 @@ fn stats(core: &Core) -> String {
     }
     format!(
         "Prompts: {}\nAPI requests: {requests}\nTokens — prompt: {read}, output: {written}\nTool calls: {}\nEstimated cost: ${:.4}",
-        core.turns.get(),
+        core.turns.begun.get(),
         spent.calls,
         spent.cost()
     )
 }
 
-fn remember(core: &Rc<Core>, sub: Option<&str>, args: &str) -> Value {
+fn remember(core: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
     match sub {
         Some("add") if args.is_empty() => failed("Usage: /memory add <text to remember>"),
         Some("add") => match add(core, args) {
@@ -415,7 +417,7 @@ fn remember(core: &Rc<Core>, sub: Option<&str>, args: &str) -> Value {
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.persona.memory(), core.settings().places());
+            let (memories, problems) = memory::load(core.persona.memory(), core.settings.get().places());
             for problem in problems {
                 tracing::warn!("{problem}");
             }
@@ -435,7 +437,7 @@ fn remember(core: &Rc<Core>, sub: Option<&str>, args: &str) -> Value {
 }
 
 /// Adds a fact to the project's memory.
-fn add(core: &Core, fact: &str) -> Result<&'static str, String> {
+fn add(core: &Context, fact: &str) -> Result<&'static str, String> {
     use crate::workspace::Guard;
     const HEAD: &str = "## Added Memories";
     let name = memory_file(core);

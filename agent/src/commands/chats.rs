@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use super::{Given, failed, message};
 use crate::model::message::{Message, Part, Role};
-use crate::session::core::Core;
+use crate::turn::context::Context;
 
 /// So large may a kept conversation be, in bytes; so long a name, in characters.
 const LARGEST: u64 = 64 << 20;
 const LONGEST: usize = 64;
 
 /// The folder, which is made with the first one: beside the sessions, one for each working folder.
-fn folder(core: &Core) -> Option<PathBuf> {
+fn folder(core: &Context) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("AGENTGLOT_STATE_DIR")
         .or_else(|| set("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("agentglot")))
@@ -43,7 +43,7 @@ fn file(name: &str) -> Result<String, Value> {
 }
 
 /// Does what `/chat` says.
-pub(super) fn run(core: &Core, given: &Given) -> Value {
+pub(super) fn run(core: &Context, given: &Given) -> Value {
     let Some(folder) = folder(core) else {
         return failed("there is no home for conversations");
     };
@@ -85,9 +85,9 @@ fn list(folder: &PathBuf) -> Value {
     message("info", format!("List of saved conversations:{list}"))
 }
 
-fn save(core: &Core, given: &Given, path: &PathBuf, name: &str) -> Value {
-    let thread = core.thread.borrow();
-    if thread.messages.is_empty() {
+fn save(core: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
+    let conversation = core.conversation.borrow();
+    if conversation.messages.is_empty() {
         return message("info", "No conversation found to save.");
     }
     match given.outcome.as_deref() {
@@ -108,7 +108,7 @@ fn save(core: &Core, given: &Given, path: &PathBuf, name: &str) -> Value {
         let _ = fs::remove_file(&fresh);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
         file.write_all(&serde_json::to_vec(
-            &thread.messages.iter().map(|message| &**message).collect::<Vec<_>>(),
+            &conversation.messages.iter().map(|message| &**message).collect::<Vec<_>>(),
         )?)?;
         file.sync_data()?;
         fs::rename(&fresh, path)
@@ -119,7 +119,7 @@ fn save(core: &Core, given: &Given, path: &PathBuf, name: &str) -> Value {
     }
 }
 
-fn resume(core: &Core, path: &PathBuf, name: &str) -> Value {
+fn resume(core: &Context, path: &PathBuf, name: &str) -> Value {
     let read = fs::metadata(path).and_then(|about| {
         if about.len() > LARGEST {
             return Err(std::io::Error::other("it is too large"));
@@ -138,7 +138,7 @@ fn resume(core: &Core, path: &PathBuf, name: &str) -> Value {
         Err(error) => return failed(format!("The conversation cannot be read: {error}")),
     };
     let history: Vec<Value> = messages.iter().filter_map(shown).collect();
-    core.thread.borrow_mut().messages = messages.into_iter().map(Rc::new).collect();
+    core.conversation.borrow_mut().messages = messages.into_iter().map(Rc::new).collect();
     json!({"type": "load_history", "history": history, "content": format!("Conversation {name} is loaded.")})
 }
 

@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::request::ChatRequests;
 use super::{Given, failed, message};
 use crate::host::requests::NOBODY;
 use crate::host::requests::{Question, Unanswered};
-use crate::session::core::Core;
+use crate::turn::context::Context;
 use agentglot_adapters::event::ControlKind;
 
 /// What came of a question.
@@ -21,9 +22,9 @@ pub(super) enum Settled {
 /// Asks what a command's result asks, if the host has said that it answers such questions.
 ///
 /// A host that cannot answer after all gets the result itself; one that says nothing in time has not agreed.
-pub(super) async fn settle(core: &Rc<Core>, given: &mut Given, result: Value) -> Settled {
+pub(super) async fn settle(core: &Rc<Context>, chats: &ChatRequests, given: &mut Given, result: Value) -> Settled {
     let kind = result["type"].as_str().unwrap_or_default().to_owned();
-    if !core.desk.confirms(&kind) {
+    if !chats.confirms(&kind) {
         return Settled::Over(result);
     }
     let asked = result.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
@@ -35,11 +36,11 @@ pub(super) async fn settle(core: &Rc<Core>, given: &mut Given, result: Value) ->
         permission: None,
         fields,
     };
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.turns.cancel();
     let answer = tokio::select! {
         biased;
         () = cancel.cancelled() => return Settled::Over(cancelled()),
-        answer = core.requests.ask(question) => answer,
+        answer = core.host.requests.ask(question) => answer,
     };
     let answer = match answer {
         Ok(answer) => answer,

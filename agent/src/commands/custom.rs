@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::request::ChatRequests;
 use super::{Given, failed};
-use crate::session::core::Core;
 use crate::settings::CommandFile;
+use crate::turn::context::Context;
 
 /// So long may a command take that stands in a prompt, and so much may it print.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST: usize = 64 << 10;
 
 /// The command of this name.
-pub(super) fn find(core: &Core, given: &Given) -> Option<CommandFile> {
+pub(super) fn find(core: &Context, given: &Given) -> Option<CommandFile> {
     let name = given.path.join(":");
-    core.settings().commands.iter().find(|command| command.name == name).cloned()
+    core.settings.get().commands.iter().find(|command| command.name == name).cloned()
 }
 
 /// The commands between `!{` and the brace that closes it, and where each stands.
@@ -41,14 +42,14 @@ fn shells(prompt: &str) -> Vec<(std::ops::Range<usize>, String)> {
 }
 
 /// What the RFC's host is told: the prompt to submit, or the commands that the user has to allow before.
-pub(super) async fn result(core: &Rc<Core>, command: &CommandFile, given: &Given) -> Value {
+pub(super) async fn result(core: &Rc<Context>, chats: &ChatRequests, command: &CommandFile, given: &Given) -> Value {
     // What the user wrote never becomes a command: the places are those of the file.
     let wanted: Vec<String> = shells(&command.prompt).into_iter().map(|(_, text)| text).collect();
     if given.outcome.as_deref() == Some("cancel") {
         return super::message("info", "Operation cancelled.");
     }
     let open: Vec<&String> = {
-        let allowed = core.desk.allowed.borrow();
+        let allowed = chats.allowed.borrow();
         let is_open = |one: &&String| !given.approved.contains(one) && !allowed.contains(*one);
         wanted.iter().filter(is_open).collect()
     };
@@ -56,7 +57,7 @@ pub(super) async fn result(core: &Rc<Core>, command: &CommandFile, given: &Given
         return json!({"type": "confirm_shell_commands", "commands": open});
     }
     if given.outcome.as_deref() == Some("always") {
-        core.desk.allowed.borrow_mut().extend(wanted);
+        chats.allowed.borrow_mut().extend(wanted);
     }
     match prompt(core, command, &given.args, true).await {
         Ok(text) => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": text}]}),
@@ -65,10 +66,10 @@ pub(super) async fn result(core: &Rc<Core>, command: &CommandFile, given: &Given
 }
 
 /// The prompt with what its commands print, if they may run.
-pub(super) async fn prompt(core: &Rc<Core>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
+pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
     let found = shells(&command.prompt);
     // Elsewhere nobody is asked about them: they stay text.
-    let runs = may_run && core.dialect == agentglot_adapters::codec::Dialect::Qwen;
+    let runs = may_run && core.host.dialect == agentglot_adapters::codec::Dialect::Qwen;
     if found.is_empty() || !runs {
         return Ok(command.prompt_for(args));
     }
@@ -94,7 +95,7 @@ pub(super) async fn prompt(core: &Rc<Core>, command: &CommandFile, args: &str, m
     Ok(text)
 }
 
-async fn run(core: &Core, text: &str) -> Result<String, String> {
+async fn run(core: &Context, text: &str) -> Result<String, String> {
     let mut command = tokio::process::Command::new("/bin/sh");
     command
         .arg("-c")
@@ -104,7 +105,7 @@ async fn run(core: &Core, text: &str) -> Result<String, String> {
         .kill_on_drop(true);
     command.envs(core.world.environment.iter().map(|(name, value)| (name, value)));
     command.stdin(std::process::Stdio::null());
-    let cancel = core.cancel.borrow().clone();
+    let cancel = core.turns.cancel();
     let output = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err("Operation cancelled.".to_owned()),

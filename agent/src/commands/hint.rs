@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::builtin::{COMMANDS, find};
 use super::paths::Paths;
 use crate::host::event_writer::body;
-use crate::session::core::Core;
 use crate::tools::walk::{Tree, Visit, walk};
+use crate::turn::context::Context;
 use crate::workspace::Wall;
 use agentglot_adapters::event::{HintRequest, HintResult, Input, Kind};
 use agentglot_adapters::json::{Raw, Str};
@@ -54,7 +54,7 @@ struct Wanted {
 }
 
 /// A hint is asked for. The latest request wins.
-pub(crate) fn ask(core: &Rc<Core>, input: &Input<'_>, request: &HintRequest<'_>) {
+pub(crate) fn ask(core: &Rc<Context>, hints: &Rc<Hints>, input: &Input<'_>, request: &HintRequest<'_>) {
     let text = |text: Option<Str<'_>>| text.map(|text| text.unescape().into_owned());
     let whole = text(request.text).unwrap_or_default();
     let count = whole.chars().count();
@@ -72,21 +72,19 @@ pub(crate) fn ask(core: &Rc<Core>, input: &Input<'_>, request: &HintRequest<'_>)
         cwd: context.get("cwd").and_then(Value::as_str).map(str::to_owned),
         turn: input.origin.turn.map(|turn| turn.as_escaped().to_owned()).unwrap_or_default(),
     };
-    let hints = &core.desk.hints;
     *hints.waiting.borrow_mut() = Some(wanted);
     hints.turn_over();
     if !hints.at_work.replace(true) {
-        let core = core.clone();
-        core.clone().chore(async move {
-            answer(&core).await;
-            core.desk.hints.at_work.set(false);
+        let (core, hints) = (core.clone(), Rc::clone(hints));
+        core.clone().host.jobs.spawn(async move {
+            answer(&core, &hints).await;
+            hints.at_work.set(false);
         });
     }
 }
 
 /// The hints are wanted no more: what is looked for is given up.
-pub(crate) fn cancel(core: &Core) {
-    let hints = &core.desk.hints;
+pub(crate) fn cancel(hints: &Hints) {
     hints.waiting.take();
     hints.turn_over();
     if hints.index.borrow().is_none()
@@ -103,8 +101,7 @@ impl Hints {
     }
 }
 
-async fn answer(core: &Rc<Core>) {
-    let hints = &core.desk.hints;
+async fn answer(core: &Rc<Context>, hints: &Rc<Hints>) {
     while let Some(wanted) = hints.waiting.take() {
         let number = hints.number.get();
         if let Err(why) = check(core, &wanted) {
@@ -116,7 +113,9 @@ async fn answer(core: &Rc<Core>) {
             tell(core, &wanted, "ok", Some(found), None);
             continue;
         }
-        let Some(index) = index_for(core, &wanted, number).await else { continue };
+        let Some(index) = index_for(core, hints, &wanted, number).await else {
+            continue;
+        };
         let text = wanted.text.clone();
         let found = tokio::task::spawn_blocking(move || at(&index, &text)).await.unwrap_or_default();
         if hints.number.get() == number {
@@ -126,15 +125,14 @@ async fn answer(core: &Rc<Core>) {
 }
 
 /// The index, made if there is none; an old one is made anew beside. `None`: something else was asked meanwhile.
-async fn index_for(core: &Rc<Core>, wanted: &Wanted, number: u64) -> Option<Arc<Paths>> {
-    let hints = &core.desk.hints;
+async fn index_for(core: &Rc<Context>, hints: &Rc<Hints>, wanted: &Wanted, number: u64) -> Option<Arc<Paths>> {
     let mut told = false;
     loop {
         let index = hints.index.borrow().clone();
         if index.as_ref().is_none_or(|(_, since)| since.elapsed() > FRESH) && hints.building.borrow().is_none() {
-            let (core, stop) = (core.clone(), CancellationToken::new());
+            let (core, hints, stop) = (core.clone(), Rc::clone(hints), CancellationToken::new());
             *hints.building.borrow_mut() = Some(stop.clone());
-            core.clone().chore(async move { build(&core, stop).await });
+            core.clone().host.jobs.spawn(async move { build(&core, &hints, stop).await });
         }
         if let Some((index, _)) = index {
             return Some(index);
@@ -149,7 +147,7 @@ async fn index_for(core: &Rc<Core>, wanted: &Wanted, number: u64) -> Option<Arc<
     }
 }
 
-fn check(core: &Core, wanted: &Wanted) -> Result<(), String> {
+fn check(core: &Context, wanted: &Wanted) -> Result<(), String> {
     if !matches!(wanted.trigger.as_str(), "slash" | "at" | "?" | "/" | "@") {
         return Err(format!("{:?} is no trigger: it is slash or at", wanted.trigger));
     }
@@ -202,7 +200,7 @@ fn at(index: &Paths, text: &str) -> Found {
     (found.collect(), perfect)
 }
 
-fn slash(core: &Core, text: &str) -> Found {
+fn slash(core: &Context, text: &str) -> Found {
     let text = text.trim_start();
     let text = text.strip_prefix('/').unwrap_or(text);
     if let Some((name, rest)) = text.split_once(char::is_whitespace) {
@@ -231,7 +229,7 @@ fn slash(core: &Core, text: &str) -> Found {
         }
         found.push(one);
     }
-    for command in &core.settings().commands {
+    for command in &core.settings.get().commands {
         if command.name.to_lowercase().starts_with(&small) {
             perfect |= command.name == text;
             found.push(json!({"label": command.name, "value": command.name, "description": command.description}));
@@ -241,7 +239,7 @@ fn slash(core: &Core, text: &str) -> Found {
     (found, perfect)
 }
 
-fn tell(core: &Core, wanted: &Wanted, status: &str, found: Option<Found>, why: Option<&str>) {
+fn tell(core: &Context, wanted: &Wanted, status: &str, found: Option<Found>, why: Option<&str>) {
     let suggestions = found.as_ref().map(|(list, _)| Value::Array(list.clone()).to_string());
     let metadata = found.as_ref().map(|(_, perfect)| json!({"is_perfect_match": perfect}).to_string());
     let trigger = match wanted.trigger.as_str() {
@@ -259,16 +257,16 @@ fn tell(core: &Core, wanted: &Wanted, status: &str, found: Option<Found>, why: O
         metadata: metadata.as_deref().map(Raw::trusted),
         message: why.as_deref().map(Str::trusted),
     };
-    core.events
+    core.host
+        .events
         .side(Kind::Hint(&result), Some(wanted.turn.as_str()).filter(|turn| !turn.is_empty()));
 }
 
 /// Looks at the files, on threads of its own. What was stopped is forgotten.
-async fn build(core: &Core, stop: CancellationToken) {
+async fn build(core: &Context, hints: &Hints, stop: CancellationToken) {
     let wall = core.world.wall.clone();
     let stopped = stop.clone();
     let index = tokio::task::spawn_blocking(move || index(&wall, &stop)).await.unwrap_or_default();
-    let hints = &core.desk.hints;
     if !stopped.is_cancelled() {
         *hints.index.borrow_mut() = Some((Arc::new(index), Instant::now()));
     }

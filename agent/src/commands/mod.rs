@@ -11,9 +11,10 @@ mod chats;
 mod confirm;
 mod custom;
 pub(super) mod hint;
+pub(super) mod introduce;
 mod paths;
 pub(super) mod request;
-mod wanted;
+pub(super) mod wanted;
 mod wellformed;
 
 use std::rc::Rc;
@@ -21,17 +22,17 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::turn::{Came, End};
+use self::request::ChatRequests;
 use crate::host::event_writer::{body, line_id};
 use crate::host::prompts::Asked;
 use crate::model::message::Part;
-use crate::session::core::Core;
+use crate::turn::context::Context;
 use crate::turn::outcome;
+use crate::turn::{Came, End};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{Block, Kind, Reply};
 use agentglot_adapters::json::Str;
 pub(super) use builtin::{find, list, of};
-pub(super) use wanted::Wanted;
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,19 +117,19 @@ fn failed(content: impl Into<String>) -> Value {
 }
 
 /// Looks at a prompt before it goes to the model. `None`: it was a command and is answered.
-pub(super) async fn first(core: &Rc<Core>, mut asked: Asked, begun: Instant) -> Option<Asked> {
-    if core.dialect == Dialect::Qwen {
-        return rfc(core, asked).await;
+pub(super) async fn first(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked, begun: Instant) -> Option<Asked> {
+    if core.host.dialect == Dialect::Qwen {
+        return rfc(core, chats, asked).await;
     }
-    if !matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) || asked.is_verbatim() {
+    if !matches!(core.host.dialect, Dialect::Claude | Dialect::QwenCode) || asked.is_verbatim() {
         return Some(asked);
     }
     if asked.notices < asked.parts.len()
         && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
         && let Some(given) = Given::of_text(text).filter(|_| text.trim_start().starts_with('/'))
     {
-        if builtin::serves(core.dialect, &given) {
-            return turn(core, &given, asked, begun).await;
+        if builtin::serves(core.host.dialect, &given) {
+            return turn(core, chats, &given, asked, begun).await;
         }
         if let Some(custom) = custom::find(core, &given) {
             let text = custom::prompt(core, &custom, &given.args, true).await;
@@ -141,7 +142,7 @@ pub(super) async fn first(core: &Rc<Core>, mut asked: Asked, begun: Instant) -> 
 }
 
 /// Adds what the host's own text names by `@path`.
-async fn expand(core: &Rc<Core>, asked: &mut Asked) -> at::Found {
+async fn expand(core: &Rc<Context>, asked: &mut Asked) -> at::Found {
     let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
         .iter()
         .filter_map(|part| match part {
@@ -153,13 +154,13 @@ async fn expand(core: &Rc<Core>, asked: &mut Asked) -> at::Found {
     read(core, asked, references).await
 }
 
-async fn read(core: &Rc<Core>, asked: &mut Asked, references: Vec<at::Reference>) -> at::Found {
+async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Reference>) -> at::Found {
     if references.is_empty() {
         return at::Found::default();
     }
-    let (wall, cancel) = (core.world.wall.clone(), core.cancel.borrow().clone());
+    let (wall, cancel) = (core.world.wall.clone(), core.turns.cancel());
     // Claude Code's user may name any file; its hosts say of other people's text that it is to be taken as it stands.
-    let anywhere = core.dialect == Dialect::Claude;
+    let anywhere = core.host.dialect == Dialect::Claude;
     let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
     let found = found.unwrap_or_default();
     asked.files.extend(found.files.iter().cloned());
@@ -170,16 +171,16 @@ async fn read(core: &Rc<Core>, asked: &mut Asked, references: Vec<at::Reference>
 }
 
 /// A command that is a turn without rounds: in Claude Code and Qwen Code.
-async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
+async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
     let name = find(&given.path[0]).map_or("", |command| command.name);
-    let claude = core.dialect == Dialect::Claude;
+    let claude = core.host.dialect == Dialect::Claude;
     if name == "clear" && claude {
         builtin::reset(core, &asked.id).await;
-        crate::session::life::introduce_now(core);
+        introduce::introduce_now(core);
     } else if !(claude && name == "compress") {
-        crate::session::life::introduce_now(core);
+        introduce::introduce_now(core);
     }
-    let result = builtin::run(core, given).await;
+    let result = builtin::run(core, chats, given).await;
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
     let silent = claude && name == "compress";
@@ -193,7 +194,7 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
         let model = if claude {
             "<synthetic>".to_owned()
         } else {
-            body(&core.wishes.borrow().model)
+            body(&core.model.options.borrow().model)
         };
         let reply = Reply {
             id: Some(Str::trusted(&id)),
@@ -202,7 +203,7 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
             last: true,
             ..Reply::default()
         };
-        core.events.say(Kind::Reply(&reply), None, Some(&id));
+        core.host.events.say(Kind::Reply(&reply), None, Some(&id));
     }
     let end = if bad {
         End::Refusing(text)
@@ -214,12 +215,12 @@ async fn turn(core: &Rc<Core>, given: &Given, asked: Asked, begun: Instant) -> O
 }
 
 /// A request of the RFC.
-async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
+async fn rfc(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Option<Asked> {
     let begun = Instant::now();
     let chat = asked.chat.take().unwrap_or(Value::Null);
-    let taken_up = request::take_up(core, &mut asked, &chat);
+    let taken_up = request::take_up(core, chats, &mut asked, &chat);
     if let Err(why) = taken_up {
-        crate::session::life::introduce_now(core);
+        introduce::introduce_now(core);
         outcome::tell(
             core,
             &Came {
@@ -231,13 +232,13 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
         );
         return None;
     }
-    crate::session::life::introduce_now(core);
+    introduce::introduce_now(core);
     // What goes on with an earlier prompt, or wants a call, is no command whatever its text looks like.
     if asked.wanted.is_some() || request::goes_on(&asked) && chat["command"].is_null() {
         return Some(asked);
     }
     let command = chat.get("command").filter(|command| !command.is_null());
-    let text = crate::session::life::said(asked.parts.get(asked.notices..).unwrap_or_default());
+    let text = crate::host::prompts::said(asked.parts.get(asked.notices..).unwrap_or_default());
     let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
     let instruction = chat.get("instruction").and_then(Value::as_str);
     let given = match (command, kind, instruction) {
@@ -245,8 +246,10 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
             Some(given) => Some(given),
             None => {
                 let shown = json!({"kind": "slash", "path": [], "args": text});
-                core.events.command(&shown, &failed(format!("{text:?} is no instruction that is known")));
-                core.events.answered();
+                core.host
+                    .events
+                    .command(&shown, &failed(format!("{text:?} is no instruction that is known")));
+                core.host.events.answered();
                 return None;
             }
         },
@@ -260,40 +263,40 @@ async fn rfc(core: &Rc<Core>, mut asked: Asked) -> Option<Asked> {
     if let Some(mut given) = given {
         let shown = given.shown();
         let result = loop {
-            let result = result(core, &given).await;
-            match confirm::settle(core, &mut given, result).await {
+            let result = result(core, chats, &given).await;
+            match confirm::settle(core, chats, &mut given, result).await {
                 confirm::Settled::Again => {}
                 confirm::Settled::Over(result) => break result,
             }
         };
-        core.events.command(&shown, &result);
-        if core.cancel.borrow().is_cancelled() {
+        core.host.events.command(&shown, &result);
+        if core.turns.cancel().is_cancelled() {
             outcome::tell_cancelled(core);
         }
-        core.events.answered();
+        core.host.events.answered();
         return None;
     }
     let found = expand(core, &mut asked).await;
     if !found.read.is_empty() || !found.skipped.is_empty() {
         let command = json!({"kind": "at", "references": found.references()});
-        core.events.command(&command, &found.result());
+        core.host.events.command(&command, &found.result());
     }
     Some(asked)
 }
 
 /// What comes of a command of the RFC's.
-async fn result(core: &Rc<Core>, given: &Given) -> Value {
+async fn result(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
     if find(&given.path[0]).is_some() || builtin::is_dialog(given) {
-        builtin::run(core, given).await
+        builtin::run(core, chats, given).await
     } else if let Some(custom) = custom::find(core, given) {
-        custom::result(core, &custom, given).await
+        custom::result(core, chats, &custom, given).await
     } else {
         failed(format!("Unknown command: /{}", given.path.join(" ")))
     }
 }
 
 /// `input.command` of kind `at`: what the host has resolved is read, or what its text names.
-async fn explicit_at(core: &Rc<Core>, mut asked: Asked, command: &Value) -> Option<Asked> {
+async fn explicit_at(core: &Rc<Context>, mut asked: Asked, command: &Value) -> Option<Asked> {
     let listed = command.get("references").and_then(Value::as_array).filter(|list| !list.is_empty());
     let found = match listed {
         None => expand(core, &mut asked).await,
@@ -322,13 +325,13 @@ async fn explicit_at(core: &Rc<Core>, mut asked: Asked, command: &Value) -> Opti
         };
         return refuse(core, command, &why);
     }
-    core.events.command(command, &found.result());
+    core.host.events.command(command, &found.result());
     Some(asked)
 }
 
-fn refuse(core: &Core, command: &Value, why: &str) -> Option<Asked> {
-    core.events.command(&sound(command), &failed(why));
-    core.events.answered();
+fn refuse(core: &Context, command: &Value, why: &str) -> Option<Asked> {
+    core.host.events.command(&sound(command), &failed(why));
+    core.host.events.answered();
     None
 }
 

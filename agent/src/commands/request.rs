@@ -5,20 +5,19 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use async_trait::async_trait;
 use base64::Engine;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-use super::hint::Hints;
-use super::wanted::Wanted;
+use super::wanted;
 use super::wellformed::{self, invalid, invalid_tool};
+use crate::conversation::Conversation;
 use crate::host::prompts::{Asked, plain};
 use crate::model::message::{Message, Part, Role};
 use crate::permissions::Overrides;
-use crate::session::core::{Core, Thread, Wishes};
 use crate::store::{Ask, History, Store, Writer};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::tools::Spec;
+use crate::turn::context::Context;
+use crate::turn::options::Options;
 use agentglot_adapters::event::{CancelResult, Heartbeat, Input, Kind, ToolKind};
 use agentglot_adapters::json::{Raw, Str};
 use agentglot_adapters::launch::Resume;
@@ -26,9 +25,9 @@ use agentglot_adapters::launch::Resume;
 /// The largest file that a request may name, in bytes.
 const LARGEST: u64 = 20 << 20;
 
-/// What is known of the host's requests.
+/// What is known of the host's Chat Requests.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct ChatRequests {
     /// Prompt ids that were used.
     seen: RefCell<HashSet<String>>,
     /// The last prompt id of each session, and how many prompts it had.
@@ -36,28 +35,16 @@ pub(crate) struct Desk {
     /// The questions about commands that the host answers on the control channel.
     confirms: RefCell<BTreeSet<String>>,
     /// Conversations of this process that wait to be gone on with, by their sessions.
-    parked: RefCell<HashMap<String, Thread>>,
-    /// Calls that the host runs.
-    calls: RefCell<HashMap<String, oneshot::Sender<Given>>>,
-    /// Tools that the host runs, for the prompt in work.
-    tools: RefCell<Vec<Spec>>,
-    /// The only tools of the prompt in work, as the host calls them.
-    only: RefCell<Option<Vec<String>>>,
+    parked: RefCell<HashMap<String, Conversation>>,
     /// What was wished before the prompt in work.
-    before: RefCell<Option<Wishes>>,
+    before: RefCell<Option<Options>>,
     /// Shell commands of custom commands that the user allows always.
     pub allowed: RefCell<BTreeSet<String>>,
-    /// Hints that are asked for.
-    pub hints: Hints,
-    /// A prompt is in work.
-    pub busy: Cell<bool>,
-    /// The host was told the session's facts.
-    pub introduced: Cell<bool>,
     /// The session in use has had a prompt.
     used: Cell<bool>,
 }
 
-impl Desk {
+impl ChatRequests {
     /// Whether the host answers this question on the control channel.
     pub(super) fn confirms(&self, subtype: &str) -> bool {
         self.confirms.borrow().contains(subtype)
@@ -74,22 +61,22 @@ pub(super) fn goes_on(asked: &Asked) -> bool {
 ///
 /// # Errors
 /// A code of the RFC and the reason, when it makes no sense. Nothing has changed then but the prompt's id.
-pub(crate) fn take_up(core: &Core, asked: &mut Asked, chat: &Value) -> Result<(), String> {
+pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, chat: &Value) -> Result<(), String> {
     let notices: Vec<Part> = asked.parts.drain(..asked.notices.min(asked.parts.len())).collect();
     let checked = wellformed::check(asked, chat);
     let given = std::mem::take(&mut asked.turn);
     asked.turn = if given.is_empty() || checked.is_err() {
-        next_id(core)
+        next_id(core, chats)
     } else {
         given.clone()
     };
-    core.events.set_turn(&asked.turn);
+    core.host.events.set_turn(&asked.turn);
     checked?;
     let get = |name: &str| chat.get(name).filter(|value| !value.is_null());
     let field = |name: &str| asked.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    let wanted = field("tool_request").filter(|value| !value.is_null()).map(Wanted::read).transpose()?;
+    let wanted = field("tool_request").filter(|value| !value.is_null()).map(wanted::read).transpose()?;
     if let Some(words) = field("capabilities").and_then(wellformed::words) {
-        *core.desk.confirms.borrow_mut() = words.into_iter().collect();
+        *chats.confirms.borrow_mut() = words.into_iter().collect();
     }
     let tools = match get("tools") {
         None => Vec::new(),
@@ -106,31 +93,30 @@ pub(crate) fn take_up(core: &Core, asked: &mut Asked, chat: &Value) -> Result<()
     }
     let history = history(get("messages"));
     let goes_on = goes_on(asked);
-    if !given.is_empty() && !goes_on && core.desk.seen.borrow().contains(&given) {
+    if !given.is_empty() && !goes_on && chats.seen.borrow().contains(&given) {
         return Err(format!("QWEN_DUPLICATE_PROMPT_ID: the prompt id {given:?} was used before"));
     }
-    choose_session(core, get("session").and_then(Value::as_str), !history.is_empty())?;
+    choose_session(core, chats, get("session").and_then(Value::as_str), !history.is_empty())?;
     if given.is_empty() {
-        let session = core.session.borrow();
-        let last = core.desk.prompts.borrow().get(&*session).map(|(last, _)| last.clone());
-        asked.turn = last.filter(|_| goes_on).unwrap_or_else(|| next_id(core));
-        core.events.set_turn(&asked.turn);
+        let session = core.host.session.borrow();
+        let last = chats.prompts.borrow().get(&*session).map(|(last, _)| last.clone());
+        asked.turn = last.filter(|_| goes_on).unwrap_or_else(|| next_id(core, chats));
+        core.host.events.set_turn(&asked.turn);
     }
-    core.desk.seen.borrow_mut().insert(asked.turn.clone());
+    chats.seen.borrow_mut().insert(asked.turn.clone());
     {
-        let count = prompts_so_far(core) + u64::from(!goes_on);
-        let session = core.session.borrow().clone();
-        core.desk.prompts.borrow_mut().insert(session, (asked.turn.clone(), count));
+        let count = prompts_so_far(core, chats) + u64::from(!goes_on);
+        let session = core.host.session.borrow().clone();
+        chats.prompts.borrow_mut().insert(session, (asked.turn.clone(), count));
     }
-    core.desk.used.set(true);
+    chats.used.set(true);
     if !history.is_empty() {
-        core.thread.borrow_mut().messages = history;
+        core.conversation.borrow_mut().messages = history;
     }
     asked.parts = [notices, parts].concat();
     asked.wanted = wanted;
-    *core.desk.tools.borrow_mut() = tools;
-    let mut wishes = core.wishes.borrow_mut();
-    *core.desk.before.borrow_mut() = Some(wishes.clone());
+    let mut wishes = core.model.options.borrow_mut();
+    *chats.before.borrow_mut() = Some(wishes.clone());
     let none = Value::Null;
     let options = get("options").unwrap_or(&none);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -144,56 +130,39 @@ pub(crate) fn take_up(core: &Core, asked: &mut Asked, chat: &Value) -> Result<()
     let most = ["max_tokens", "max_output_tokens", "maxOutputTokens"];
     wishes.max_tokens = most.iter().find_map(|name| options.get(name)?.as_u64()).or(wishes.max_tokens);
     let list = options.get("tool_overrides").and_then(Value::as_array);
-    *core.desk.only.borrow_mut() = list.map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    let only = list.map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    core.tools.client.set(tools, only);
     Ok(())
 }
 
 /// The prompt is answered: what it wished counts no more.
-pub(crate) fn restore(core: &Core) {
-    let Some(before) = core.desk.before.take() else { return };
+pub(crate) fn restore(core: &Context, chats: &ChatRequests) {
+    let Some(before) = chats.before.take() else { return };
     {
-        let mut wishes = core.wishes.borrow_mut();
+        let mut wishes = core.model.options.borrow_mut();
         wishes.temperature = before.temperature;
         wishes.top_p = before.top_p;
         wishes.max_tokens = before.max_tokens;
         wishes.model = before.model;
     }
-    core.desk.tools.borrow_mut().clear();
-    core.desk.only.take();
     core.policy.borrow_mut().set_overrides(Overrides::default());
-    core.desk.calls.borrow_mut().clear();
+    core.tools.client.clear();
 }
 
 /// A model that the user chooses by a command stays beyond the prompt.
-pub(super) fn keep_model(core: &Core, model: &str) {
-    if let Some(before) = core.desk.before.borrow_mut().as_mut() {
+pub(super) fn keep_model(chats: &ChatRequests, model: &str) {
+    if let Some(before) = chats.before.borrow_mut().as_mut() {
         model.clone_into(&mut before.model);
     }
 }
 
-/// Adds the host's tools, and leaves those that the prompt may use.
-pub(crate) fn tools(core: &Core, tools: &mut Vec<Rc<dyn Tool>>) {
-    let hosts = core.desk.tools.borrow();
-    tools.retain(|tool| !hosts.iter().any(|spec| spec.name == tool.spec().name));
-    for spec in hosts.iter() {
-        tools.push(Rc::new(Hosts {
-            spec: spec.clone(),
-            desk: core.desk.clone(),
-        }));
-    }
-    if let Some(only) = &*core.desk.only.borrow() {
-        let specs: Vec<&Spec> = tools.iter().map(|tool| tool.spec()).collect();
-        core.policy.borrow_mut().restrict(only, &specs);
-    }
-}
-
 /// `<session>########<n>`: the next number of the session that was not used.
-fn next_id(core: &Core) -> String {
-    let session = core.session.borrow();
-    let mut number = 1 + prompts_so_far(core);
+fn next_id(core: &Context, chats: &ChatRequests) -> String {
+    let session = core.host.session.borrow();
+    let mut number = 1 + prompts_so_far(core, chats);
     loop {
         let id = format!("{session}########{number}");
-        if !core.desk.seen.borrow().contains(&id) {
+        if !chats.seen.borrow().contains(&id) {
             return id;
         }
         number += 1;
@@ -201,53 +170,53 @@ fn next_id(core: &Core) -> String {
 }
 
 /// How many prompts the session had, in earlier runs too.
-fn prompts_so_far(core: &Core) -> u64 {
-    if let Some((_, count)) = core.desk.prompts.borrow().get(&*core.session.borrow()) {
+fn prompts_so_far(core: &Context, chats: &ChatRequests) -> u64 {
+    if let Some((_, count)) = chats.prompts.borrow().get(&*core.host.session.borrow()) {
         return *count;
     }
-    let thread = core.thread.borrow();
+    let conversation = core.conversation.borrow();
     let is_prompt = |message: &&Rc<Message>| message.role == Role::User && message.parts.iter().any(|part| matches!(part, Part::Text(_)));
-    thread.messages.iter().filter(is_prompt).count() as u64
+    conversation.messages.iter().filter(is_prompt).count() as u64
 }
 
 /// Goes over to the session that a request names.
-fn choose_session(core: &Core, wanted: Option<&str>, history: bool) -> Result<(), String> {
-    let now = core.session.borrow().clone();
+fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, history: bool) -> Result<(), String> {
+    let now = core.host.session.borrow().clone();
     let wanted = wanted.filter(|id| !id.is_empty() && *id != "_new");
     match wanted {
         Some(id) if *id == now => return Ok(()),
-        None if !(core.desk.used.get() || history && core.resumed) => return Ok(()),
+        None if !(chats.used.get() || history && core.store.resumed) => return Ok(()),
         _ => {}
     }
-    if let Some(thread) = wanted.and_then(|id| core.desk.parked.borrow_mut().remove(id)) {
-        enter(core, wanted.unwrap_or_default(), thread);
+    if let Some(conversation) = wanted.and_then(|id| chats.parked.borrow_mut().remove(id)) {
+        enter(core, chats, wanted.unwrap_or_default(), conversation);
         return Ok(());
     }
     let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         which: wanted.map_or(Resume::New, |id| Resume::Session(id.to_owned())),
-        keep: Ask::of(&core.launch).keep,
+        keep: Ask::of(&core.host.launch).keep,
         ..Ask::default()
     };
     let (transcript, history) = store
         .begin(&ask, Writer::new(core.world.wall.root()))
         .map_err(|error| format!("QWEN_UNKNOWN_SESSION: {error}"))?;
     let id = transcript.id().to_owned();
-    let thread = Thread {
+    let conversation = Conversation {
         messages: history.map(History::shared).unwrap_or_default(),
-        kept: Some(Rc::new(RefCell::new(transcript))),
-        ..Thread::default()
+        transcript: Some(Rc::new(RefCell::new(transcript))),
+        ..Conversation::default()
     };
-    enter(core, &id, thread);
+    enter(core, chats, &id, conversation);
     Ok(())
 }
 
-fn enter(core: &Core, id: &str, thread: Thread) {
-    let left = core.thread.replace(thread);
-    let old = core.session.replace(id.to_owned());
-    core.desk.parked.borrow_mut().insert(old, left);
-    core.events.set_session(id);
-    core.desk.introduced.set(false);
+fn enter(core: &Context, chats: &ChatRequests, id: &str, conversation: Conversation) {
+    let left = core.conversation.replace(conversation);
+    let old = core.host.session.replace(id.to_owned());
+    chats.parked.borrow_mut().insert(old, left);
+    core.host.events.set_session(id);
+    core.host.introduced.set(false);
 }
 
 /// A tool of the host's, in OpenAI's function shape.
@@ -275,7 +244,7 @@ fn spec((at, tool): (usize, &Value)) -> Result<Spec, String> {
 }
 
 /// The parts of a request: texts joined without anything between them, and what is no text.
-fn parts(core: &Core, list: &[Value]) -> Result<Vec<Part>, String> {
+fn parts(core: &Context, list: &[Value]) -> Result<Vec<Part>, String> {
     let mut all: Vec<Part> = Vec::new();
     for one in list {
         let kind = one.get("type").and_then(Value::as_str).unwrap_or("text");
@@ -329,7 +298,7 @@ fn media(mime: &str, data: String) -> Part {
 }
 
 /// A file of the workspace.
-fn file(core: &Core, uri: &str, mime: Option<&str>) -> Result<Part, String> {
+fn file(core: &Context, uri: &str, mime: Option<&str>) -> Result<Part, String> {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
     if path.contains("://") {
         return Err(invalid(format!("{uri} is no file of the workspace")));
@@ -364,7 +333,7 @@ fn file(core: &Core, uri: &str, mime: Option<&str>) -> Result<Part, String> {
 fn history(messages: Option<&Value>) -> Vec<Rc<Message>> {
     let list = messages.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let last = list.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
-    let mut thread = Thread::default();
+    let mut conversation = Conversation::default();
     for message in &list[..last] {
         let content = &message["content"];
         let text = match content {
@@ -374,82 +343,26 @@ fn history(messages: Option<&Value>) -> Vec<Rc<Message>> {
         };
         match message["role"].as_str() {
             _ if text.is_empty() => {}
-            Some("user") => thread.add_user([Part::Text(text)]),
-            Some("assistant") => thread.messages.push(Rc::new(Message {
+            Some("user") => conversation.add_user([Part::Text(text)]),
+            Some("assistant") => conversation.messages.push(Rc::new(Message {
                 role: Role::Assistant,
                 parts: vec![Part::Text(text)],
             })),
             _ => {}
         }
     }
-    thread.messages
-}
-
-/// A tool that the host runs: the call goes out as any other, and its result comes as a request of origin `tool_response`.
-#[derive(Debug)]
-struct Hosts {
-    spec: Spec,
-    desk: Rc<Desk>,
-}
-
-#[async_trait(?Send)]
-impl Tool for Hosts {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, _: &Value, cx: &Cx<'_>) -> Given {
-        let (give, take) = oneshot::channel();
-        self.desk.calls.borrow_mut().insert(cx.call.to_owned(), give);
-        let given = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => Given::error("Request cancelled."),
-            given = take => given.unwrap_or_else(|_| Given::error("the host did not answer")),
-        };
-        self.desk.calls.borrow_mut().remove(cx.call);
-        given
-    }
-}
-
-/// The host has run a tool. Returns whether a call waits for this.
-pub(crate) fn tool_response(core: &Core, call: &str, parts: &Value) -> bool {
-    let Some(waiting) = core.desk.calls.borrow_mut().remove(call) else {
-        return false;
-    };
-    let mut text = String::new();
-    let mut failed = false;
-    for part in parts.as_array().map(Vec::as_slice).unwrap_or_default() {
-        if let Some(more) = part.get("text").and_then(Value::as_str) {
-            text.push_str(more);
-            continue;
-        }
-        let Some(response) = part.get("function_response").or_else(|| part.get("functionResponse")) else {
-            continue;
-        };
-        let response = response.get("response").unwrap_or(response);
-        let output = response.get("output").or_else(|| response.get("result"));
-        match (response, output.and_then(Value::as_str), response.get("error")) {
-            (_, _, Some(error)) => {
-                failed = true;
-                text.push_str(error.as_str().unwrap_or(&error.to_string()));
-            }
-            (Value::String(said), ..) => text.push_str(said),
-            (_, Some(said), _) => text.push_str(said),
-            (other, ..) => text.push_str(&other.to_string()),
-        }
-    }
-    waiting.send(if failed { Given::error(text) } else { Given::text(text) }).is_ok()
+    conversation.messages
 }
 
 /// Stops the prompt in work, if it is the one that is meant, and says so.
-pub(crate) fn cancel(core: &Core, input: &Input<'_>) {
+pub(crate) fn cancel(core: &Context, chats: &ChatRequests, input: &Input<'_>) {
     let meant = input.origin.turn.map(Str::as_escaped);
-    let turn = core.events.turn();
+    let turn = core.host.events.turn();
     let session = plain(input.origin.session);
-    let ours = session.is_empty() || session == "_new" || session == *core.session.borrow() || !core.desk.parked.borrow().contains_key(&session);
-    let busy = core.desk.busy.get();
+    let ours = session.is_empty() || session == "_new" || session == *core.host.session.borrow() || !chats.parked.borrow().contains_key(&session);
+    let busy = core.turns.busy.get();
     // A request that was said just before is about to begin.
-    let waits = !busy && core.prompts.bytes() > 0 && meant.is_none();
+    let waits = !busy && core.host.prompts.bytes() > 0 && meant.is_none();
     let runs = ours && (waits || busy && meant.is_none_or(|meant| meant == turn));
     let (status, message) = if runs {
         ("ok", "Request cancelled.")
@@ -460,14 +373,14 @@ pub(crate) fn cancel(core: &Core, input: &Input<'_>) {
         status: Some(Str::trusted(status)),
         message: Some(Str::trusted(message)),
     };
-    core.events.side(Kind::CancelResult(result), meant.or(runs.then_some(turn.as_str())));
+    core.host.events.side(Kind::CancelResult(result), meant.or(runs.then_some(turn.as_str())));
     if runs {
         core.interrupt();
     }
 }
 
 /// Gives a sign of life.
-pub(crate) fn heartbeat(core: &Core, input: &Input<'_>) {
+pub(crate) fn heartbeat(core: &Context, input: &Input<'_>) {
     let seconds = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -476,5 +389,5 @@ pub(crate) fn heartbeat(core: &Core, input: &Input<'_>) {
         status: Some(Str::trusted("ok")),
         ts: Some(Raw::trusted(&seconds)),
     };
-    core.events.side(Kind::Heartbeat(heartbeat), input.origin.turn.map(Str::as_escaped));
+    core.host.events.side(Kind::Heartbeat(heartbeat), input.origin.turn.map(Str::as_escaped));
 }

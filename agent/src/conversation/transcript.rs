@@ -5,27 +5,28 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::commands::at::Attached;
+use crate::conversation::Conversation;
+use crate::host::Host;
 use crate::host::event_writer::{Done, Speaks, line_id};
+use crate::host::prompts::Attached;
 use crate::model::message::{Call, CallResult, Message, Part};
-use crate::session::core::{Core, Thread, Tokens};
+use crate::model::usage::Tokens;
 use crate::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::ResultStatus;
 
 /// The transcript of a conversation; none if it is not kept.
-pub(crate) type Kept = Option<Rc<RefCell<Transcript>>>;
+pub(crate) type Handle = Option<Rc<RefCell<Transcript>>>;
 
 /// What the user says.
-pub(crate) fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, turn: &str, origin: Option<&Value>) {
-    with(thread, |transcript| {
-        let policy = core.policy.borrow();
+pub(crate) fn prompt(conversation: &Conversation, mode: &str, parts: &[Part], id: &str, turn: &str, origin: Option<&Value>) {
+    with(conversation, |transcript| {
         transcript.append_user(
             parts,
             &UserFacts {
                 uuid: Some(id),
                 prompt_id: Some(turn).filter(|turn| !turn.is_empty()),
-                permission_mode: Some(policy.mode_name()),
+                permission_mode: Some(mode),
                 origin,
                 ..UserFacts::default()
             },
@@ -34,8 +35,16 @@ pub(crate) fn prompt(core: &Core, thread: &Thread, parts: &[Part], id: &str, tur
 }
 
 /// A reply of the model's, with the ids of its blocks' lines.
-pub(crate) fn reply(thread: &Thread, message: &Message, id: &str, model: &str, stop: Option<&str>, ids: &[String], tokens: Option<Tokens>) {
-    with(thread, |transcript| {
+pub(crate) fn reply(
+    conversation: &Conversation,
+    message: &Message,
+    id: &str,
+    model: &str,
+    stop: Option<&str>,
+    ids: &[String],
+    tokens: Option<Tokens>,
+) {
+    with(conversation, |transcript| {
         let usage = tokens.map(|tokens| {
             json!({
                 "input_tokens": tokens.input, "output_tokens": tokens.output,
@@ -54,8 +63,8 @@ pub(crate) fn reply(thread: &Thread, message: &Message, id: &str, model: &str, s
 }
 
 /// The result of a call.
-pub(crate) fn result(thread: &Thread, done: &Done<'_>) {
-    with(thread, |transcript| {
+pub(crate) fn result(conversation: &Conversation, done: &Done<'_>) {
+    with(conversation, |transcript| {
         let result = CallResult {
             call: done.call.id.clone(),
             content: done.content.to_vec(),
@@ -71,20 +80,20 @@ pub(crate) fn result(thread: &Thread, done: &Done<'_>) {
 }
 
 /// A hook has put a call off.
-pub(crate) fn deferred(core: &Core, thread: &Thread, call: &Call, input: &Value) {
-    with(thread, |transcript| {
+pub(crate) fn deferred(conversation: &Conversation, mode: &str, call: &Call, input: &Value) {
+    with(conversation, |transcript| {
         let attachment = json!({
             "type": "hook_deferred_tool", "toolUseID": call.id, "toolName": call.name, "toolInput": input,
             "hookName": format!("PreToolUse:{}", call.name), "hookEvent": "PreToolUse",
-            "permissionMode": core.policy.borrow().mode_name(),
+            "permissionMode": mode,
         });
         transcript.append_attachment(&attachment, None);
     });
 }
 
 /// The user's text names a file.
-pub(crate) fn attached(thread: &Thread, file: &Attached) {
-    with(thread, |transcript| {
+pub(crate) fn attached(conversation: &Conversation, file: &Attached) {
+    with(conversation, |transcript| {
         let lines = file.text.split('\n').count();
         let content = json!({
             "filePath": file.path, "content": file.text, "numLines": lines, "startLine": 1, "totalLines": lines,
@@ -97,15 +106,15 @@ pub(crate) fn attached(thread: &Thread, file: &Attached) {
 }
 
 /// Nobody came back to a call that was put off.
-pub(crate) fn given_up(thread: &Thread, result: &CallResult) {
-    with(thread, |transcript| {
+pub(crate) fn given_up(conversation: &Conversation, result: &CallResult) {
+    with(conversation, |transcript| {
         transcript.append_result(result, &ResultFacts::default());
     });
 }
 
 /// The model did not reply.
-pub(crate) fn failure(thread: &Thread, text: &str, word: &str, status: Option<u16>) {
-    with(thread, |transcript| {
+pub(crate) fn failure(conversation: &Conversation, text: &str, word: &str, status: Option<u16>) {
+    with(conversation, |transcript| {
         transcript.append_failure(&ApiFailure {
             text,
             error: Some(word),
@@ -116,8 +125,8 @@ pub(crate) fn failure(thread: &Thread, text: &str, word: &str, status: Option<u1
 }
 
 /// The conversation was made shorter; a prompt that has no answer yet stays. Returns the boundary's id.
-pub(crate) fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, summary: &str, open: Option<&[Part]>) -> Option<String> {
-    let kept = thread.kept.as_ref()?;
+pub(crate) fn compacted(conversation: &Conversation, manual: bool, before: u64, after: u64, summary: &str, open: Option<&[Part]>) -> Option<String> {
+    let kept = conversation.transcript.as_ref()?;
     let facts = Compaction {
         manual,
         tokens_before: before,
@@ -133,8 +142,8 @@ pub(crate) fn compacted(thread: &Thread, manual: bool, before: u64, after: u64, 
 }
 
 /// A subagent's own transcript.
-pub(crate) fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
-    let kept = parent.kept.as_ref()?;
+pub(crate) fn subagent(parent: &Conversation, speaks: &Speaks) -> Handle {
+    let kept = parent.transcript.as_ref()?;
     let about = Subagent {
         id: &speaks.id,
         kind: &speaks.kind,
@@ -145,11 +154,11 @@ pub(crate) fn subagent(parent: &Thread, speaks: &Speaks) -> Kept {
 }
 
 /// The turn is over: what was written is made safe, and the host is told if that went wrong.
-pub(crate) async fn turn_ended(core: &Core, thread: &Thread) {
-    let Some(kept) = &thread.kept else { return };
+pub(crate) async fn turn_ended(host: &Host, conversation: &Conversation, persona: Option<Value>) {
+    let Some(kept) = &conversation.transcript else { return };
     let writing = {
         let mut transcript = kept.borrow_mut();
-        if let Some(Value::Object(state)) = core.persona_session.keep() {
+        if let Some(Value::Object(state)) = persona {
             transcript.note(STATE, &state);
         }
         transcript.end_turn();
@@ -159,44 +168,44 @@ pub(crate) async fn turn_ended(core: &Core, thread: &Thread) {
         let synced = writing.done().await;
         kept.borrow_mut().synced(synced);
     }
-    shown(core, thread);
+    shown(host, conversation);
     if let Some(trouble) = kept.borrow_mut().take_trouble() {
-        match trouble.code.filter(|_| core.dialect == Dialect::Claude) {
-            Some(code) => core.events.line(&json!({
+        match trouble.code.filter(|_| host.dialect == Dialect::Claude) {
+            Some(code) => host.events.line(&json!({
                 "type": "system", "subtype": "session_writes_lost", "error_code": code, "lost": ["transcript"],
-                "transcript_session_ids": [*core.session.borrow()], "uuid": line_id(), "session_id": *core.session.borrow(),
+                "transcript_session_ids": [*host.session.borrow()], "uuid": line_id(), "session_id": *host.session.borrow(),
             })),
-            None => (core.warn)(&trouble.text),
+            None => (host.warn)(&trouble.text),
         }
     }
 }
 
 /// Tells a host that asked for it what was written.
-pub(crate) fn shown(core: &Core, thread: &Thread) {
-    let Some(kept) = &thread.kept else { return };
+pub(crate) fn shown(host: &Host, conversation: &Conversation) {
+    let Some(kept) = &conversation.transcript else { return };
     for mirror in kept.borrow_mut().take_mirror() {
         if let Ok(line) = serde_json::from_str::<Value>(&mirror.line()) {
-            core.events.line(&line);
+            host.events.line(&line);
         }
     }
 }
 
 /// The session is called this.
-pub(crate) fn rename(core: &Core, title: &str) {
-    if let Some(kept) = &core.kept {
+pub(crate) fn rename(host: &Host, transcript: &Handle, title: &str) {
+    if let Some(kept) = transcript {
         kept.borrow_mut().rename(title);
     }
-    core.events.line(&json!({
+    host.events.line(&json!({
         "type": "system", "subtype": "session_title_changed", "title": title,
-        "uuid": line_id(), "session_id": *core.session.borrow(),
+        "uuid": line_id(), "session_id": *host.session.borrow(),
     }));
 }
 
 /// The kind of line that holds what a persona keeps.
 pub(crate) const STATE: &str = "agentglot-state";
 
-fn with(thread: &Thread, write: impl FnOnce(&mut Transcript)) {
-    if let Some(kept) = &thread.kept {
+fn with(conversation: &Conversation, write: impl FnOnce(&mut Transcript)) {
+    if let Some(kept) = &conversation.transcript {
         write(&mut kept.borrow_mut());
     }
 }

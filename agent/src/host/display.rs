@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::Host;
 use crate::host::event_writer::{Speaks, body};
 use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
 use crate::persona::qwen::confirmation::confirmation;
-use crate::session::core::{Core, Thread};
 use crate::tools::{Access, Given, Progress, Tool};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{Event, Field, Kind, Notice, ResultStatus, Terminal, Topic};
@@ -45,73 +45,73 @@ struct TaskCall {
 const SHOWN: usize = 2000;
 
 /// A call was made, and is looked at.
-pub(crate) fn pending(core: &Core, thread: &Thread, call: &Call) {
-    stands(core, thread, call, "pending", None);
+pub(crate) fn pending(host: &Host, speaks: Option<&Speaks>, call: &Call) {
+    stands(host, speaks, call, "pending", None);
 }
 
 /// The host is asked whether it may run. `diff`: the change that it would make.
-pub(crate) fn confirms(core: &Core, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
-    if core.dialect == Dialect::Qwen {
+pub(crate) fn confirms(host: &Host, speaks: Option<&Speaks>, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
+    if host.dialect == Dialect::Qwen {
         let asked = confirmation(tool.spec(), input, &tool.access(input), diff);
-        stands(core, thread, call, "confirming", Some(&asked));
+        stands(host, speaks, call, "confirming", Some(&asked));
     }
 }
 
 /// Whether a person is shown what an edit would change before they are asked.
-pub(crate) fn shows_changes(core: &Core, access: &Access) -> bool {
-    core.dialect == Dialect::Qwen && matches!(access, Access::Write(_))
+pub(crate) fn shows_changes(host: &Host, access: &Access) -> bool {
+    host.dialect == Dialect::Qwen && matches!(access, Access::Write(_))
 }
 
 /// A call runs.
-pub(crate) fn begins(core: &Core, thread: &Thread, call: &Call) {
-    stands(core, thread, call, "executing", None);
+pub(crate) fn begins(host: &Host, speaks: Option<&Speaks>, call: &Call) {
+    stands(host, speaks, call, "executing", None);
 }
 
-fn stands(core: &Core, thread: &Thread, call: &Call, status: &'static str, confirmation: Option<&Value>) {
-    if core.dialect != Dialect::Qwen {
+fn stands(host: &Host, speaks: Option<&Speaks>, call: &Call, status: &'static str, confirmation: Option<&Value>) {
+    if host.dialect != Dialect::Qwen {
         return;
     }
-    if let Some(speaks) = &thread.speaks {
+    if let Some(speaks) = speaks {
         // The RFC has no lines of a subagent's own; a question to the host is one about its call all the same.
         let word = if status == "confirming" { "awaiting_approval" } else { "executing" };
-        task(core, speaks, call, word, None);
+        task(host, speaks, call, word, None);
         if confirmation.is_none() {
             return;
         }
     }
-    core.events.progress(&call.id, status, None, confirmation, None);
+    host.events.progress(&call.id, status, None, confirmation, None);
 }
 
 /// It prints something.
-pub(crate) fn printed(core: &Core, thread: &Thread, call: &Call, progress: Progress<'_>) {
-    if core.dialect != Dialect::Qwen {
+pub(crate) fn printed(host: &Host, speaks: Option<&Speaks>, call: &Call, progress: Progress<'_>) {
+    if host.dialect != Dialect::Qwen {
         return;
     }
     let (which, bytes) = match progress {
         Progress::Stdout(bytes) => (0, bytes),
         Progress::Stderr(bytes) => (1, bytes),
     };
-    let shown = core.screens.borrow_mut().streams.entry(call.id.clone()).or_default()[which].feed(bytes);
-    show(core, thread, which, &shown);
+    let shown = host.screens.borrow_mut().streams.entry(call.id.clone()).or_default()[which].feed(bytes);
+    show(host, speaks, which, &shown);
 }
 
 /// It prints nothing more.
-pub(crate) fn ends(core: &Core, thread: &Thread, call: &Call) {
-    let Some(mut screens) = core.screens.borrow_mut().streams.remove(&call.id) else {
+pub(crate) fn ends(host: &Host, speaks: Option<&Speaks>, call: &Call) {
+    let Some(mut screens) = host.screens.borrow_mut().streams.remove(&call.id) else {
         return;
     };
     for (which, apart) in screens.iter_mut().enumerate() {
-        show(core, thread, which, &apart.finish());
+        show(host, speaks, which, &apart.finish());
     }
 }
 
 /// A call of a subagent has given something; what a call of the main conversation gives is told by its result.
-pub(crate) fn gave(core: &Core, thread: &Thread, call: &Call, given: &Given) {
-    if core.dialect != Dialect::Qwen {
+pub(crate) fn gave(host: &Host, speaks: Option<&Speaks>, call: &Call, given: &Given) {
+    if host.dialect != Dialect::Qwen {
         return;
     }
-    core.screens.borrow_mut().tasks.remove(&call.id);
-    let Some(speaks) = &thread.speaks else { return };
+    host.screens.borrow_mut().tasks.remove(&call.id);
+    let Some(speaks) = speaks else { return };
     let status = match given.status {
         ResultStatus::Success => "success",
         ResultStatus::Error => "failed",
@@ -122,13 +122,13 @@ pub(crate) fn gave(core: &Core, thread: &Thread, call: &Call, given: &Given) {
         _ => None,
     });
     let text: String = texts.flat_map(str::chars).take(SHOWN).collect();
-    task(core, speaks, call, status, Some(text));
+    task(host, speaks, call, status, Some(text));
 }
 
 /// Tells how far a subagent is, after one of its calls has got somewhere.
-fn task(core: &Core, speaks: &Speaks, call: &Call, status: &'static str, text: Option<String>) {
+fn task(host: &Host, speaks: &Speaks, call: &Call, status: &'static str, text: Option<String>) {
     let display = {
-        let mut screens = core.screens.borrow_mut();
+        let mut screens = host.screens.borrow_mut();
         let task = screens.tasks.entry(speaks.call.clone()).or_default();
         match task.calls.iter_mut().find(|known| known.id == call.id) {
             // It was told so already.
@@ -144,7 +144,7 @@ fn task(core: &Core, speaks: &Speaks, call: &Call, status: &'static str, text: O
         }
         task.display(speaks)
     };
-    core.events.progress(&speaks.call, "executing", Some(&display), None, None);
+    host.events.progress(&speaks.call, "executing", Some(&display), None, None);
 }
 
 impl Task {
@@ -171,14 +171,14 @@ impl TaskCall {
 }
 
 /// A model call failed and is tried again.
-pub(crate) fn retries(core: &Core, event: &Event<'_>, notice: &Notice<'_>) {
+pub(crate) fn retries(host: &Host, event: &Event<'_>, notice: &Notice<'_>) {
     let member = |field: &Field<'_>| Some((field.key.unescape().into_owned(), serde_json::from_str(field.value.as_str()).ok()?));
     let metrics: Value = event.fields.iter().filter_map(member).collect::<serde_json::Map<_, _>>().into();
     let message = notice.message.map(|message| message.unescape().into_owned());
-    core.events.notice("Retry", Topic::Retry, message.as_deref(), Some(&metrics));
+    host.events.notice("Retry", Topic::Retry, message.as_deref(), Some(&metrics));
 }
 
-fn show(core: &Core, thread: &Thread, which: usize, shown: &Shown) {
+fn show(host: &Host, speaks: Option<&Speaks>, which: usize, shown: &Shown) {
     if shown.is_empty() {
         return;
     }
@@ -192,5 +192,5 @@ fn show(core: &Core, thread: &Thread, which: usize, shown: &Shown) {
         ansi: Some(Raw::trusted(&ansi)),
         ..Terminal::default()
     };
-    core.events.say(Kind::Terminal(&terminal), thread.speaks.as_ref(), None);
+    host.events.say(Kind::Terminal(&terminal), speaks, None);
 }

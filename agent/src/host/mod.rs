@@ -5,5 +5,44 @@ pub(crate) mod event_writer;
 pub(crate) mod prompts;
 pub(crate) mod reply;
 pub mod requests;
+pub(crate) mod side_jobs;
 pub(crate) mod state;
 pub mod terminal;
+
+use std::cell::{Cell, RefCell};
+
+use self::display::Screens;
+use self::event_writer::EventWriter;
+use self::prompts::PromptQueue;
+use self::requests::HostRequests;
+use self::side_jobs::SideJobs;
+use self::state::SessionState;
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::launch::Launch;
+
+/// The host of a session.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The dialect that it speaks.
+    pub dialect: Dialect,
+    /// What it asked for.
+    pub launch: Launch,
+    /// The session's id.
+    pub session: RefCell<String>,
+    /// What it is told.
+    pub events: EventWriter,
+    /// What it is asked.
+    pub requests: HostRequests,
+    /// What it has said.
+    pub prompts: PromptQueue,
+    /// What it knows of whether the session works.
+    pub state: SessionState,
+    /// What it sees of tools that run.
+    pub screens: RefCell<Screens>,
+    /// It was told the session's facts.
+    pub introduced: Cell<bool>,
+    /// What is done beside the turns.
+    pub jobs: SideJobs,
+    /// Tells the user what no dialect has a word for.
+    pub warn: fn(&str),
+}

@@ -2,16 +2,35 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::commands::Wanted;
-use crate::commands::at::Attached;
-use crate::model::message::Part;
+use crate::model::message::{Call, Part};
 use agentglot_adapters::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
 use agentglot_adapters::json::{Raw, Str};
 use agentglot_adapters::prompts;
+
+/// A file that was read as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attached {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The same as the user would call it.
+    pub shown: String,
+    /// What it says, as much of it as was read.
+    pub text: String,
+}
+
+/// A call that the host wants to be run, not the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestedCall {
+    /// The call.
+    pub call: Call,
+    /// The model is not told of it, and the turn ends with its result: `isClientInitiated`.
+    pub of_client: bool,
+}
 
 /// A prompt of the host's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +48,7 @@ pub(crate) struct Asked {
     /// So many parts at the beginning are not the host's.
     pub notices: usize,
     /// The call that the host wants instead of the model.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<RequestedCall>,
     /// The id that the host gives the turn; empty if it gives none.
     pub turn: String,
 }
@@ -162,6 +181,15 @@ impl PromptQueue {
         };
         self.waiting.borrow().iter().flat_map(|asked| &asked.parts).map(size).sum()
     }
+}
+
+/// The text of a prompt.
+pub(crate) fn said(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// The members of a line that have no place in the model.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use serde_json::json;
 
-use crate::session::core::Core;
+use super::Host;
 use agentglot_adapters::codec::{Dialect, Mode};
 use agentglot_adapters::launch::Launch;
 
@@ -52,9 +52,9 @@ impl SessionState {
 }
 
 /// It does this from now on.
-pub(crate) fn now(core: &Core, state: State) {
-    let Some(hidden) = core.session_state.tells else { return };
-    if core.session_state.last.replace(state) == state {
+pub(crate) fn now(host: &Host, state: State) {
+    let Some(hidden) = host.state.tells else { return };
+    if host.state.last.replace(state) == state {
         return;
     }
     let word = match state {
@@ -66,25 +66,25 @@ pub(crate) fn now(core: &Core, state: State) {
     if hidden {
         members["sdk_host_only"] = true.into();
     }
-    core.events.system("session_state_changed", &members);
+    host.events.system("session_state_changed", &members);
 }
 
 /// Waits for an answer of the host's.
-pub(crate) async fn waiting<T>(core: &Core, answer: impl Future<Output = T>) -> T {
-    let asked = &core.session_state.asked;
+pub(crate) async fn waiting<T>(host: &Host, answer: impl Future<Output = T>) -> T {
+    let asked = &host.state.asked;
     asked.set(asked.get() + 1);
-    now(core, State::RequiresAction);
-    let waits = Waits(core);
+    now(host, State::RequiresAction);
+    let waits = Waits(host);
     let answer = answer.await;
     drop(waits);
     answer
 }
 
-struct Waits<'a>(&'a Core);
+struct Waits<'a>(&'a Host);
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let asked = &self.0.session_state.asked;
+        let asked = &self.0.state.asked;
         asked.set(asked.get() - 1);
         if asked.get() == 0 {
             now(self.0, State::Running);

@@ -34,6 +34,7 @@ pub mod config;
 mod connect;
 mod content;
 mod control;
+mod lazy;
 mod link;
 mod names;
 mod prompt;
@@ -44,6 +45,7 @@ mod tool;
 
 pub use config::{ConfigError, Reach, Server};
 pub use control::Changed;
+pub(crate) use lazy::McpServers;
 pub use names::{Naming, PLAIN};
 pub use prompt::Command;
 

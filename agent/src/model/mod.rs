@@ -15,6 +15,7 @@ pub mod message;
 pub mod names;
 mod openai;
 mod stream;
+pub(crate) mod usage;
 mod written;
 
 use std::fmt;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::Ask;
 use crate::model::message::Message;
-use crate::session::core::Tokens;
+use crate::model::usage::Tokens;
 use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::shell::Settings;

@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use crate::host::prompts::{fields, plain};
 use crate::model::Api;
-use crate::session::core::{AgentKind, Core, ModelSpent};
+use crate::model::usage::ModelUsage;
+use crate::settings::subagent;
+use crate::turn::context::Context;
 use agentglot_adapters::conduct::Greeting;
 use agentglot_adapters::event::{ControlKind, Input, Request};
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
-pub(crate) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>) -> bool {
+pub(crate) fn request(core: &Rc<Context>, input: &Input<'_>, request: &Request<'_>) -> bool {
     let id = plain(request.id);
     let members: BTreeMap<String, Value> = fields(input.fields).into_iter().collect();
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -26,17 +28,17 @@ pub(crate) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>)
             false
         }
         (ControlKind::SetModel, _) => {
-            let mut wishes = core.wishes.borrow_mut();
-            let named = text("model").and_then(|model| core.models.named(&model));
+            let mut wishes = core.model.options.borrow_mut();
+            let named = text("model").and_then(|model| core.model.names.named(&model));
             wishes.model = named.unwrap_or_else(|| wishes.first_model.clone());
             false
         }
         (_, "get_context_usage") => {
-            core.events.respond(&id, &Ok(context_usage(core)));
+            core.host.events.respond(&id, &Ok(context_usage(core)));
             true
         }
         (_, "set_max_thinking_tokens") => {
-            core.wishes.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
+            core.model.options.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
             false
         }
         _ => crate::session::requests::request(core, &id, request, &members),
@@ -44,13 +46,13 @@ pub(crate) fn request(core: &Rc<Core>, input: &Input<'_>, request: &Request<'_>)
 }
 
 /// What a host is told by the handshake of the commands, kinds of subagents, models and output styles that there are.
-pub(crate) fn greeting(core: &Core) -> Greeting {
+pub(crate) fn greeting(core: &Context) -> Greeting {
     let text = |value: Value| value.to_string();
     let agents = crate::turn::subagent::kinds(core).map(|(name, description)| json!({"name": name, "description": description}));
     let commands = crate::commands::list(core)
         .into_iter()
         .map(|command| json!({"name": command.name, "description": command.description, "argumentHint": command.hint}));
-    let models = core.models.choice().into_iter().map(|(name, model)| {
+    let models = core.model.names.choice().into_iter().map(|(name, model)| {
         let shown = if name == "default" { format!("Default ({model})") } else { name.clone() };
         json!({"value": name, "displayName": shown, "description": model})
     });
@@ -59,14 +61,14 @@ pub(crate) fn greeting(core: &Core) -> Greeting {
         agents: text(agents.collect()),
         models: text(models.collect()),
         key_source: key_source(core).to_owned(),
-        output_style: core.settings().style().to_owned(),
-        output_styles: core.settings().style_names(),
+        output_style: core.settings.get().style().to_owned(),
+        output_styles: core.settings.get().style_names(),
     }
 }
 
 /// The variable that holds the API's key, if there is one.
-fn key_source(core: &Core) -> &'static str {
-    let names: &[&str] = match core.model.api() {
+fn key_source(core: &Context) -> &'static str {
+    let names: &[&str] = match core.model.client.api() {
         Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
         Api::Openai => &["OPENAI_API_KEY"],
     };
@@ -74,10 +76,10 @@ fn key_source(core: &Core) -> &'static str {
 }
 
 /// Takes over what the handshake says.
-fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
     let text = |names: &[&str]| names.iter().find_map(|name| members.get(*name)?.as_str()).map(str::to_owned);
     {
-        let mut wishes = core.wishes.borrow_mut();
+        let mut wishes = core.model.options.borrow_mut();
         match members.get("systemPrompt").or_else(|| members.get("system_prompt")) {
             Some(Value::String(prompt)) => wishes.system = Some(prompt.clone()),
             Some(Value::Array(parts)) => {
@@ -94,65 +96,45 @@ fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
         if let Some(schema) = members.get("jsonSchema").filter(|schema| schema.is_object()) {
             wishes.schema = Some(schema.clone());
         }
-        wishes.agents.extend(members.get("agents").map(agent_kinds).unwrap_or_default());
+        wishes.agents.extend(members.get("agents").map(subagent::kinds).unwrap_or_default());
     }
     crate::session::requests::initialize(core, members);
-    if core.deferred.borrow().is_some() {
+    if core.turns.deferred.borrow().is_some() {
         // Its hooks are known from here on: the session goes on without being asked to.
-        core.prompts.rouse();
-    }
-}
-
-/// Kinds of subagents as hosts declare them: an object by name, or a list of objects with names.
-pub(crate) fn agent_kinds(agents: &Value) -> BTreeMap<String, AgentKind> {
-    let kind = |about: &Value| {
-        let text = |names: &[&str]| names.iter().find_map(|name| about.get(name)?.as_str()).map(str::to_owned);
-        let list = |name: &str| -> Option<Vec<String>> {
-            let list = about.get(name)?.as_array()?;
-            Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-        };
-        AgentKind {
-            description: text(&["description"]).unwrap_or_default(),
-            prompt: text(&["prompt", "systemPrompt"]).unwrap_or_default(),
-            tools: list("tools"),
-            without: list("disallowedTools").unwrap_or_default(),
-            model: text(&["model"]),
-            max_rounds: about.get("maxTurns").and_then(Value::as_u64).filter(|most| *most > 0),
-            background: about.get("background").and_then(Value::as_bool) == Some(true),
-        }
-    };
-    match agents {
-        Value::Object(agents) => agents.iter().map(|(name, about)| (name.clone(), kind(about))).collect(),
-        Value::Array(agents) => agents
-            .iter()
-            .filter_map(|about| Some((about.get("name")?.as_str()?.to_owned(), kind(about))))
-            .collect(),
-        _ => BTreeMap::new(),
+        core.host.prompts.rouse();
     }
 }
 
 /// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
-fn context_usage(core: &Core) -> Value {
-    let (Ok(thread), wishes) = (core.thread.try_borrow(), core.wishes.borrow()) else {
+fn context_usage(core: &Context) -> Value {
+    let (Ok(conversation), wishes) = (core.conversation.try_borrow(), core.model.options.borrow()) else {
         return json!({"categories": [], "totalTokens": 0});
     };
-    let model = if thread.model.is_empty() { &wishes.model } else { &thread.model };
+    let model = if conversation.model.is_empty() {
+        &wishes.model
+    } else {
+        &conversation.model
+    };
     let window = crate::model::window(model);
     let tokens = |bytes: usize| (bytes / 4) as u64;
-    let system = tokens(thread.system.len());
-    let tools: u64 = thread
+    let system = tokens(conversation.system.len());
+    let tools: u64 = conversation
         .specs
         .iter()
         .map(|spec| tokens(spec.description.len() + spec.schema.to_string().len()))
         .sum();
-    let messages: u64 = thread
+    let messages: u64 = conversation
         .messages
         .iter()
         .map(|message| tokens(serde_json::to_string(&**message).map_or(0, |text| text.len())))
         .sum();
     let guessed = system + tools + messages;
-    let total = if thread.filled > 0 { thread.filled } else { guessed };
-    let spent: ModelSpent = core.spent.borrow().models.get(model).copied().unwrap_or_default();
+    let total = if conversation.context_tokens > 0 {
+        conversation.context_tokens
+    } else {
+        guessed
+    };
+    let spent: ModelUsage = core.model.usage.borrow().models.get(model).copied().unwrap_or_default();
     json!({
         "categories": [
             {"name": "System prompt", "tokens": system, "color": "promptBorder"},

@@ -10,35 +10,34 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::permissions::{Behavior, Source};
-use crate::session::core::Core;
 use crate::store::Rewound;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{ControlKind, Request, Topic};
+use crate::turn::context::Context;
+use agentglot_adapters::event::{ControlKind, Request};
 
 /// So long a host that asks for the servers waits for those that are coming up.
 const COMING_UP: Duration = Duration::from_secs(1);
 
 /// See [`crate::session::control::request`].
-pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
+pub(crate) fn request(core: &Rc<Context>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
     let subtype = request.subtype.as_escaped();
     if request.kind == ControlKind::Mcp || subtype.starts_with("mcp_") {
         let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
         let members: Value = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        core.clone().chore(async move {
+        core.clone().host.jobs.spawn(async move {
             if subtype == "mcp_status" {
                 // Servers that come up at once are told as such.
-                let _ = tokio::time::timeout(COMING_UP, core.mcp().ready()).await;
+                let _ = tokio::time::timeout(COMING_UP, core.mcp.get().ready()).await;
             }
-            let answer = core.mcp().control(&subtype, &members).await;
+            let answer = core.mcp.get().control(&subtype, &members).await;
             let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
-            core.events.respond(&id, &answer);
+            core.host.events.respond(&id, &answer);
         });
         return true;
     }
     if subtype == "rewind_files" {
         let message = members.get("user_message_id").and_then(Value::as_str).unwrap_or_default();
         let dry_run = members.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-        let rewound = match &core.checkpoints {
+        let rewound = match &core.store.checkpoints {
             Some(checkpoints) => checkpoints.borrow_mut().rewind(message, dry_run),
             None => Rewound::off(),
         };
@@ -46,7 +45,7 @@ pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
             (Some(why), false) if !dry_run => Err(why.clone()),
             _ => Ok(rewound.answer()),
         };
-        core.events.respond(id, &answer);
+        core.host.events.respond(id, &answer);
         return true;
     }
     if let ("update_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
@@ -54,27 +53,29 @@ pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
             Some("userSettings") => Source::User,
             Some("localSettings") => Source::Local,
             _ => {
-                core.events.respond(id, &Err("source is userSettings or localSettings".to_owned()));
+                core.host.events.respond(id, &Err("source is userSettings or localSettings".to_owned()));
                 return true;
             }
         };
-        core.events
-            .respond(id, &core.settings().places().merge(source, settings).map(|()| json!({})));
+        core.host
+            .events
+            .respond(id, &core.settings.get().places().merge(source, settings).map(|()| json!({})));
         return true;
     }
     if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
-        core.events.respond(id, &flag_settings(core, settings).map(|()| Value::Null));
+        core.host.events.respond(id, &flag_settings(core, settings).map(|()| Value::Null));
         return true;
     }
     if let ("read_file", Some(path)) = (subtype, members.get("path").and_then(Value::as_str)) {
         let most = members.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST).min(MOST);
-        core.events
+        core.host
+            .events
             .respond(id, &read_file(core, path, most, members.get("encoding").and_then(Value::as_str)));
         return true;
     }
     if let "reload_output_styles" | "reload_skills" | "reload_plugins" = subtype {
         core.reload();
-        core.events.respond(id, &Ok(reloaded(core, subtype)));
+        core.host.events.respond(id, &Ok(reloaded(core, subtype)));
         return true;
     }
     if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
@@ -82,11 +83,11 @@ pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
         return true;
     }
     if let ("rename_session", Some(title)) = (subtype, members.get("title").and_then(Value::as_str)) {
-        crate::conversation::transcript::rename(core, title.trim());
+        crate::conversation::transcript::rename(&core.host, &core.store.transcript, title.trim());
         return false;
     }
     if subtype == "list_permission_rules" {
-        core.events.respond(id, &Ok(core.policy.borrow().listed()));
+        core.host.events.respond(id, &Ok(core.policy.borrow().listed()));
         return true;
     }
     if request.kind != ControlKind::SetMode {
@@ -96,15 +97,15 @@ pub(crate) fn request(core: &Rc<Core>, id: &str, request: &Request<'_>, members:
     match core.policy.borrow_mut().set_mode(mode) {
         Ok(_) => false,
         Err((why, code)) => {
-            core.events.refuse(id, &why, code);
+            core.host.events.refuse(id, &why, code);
             true
         }
     }
 }
 
 /// What there is now.
-fn reloaded(core: &Core, subtype: &str) -> Value {
-    let settings = core.settings();
+fn reloaded(core: &Context, subtype: &str) -> Value {
+    let settings = core.settings.get();
     match subtype {
         "reload_output_styles" => json!({"available_output_styles": settings.style_names()}),
         "reload_skills" => {
@@ -116,13 +117,14 @@ fn reloaded(core: &Core, subtype: &str) -> Value {
             let greeting = crate::session::control::greeting(core);
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
             let servers: Value = core
-                .mcp()
+                .mcp
+                .get()
                 .status()
                 .into_iter()
                 .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
                 .collect();
             json!({
-                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": crate::session::life::plugins(core),
+                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": crate::commands::introduce::plugins(core),
                 "mcpServers": servers, "error_count": settings.problems.len(),
             })
         }
@@ -133,7 +135,7 @@ fn reloaded(core: &Core, subtype: &str) -> Value {
 const MOST: u64 = 10 << 20;
 
 /// A file of the workspace for the host.
-fn read_file(core: &Core, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
+fn read_file(core: &Context, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
     use std::io::Read;
     let place = core.world.wall.locate(path).map_err(|fault| fault.to_string())?;
     let (file, stat) = place.open().map_err(|fault| fault.to_string())?;
@@ -154,7 +156,7 @@ fn read_file(core: &Core, path: &str, most: u64, encoding: Option<&str>) -> Resu
 }
 
 /// Settings for this run alone: rules and folders, the model.
-fn flag_settings(core: &Core, settings: &Value) -> Result<(), String> {
+fn flag_settings(core: &Context, settings: &Value) -> Result<(), String> {
     let permissions = |name: &str| -> Vec<String> {
         let list = settings
             .get("permissions")
@@ -172,59 +174,24 @@ fn flag_settings(core: &Core, settings: &Value) -> Result<(), String> {
         problems.extend(core.world.wall.add(Path::new(&folder)).err().map(|error| format!("{folder}: {error}")));
     }
     if let Some(model) = settings.get("model") {
-        let mut wishes = core.wishes.borrow_mut();
+        let mut wishes = core.model.options.borrow_mut();
         wishes.model = model
             .as_str()
-            .and_then(|name| core.models.named(name))
+            .and_then(|name| core.model.names.named(name))
             .unwrap_or_else(|| wishes.first_model.clone());
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
 /// What the handshake says.
-pub(crate) fn initialize(core: &Rc<Core>, members: &BTreeMap<String, Value>) {
+pub(crate) fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    *core.greeting.borrow_mut() = Some(greeting);
+    core.mcp.greet(greeting);
     if let Some(hooks) = members.get("hooks").filter(|_| core.persona.hooks().takes_callbacks) {
-        core.hooks.set_callbacks(hooks);
+        core.hooks.runner.set_callbacks(hooks);
     }
     let core = core.clone();
-    core.clone().chore(async move {
-        core.mcp();
+    core.clone().host.jobs.spawn(async move {
+        core.mcp.get();
     });
-}
-
-/// Rules that the host gives together with its leave.
-///
-/// # Errors
-/// When they cannot be understood: then the answer that they stand in is none.
-pub(crate) fn permission_updates(core: &Core, updates: &Value) -> Result<(), String> {
-    let updated = core.policy.borrow_mut().update(updates);
-    match updated {
-        Ok(updated) => {
-            for (source, update) in &updated.keep {
-                if let Err(problem) = core.settings().places().write(*source, update) {
-                    tracing::warn!("{problem}");
-                }
-            }
-            for problem in &updated.problems {
-                tracing::warn!("{problem}");
-            }
-            if updated.mode.is_some() {
-                let mode = core.policy.borrow().mode_name();
-                let data = json!({"status": null, "permissionMode": mode});
-                if core.dialect == Dialect::Claude {
-                    core.events.system("status", &data);
-                } else {
-                    core.events.notice("status", Topic::Status, None, Some(&data));
-                }
-            }
-            for folder in core.policy.borrow().folders().skip(1) {
-                // One that is there already, or cannot be had, changes nothing.
-                let _ = core.world.wall.add(folder);
-            }
-        }
-        Err(problem) => return Err(problem),
-    }
-    Ok(())
 }

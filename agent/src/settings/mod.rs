@@ -3,10 +3,12 @@
 //! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. A file that
 //! cannot be read is told and skipped.
 
+mod current;
 mod folder;
 pub mod memory;
 mod plugin;
 mod style;
+pub(crate) mod subagent;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use crate::about::every;
 use crate::permissions::{Behavior, Policy, Source};
 use agentglot_adapters::launch::Launch;
 
+pub(crate) use current::CurrentSettings;
 pub use folder::{AgentFile, CommandFile};
 pub use plugin::{Plugin, PluginFiles};
 pub use style::StyleFile;

@@ -12,10 +12,10 @@ use crate::host::event_writer::line_id;
 use crate::host::prompts::Asked;
 use crate::model::message::Part;
 use crate::persona;
-use crate::session::core::Core;
 use crate::tools::jobs::{Job, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::Cause;
+use crate::turn::context::Context;
 use agentglot_adapters::codec::{Dialect, Mode};
 
 /// How long the session goes on for the sake of commands in the background when the host has closed its input.
@@ -25,25 +25,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const AGENTS: Duration = Duration::from_secs(600);
 
 /// What the agent is to answer next: a prompt of the host's, or the end of a command in the background. `None` when the session is over.
-pub(crate) async fn next(core: &Rc<Core>) -> Option<Asked> {
+pub(crate) async fn next(core: &Rc<Context>) -> Option<Asked> {
     let Some(processes) = core.persona_session.processes() else {
-        return core.prompts.next().await;
+        return core.host.prompts.next().await;
     };
     if !begins_turns(core) {
         // The model is told of ends with the next prompt.
-        let mut asked = core.prompts.next().await?;
+        let mut asked = core.host.prompts.next().await?;
         let notices = notices(core, &processes, processes.jobs.take_ended()).await;
         asked.notices = notices.len();
         asked.parts.splice(0..0, notices);
         return Some(asked);
     }
     if !processes.jobs.any_ended() && !core.tasks.any_ended() {
-        if !core.tasks.any() && !core.prompts.any_waits() {
-            crate::host::state::now(core, crate::host::state::State::Idle);
+        if !core.tasks.any() && !core.host.prompts.any_waits() {
+            crate::host::state::now(&core.host, crate::host::state::State::Idle);
         }
         tokio::select! {
             biased;
-            asked = core.prompts.next() => match asked {
+            asked = core.host.prompts.next() => match asked {
                 Some(asked) => return Some(asked),
                 None => last(core, &processes).await,
             },
@@ -67,13 +67,13 @@ pub(crate) async fn next(core: &Rc<Core>) -> Option<Asked> {
 
 /// Whether the host can read a turn that nobody asked for: not where it waits for one value at the end, and not by the RFC, where every
 /// turn answers a request.
-pub(crate) fn begins_turns(core: &Core) -> bool {
-    matches!(core.dialect, Dialect::Claude | Dialect::QwenCode) && core.launch.format.mode == Mode::StreamJson
+pub(crate) fn begins_turns(core: &Context) -> bool {
+    matches!(core.host.dialect, Dialect::Claude | Dialect::QwenCode) && core.host.launch.format.mode == Mode::StreamJson
 }
 
 /// The host says nothing more: waits for an end in the background, if there is one to wait for.
-async fn last(core: &Core, processes: &Processes) {
-    let cancel = core.cancel.borrow().clone();
+async fn last(core: &Context, processes: &Processes) {
+    let cancel = core.turns.cancel();
     if cancel.is_cancelled() || !(processes.jobs.any_running() || core.tasks.any()) {
         return;
     }
@@ -87,12 +87,12 @@ async fn last(core: &Core, processes: &Processes) {
 }
 
 /// Tells the host of ends, and says what the model is told of them.
-async fn notices(core: &Core, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
+async fn notices(core: &Context, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
     let mut parts = Vec::new();
     for job in &ended {
-        let text = match core.dialect {
+        let text = match core.host.dialect {
             Dialect::Claude => {
-                core.events.line(&notification(core, job));
+                core.host.events.line(&notification(core, job));
                 persona::claude::tools::shell::notice(job)
             }
             _ => {
@@ -102,8 +102,8 @@ async fn notices(core: &Core, processes: &Processes, ended: Vec<Job>) -> Vec<Par
         };
         parts.push(Part::Text(text));
     }
-    if core.dialect == Dialect::Claude && !ended.is_empty() {
-        core.events.line(&changed(core, processes));
+    if core.host.dialect == Dialect::Claude && !ended.is_empty() {
+        core.host.events.line(&changed(core, processes));
     }
     parts
 }
@@ -118,13 +118,13 @@ fn tail(output: &str) -> &str {
 }
 
 /// Tells the host of commands that were started since this was called the last time.
-pub(crate) fn announce(core: &Core) {
-    let Some(processes) = core.persona_session.processes().filter(|_| core.dialect == Dialect::Claude) else {
+pub(crate) fn announce(core: &Context) {
+    let Some(processes) = core.persona_session.processes().filter(|_| core.host.dialect == Dialect::Claude) else {
         return;
     };
     let started = processes.jobs.take_started();
     for job in &started {
-        core.events.line(&json!({
+        core.host.events.line(&json!({
             "type": "system",
             "subtype": "task_started",
             "task_id": job.id,
@@ -133,11 +133,11 @@ pub(crate) fn announce(core: &Core) {
             "is_backgrounded": true,
             "task_type": "local_bash",
             "uuid": line_id(),
-            "session_id": *core.session.borrow(),
+            "session_id": *core.host.session.borrow(),
         }));
     }
     if !started.is_empty() {
-        core.events.line(&changed(core, &processes));
+        core.host.events.line(&changed(core, &processes));
     }
 }
 
@@ -146,28 +146,28 @@ fn label(job: &Job) -> &str {
 }
 
 /// The host wants one of them stopped. One that has ended, or never was, is stopped already.
-pub(crate) fn stop(core: &Rc<Core>, request: &str, task: &str) {
+pub(crate) fn stop(core: &Rc<Context>, request: &str, task: &str) {
     if core.tasks.stop(task) {
-        return core.events.respond(request, &Ok(json!({})));
+        return core.host.events.respond(request, &Ok(json!({})));
     }
     let (core, request, task) = (Rc::clone(core), request.to_owned(), task.to_owned());
-    Rc::clone(&core).chore(async move {
+    Rc::clone(&core).host.jobs.spawn(async move {
         if let Some(processes) = core.persona_session.processes() {
             let _ = processes.jobs.stop(&task).await;
         }
-        core.events.respond(&request, &Ok(json!({})));
+        core.host.events.respond(&request, &Ok(json!({})));
     });
 }
 
 /// Tells a host of Claude's what runs in the background.
-pub(crate) fn tell_running(core: &Core) {
+pub(crate) fn tell_running(core: &Context) {
     if let Some(processes) = core.persona_session.processes() {
-        core.events.line(&changed(core, &processes));
+        core.host.events.line(&changed(core, &processes));
     }
 }
 
 /// Claude's `background_tasks_changed`.
-fn changed(core: &Core, processes: &Processes) -> Value {
+fn changed(core: &Context, processes: &Processes) -> Value {
     let running = processes.jobs.list().into_iter().filter(|(job, _)| job.state == State::Running);
     let commands = running.map(|(job, _)| json!({"task_id": job.id, "task_type": "local_bash", "description": label(&job)}));
     let tasks: Value = commands.chain(core.tasks.listed()).collect();
@@ -176,12 +176,12 @@ fn changed(core: &Core, processes: &Processes) -> Value {
         "subtype": "background_tasks_changed",
         "tasks": tasks,
         "uuid": line_id(),
-        "session_id": *core.session.borrow(),
+        "session_id": *core.host.session.borrow(),
     })
 }
 
 /// Claude's `task_notification`.
-fn notification(core: &Core, job: &Job) -> Value {
+fn notification(core: &Context, job: &Job) -> Value {
     let (status, summary) = match job.state {
         State::Ended { cause: Cause::Cancelled, .. } => ("stopped", format!("Background command \"{}\" was stopped", label(job))),
         State::Ended { exit: Some(exit), .. } if job.state.is_success() => (
@@ -207,6 +207,6 @@ fn notification(core: &Core, job: &Job) -> Value {
         "output_file": job.output,
         "summary": summary,
         "uuid": line_id(),
-        "session_id": *core.session.borrow(),
+        "session_id": *core.host.session.borrow(),
     })
 }

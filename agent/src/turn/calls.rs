@@ -5,13 +5,14 @@ use std::rc::Rc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
 
+use crate::conversation::Conversation;
 use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
-use crate::session::core::{Core, Thread};
 use crate::telemetry::{self, Span};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::End;
+use crate::turn::context::Context;
 use crate::turn::hooks;
 use crate::turn::permission::{self, Leave};
 use agentglot_adapters::event::{ResultStatus, ToolKind};
@@ -30,7 +31,7 @@ pub(crate) struct AllDone {
 
 /// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
 /// then nothing runs.
-pub(crate) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut: bool) -> AllDone {
+pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
     let mut all = AllDone::default();
     let alone = calls.len() == 1;
     let mut contexts = Vec::new();
@@ -39,7 +40,7 @@ pub(crate) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
         let many = calls[at..]
             .iter()
             .take(SIDE_BY_SIDE)
-            .take_while(|call| !cut && all.end.is_none() && only_reads(thread, call))
+            .take_while(|call| !cut && all.end.is_none() && only_reads(conversation, call))
             .count();
         let batch = &calls[at..at + many.max(1)];
         at += batch.len();
@@ -48,7 +49,7 @@ pub(crate) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
             .enumerate()
             .map(|(number, call)| {
                 let stopped = all.end.is_some();
-                async move { (number, one(core, thread, call, Place { cut, stopped, alone }).await) }
+                async move { (number, one(core, conversation, call, Place { cut, stopped, alone }).await) }
             })
             .collect();
         let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
@@ -63,7 +64,7 @@ pub(crate) async fn run(core: &Rc<Core>, thread: &Thread, calls: Vec<Call>, cut:
     }
     all.results.extend(contexts.into_iter().map(Part::Text));
     let deferred = matches!(all.end, Some(End::Deferred(..)));
-    if core.cancel_of(thread).is_cancelled() && !deferred {
+    if core.turns.cancel_of(conversation).is_cancelled() && !deferred {
         all.end = Some(End::Interrupted(true));
     }
     all
@@ -89,14 +90,14 @@ struct One {
     end: Option<End>,
 }
 
-fn only_reads(thread: &Thread, call: &Call) -> bool {
+fn only_reads(conversation: &Conversation, call: &Call) -> bool {
     let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
-    thread.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
+    conversation.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
 }
 
-async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One {
-    thread.calls.set(thread.calls.get() + 1);
-    core.spent.borrow_mut().calls += 1;
+async fn one(core: &Rc<Context>, conversation: &Conversation, call: &Call, place: Place) -> One {
+    conversation.calls.set(conversation.calls.get() + 1);
+    core.model.usage.borrow_mut().calls += 1;
     let span = Span::begin("tool", false);
     span.set("gen_ai.operation.name", "execute_tool");
     span.set("gen_ai.tool.name", call.name.as_str());
@@ -106,16 +107,16 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
         core.persona_session
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
-    } else if core.cancel_of(thread).is_cancelled() {
+    } else if core.turns.cancel_of(conversation).is_cancelled() {
         canceled(INTERRUPTED)
     } else if place.cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
     } else {
-        span.within(judged(core, thread, call, place.alone, &mut ran)).await
+        span.within(judged(core, conversation, call, place.alone, &mut ran)).await
     };
     if let Some(End::Deferred(call, input)) = &ran.end {
         span.set("agentglot.tool.status", "deferred");
-        crate::conversation::transcript::deferred(core, thread, call, input);
+        crate::conversation::transcript::deferred(conversation, core.policy.borrow().mode_name(), call, input);
         return One {
             result: None,
             context: ran.context,
@@ -130,11 +131,11 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
     drop(span);
     if given.status == ResultStatus::Denied {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
-        core.spent.borrow_mut().denials.push(serde_json::json!({
+        core.model.usage.borrow_mut().denials.push(serde_json::json!({
             "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
         }));
     }
-    crate::host::display::gave(core, thread, call, &given);
+    crate::host::display::gave(&core.host, conversation.speaks.as_ref(), call, &given);
     let id = line_id();
     let done = Done {
         call,
@@ -144,9 +145,9 @@ async fn one(core: &Rc<Core>, thread: &Thread, call: &Call, place: Place) -> One
         id: &id,
         decision: ran.decision,
     };
-    core.events.result(&done, thread.speaks.as_ref());
+    core.host.events.result(&done, conversation.speaks.as_ref());
     crate::turn::background::announce(core);
-    crate::conversation::transcript::result(thread, &done);
+    crate::conversation::transcript::result(conversation, &done);
     One {
         result: Some(CallResult {
             call: call.id.clone(),
@@ -170,8 +171,8 @@ struct Ran {
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
-async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran: &mut Ran) -> Given {
-    let tool = thread.tool(&call.name);
+async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, alone: bool, ran: &mut Ran) -> Given {
+    let tool = conversation.tool(&call.name);
     let input = match serde_json::from_str::<Value>(&call.input) {
         Ok(input) if input.is_object() => input,
         Ok(_) => return Given::error(format!("InputValidationError: the arguments of {} are no JSON object", call.name)),
@@ -182,18 +183,18 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             ));
         }
     };
-    if let Some(refused) = core.persona_session.gate(&call.name, &input).filter(|_| thread.speaks.is_none()) {
+    if let Some(refused) = core.persona_session.gate(&call.name, &input).filter(|_| conversation.speaks.is_none()) {
         return refused;
     }
     let Some(tool) = tool.filter(|tool| permission::offers(core, tool.as_ref())) else {
         return core.persona_session.unknown(&call.name);
     };
-    crate::host::display::pending(core, thread, call);
-    let cancel = core.cancel_of(thread);
+    crate::host::display::pending(&core.host, conversation.speaks.as_ref(), call);
+    let cancel = core.turns.cancel_of(conversation);
     let leave = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(INTERRUPTED),
-        leave = permission::ask(core, thread, tool.as_ref(), call, &input, alone) => leave,
+        leave = permission::ask(core, conversation, tool.as_ref(), call, &input, alone) => leave,
     };
     let input = match leave {
         Leave::Given(input, decision) => {
@@ -213,7 +214,7 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
-                core.cancel_of(thread).cancel();
+                core.turns.cancel_of(conversation).cancel();
             } else if let Some(why) = why.filter(|_| core.persona_session.behind_denial().is_some()) {
                 ran.end = Some(End::Denied(why.to_owned()));
             }
@@ -221,11 +222,11 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
         }
     };
     let begun = std::time::Instant::now();
-    let mut given = running(core, thread, tool.as_ref(), call, &input).await;
+    let mut given = running(core, conversation, tool.as_ref(), call, &input).await;
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
         let _ = core.policy.borrow_mut().set_mode("default");
     }
-    let after = hooks::after(core, thread, call, &input, &given, begun.elapsed()).await;
+    let after = hooks::after(core, conversation, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
     ran.end = after.stop.map(End::Held);
     if let Some(instead) = after.content {
@@ -234,31 +235,31 @@ async fn judged(core: &Rc<Core>, thread: &Thread, call: &Call, alone: bool, ran:
     given
 }
 
-async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
-    let cancel = core.cancel_of(thread);
-    let tell = |progress: Progress<'_>| crate::host::display::printed(core, thread, call, progress);
+async fn running(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
+    let cancel = core.turns.cancel_of(conversation);
+    let tell = |progress: Progress<'_>| crate::host::display::printed(&core.host, conversation.speaks.as_ref(), call, progress);
     let cx = Cx {
         call: &call.id,
         cancel: cancel.clone(),
         world: &core.world,
         tell: &tell,
     };
-    if let (Some(checkpoints), Access::Write(paths)) = (&core.checkpoints, tool.access(input)) {
+    if let (Some(checkpoints), Access::Write(paths)) = (&core.store.checkpoints, tool.access(input)) {
         for path in paths {
             checkpoints.borrow_mut().before_change(&core.world.wall.root().join(path));
         }
     }
-    crate::host::display::begins(core, thread, call);
+    crate::host::display::begins(&core.host, conversation.speaks.as_ref(), call);
     let late = async {
         cancel.cancelled().await;
         // A tool comes back soon once it is stopped; one that does not is left.
         tokio::time::sleep(crate::turn::STOPPING).await;
     };
     let given = tokio::select! {
-        given = run_tool(core, thread, tool, call, input, &cx) => given,
+        given = run_tool(core, conversation, tool, call, input, &cx) => given,
         () = late => canceled(INTERRUPTED),
     };
-    crate::host::display::ends(core, thread, call);
+    crate::host::display::ends(&core.host, conversation.speaks.as_ref(), call);
     if cancel.is_cancelled() && given.status == ResultStatus::Error {
         return Given {
             status: ResultStatus::Canceled,
@@ -269,9 +270,9 @@ async fn running(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call,
 }
 
 /// Subagents are conversations of their own, and run in the loop itself.
-async fn run_tool(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
+async fn run_tool(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
     match crate::turn::subagent::wanted(tool, input) {
-        Some(wanted) => Box::pin(crate::turn::subagent::run(core, thread, call, wanted)).await,
+        Some(wanted) => Box::pin(crate::turn::subagent::run(core, conversation, call, wanted)).await,
         None => tool.run(input, cx).await,
     }
 }

@@ -8,36 +8,15 @@
 //!
 //! Only a call that stands alone in its reply can be put off: others of the reply would have results already.
 
-use std::rc::Rc;
-
+use crate::conversation::Conversation;
 use crate::model::message::{Call, CallResult, Part, Role};
-use crate::session::core::{Core, Thread};
-use crate::session::life;
-use crate::turn;
 
 /// What the model reads of a call that nobody came back to.
 const GIVEN_UP: &str = "The call was put off before it ran, and the user went on without it.";
 
-/// Goes on with the call that an earlier run of the session has put off, if there is one.
-pub(crate) async fn go_on(core: &Rc<Core>) {
-    let Some(call) = core.deferred.borrow().clone() else { return };
-    let begun = life::begin(core);
-    let turn = life::name_turn(core, "");
-    let mut thread = life::thread(core).await;
-    let context = turn::hooks::session_begins(core).await;
-    life::introduce(core, &thread);
-    if let Some(context) = context {
-        core.hook_context.borrow_mut().insert(call.id.clone(), context);
-    }
-    let came = life::traced(core, &turn, turn::go_on(core, &mut thread, call)).await;
-    life::finish(core, thread, &came, begun, Vec::new()).await;
-    core.deferred.take();
-    core.desk.busy.set(false);
-}
-
 /// The conversation goes on without the calls that were put off: they have failed.
-pub(crate) fn give_up(thread: &mut Thread) {
-    let Some(last) = thread.messages.last().filter(|last| last.role == Role::Assistant) else {
+pub(crate) fn give_up(conversation: &mut Conversation) {
+    let Some(last) = conversation.messages.last().filter(|last| last.role == Role::Assistant) else {
         return;
     };
     let results: Vec<Part> = last
@@ -48,12 +27,12 @@ pub(crate) fn give_up(thread: &mut Thread) {
                 content: vec![Part::Text(GIVEN_UP.to_owned())],
                 is_error: true,
             };
-            crate::conversation::transcript::given_up(thread, &result);
+            crate::conversation::transcript::given_up(conversation, &result);
             Part::Result(result)
         })
         .collect();
     if !results.is_empty() {
-        thread.add_user(results);
+        conversation.add_user(results);
     }
 }
 

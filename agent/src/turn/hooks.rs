@@ -1,18 +1,44 @@
 //! Where hooks are asked.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::hooks::{Facts, HookEvent, HookOutcome, Permission, Told};
+use crate::conversation::Conversation;
+use crate::hooks::{Facts, HookEvent, HookOutcome, Hooks, Permission, Told};
+use crate::host::Host;
 use crate::host::event_writer::{EventWriter, Speaks};
 use crate::model::message::{Call, Part};
-use crate::session::core::{Core, Thread};
 use crate::tools::Given;
+use crate::turn::context::Context;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{ResultStatus, Topic};
+
+/// The hooks of a session, and what is kept of them from one question to the next.
+#[derive(Debug)]
+pub(crate) struct HookState {
+    /// Whom hooks belong to.
+    pub runner: Hooks,
+    /// What hooks want the model to read behind a call, by its id.
+    pub context: RefCell<BTreeMap<String, String>>,
+    /// Conversations that a hook has not let stop; the main one has no id.
+    held_up: RefCell<BTreeSet<String>>,
+}
+
+impl HookState {
+    /// Nobody has been asked yet.
+    pub(crate) const fn new(runner: Hooks) -> Self {
+        Self {
+            runner,
+            context: RefCell::new(BTreeMap::new()),
+            held_up: RefCell::new(BTreeSet::new()),
+        }
+    }
+}
 
 /// What hooks say before a call.
 #[derive(Debug)]
@@ -34,21 +60,21 @@ pub(crate) enum Before {
 }
 
 /// Before a call; whether it is the only one of its reply.
-pub(crate) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, alone: bool) -> Before {
+pub(crate) async fn before(core: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, alone: bool) -> Before {
     let fields = about(call, input);
-    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
+    let outcome = run(core, conversation.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
     if let Some(context) = outcome.context() {
-        core.hook_context.borrow_mut().insert(call.id.clone(), context);
+        core.hooks.context.borrow_mut().insert(call.id.clone(), context);
     }
     if let Some(why) = outcome.stop {
         return Before::Stop(why);
     }
     // Whoever put a call off wants to have a say before it runs.
-    let again = core.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
+    let again = core.turns.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
     if again && outcome.unheard {
         return Before::Defer;
     }
-    let deferrable = alone && thread.speaks.is_none() && core.persona.hooks().defers;
+    let deferrable = alone && conversation.speaks.is_none() && core.persona.hooks().defers;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;
         if ignored {
@@ -67,10 +93,16 @@ pub(crate) async fn before(core: &Rc<Core>, thread: &Thread, call: &Call, input:
 }
 
 /// The host is about to be asked for leave. Returns an answer in its place, in the shape of its own.
-pub(crate) async fn before_question(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, suggestions: Option<&Value>) -> Option<Value> {
+pub(crate) async fn before_question(
+    core: &Rc<Context>,
+    conversation: &Conversation,
+    call: &Call,
+    input: &Value,
+    suggestions: Option<&Value>,
+) -> Option<Value> {
     let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
     fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
-    run(core, thread.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
+    run(core, conversation.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
         .await
         .decision
 }
@@ -87,8 +119,8 @@ pub(crate) struct After {
 }
 
 /// Behind a call, which took so long.
-pub(crate) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
-    let earlier = core.hook_context.borrow_mut().remove(&call.id);
+pub(crate) async fn after(core: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
+    let earlier = core.hooks.context.borrow_mut().remove(&call.id);
     let mut fields = about(call, input);
     let text = || -> String {
         let texts = given.content.iter().filter_map(|part| match part {
@@ -109,7 +141,7 @@ pub(crate) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: 
         fields.push(("duration_ms", millis));
         HookEvent::PostToolUseFailure
     };
-    let outcome = run(core, thread.speaks.as_ref(), event, fields, Some(&call.id)).await;
+    let outcome = run(core, conversation.speaks.as_ref(), event, fields, Some(&call.id)).await;
     let blocked = outcome
         .block
         .as_ref()
@@ -126,8 +158,13 @@ pub(crate) async fn after(core: &Rc<Core>, thread: &Thread, call: &Call, input: 
 }
 
 /// Behind all calls of a reply, with what each of them gave. Returns what the model is told besides, and why the turn ends if it does.
-pub(crate) async fn after_batch(core: &Rc<Core>, thread: &Thread, calls: &[Call], results: &[Part]) -> (Option<String>, Option<String>) {
-    if !core.hooks.any(HookEvent::PostToolBatch) {
+pub(crate) async fn after_batch(
+    core: &Rc<Context>,
+    conversation: &Conversation,
+    calls: &[Call],
+    results: &[Part],
+) -> (Option<String>, Option<String>) {
+    if !core.hooks.runner.any(HookEvent::PostToolBatch) {
         return (None, None);
     }
     let response = |call: &Call| {
@@ -141,7 +178,7 @@ pub(crate) async fn after_batch(core: &Rc<Core>, thread: &Thread, calls: &[Call]
         json!({"tool_name": call.name, "tool_input": input, "tool_use_id": call.id, "tool_response": response(call)})
     };
     let fields = vec![("tool_calls", calls.iter().map(told).collect())];
-    let outcome = run(core, thread.speaks.as_ref(), HookEvent::PostToolBatch, fields, None).await;
+    let outcome = run(core, conversation.speaks.as_ref(), HookEvent::PostToolBatch, fields, None).await;
     let context: Vec<String> = outcome.block.clone().into_iter().chain(outcome.context()).collect();
     ((!context.is_empty()).then(|| context.join("\n")), outcome.stop)
 }
@@ -163,17 +200,17 @@ pub(crate) struct Heard {
 }
 
 /// Before the first turn the session begins. Returns what the model is told of that.
-pub(crate) async fn session_begins(core: &Rc<Core>) -> Option<String> {
-    if core.turns.get() > 1 {
+pub(crate) async fn session_begins(core: &Rc<Context>) -> Option<String> {
+    if core.turns.begun.get() > 1 {
         return None;
     }
-    let source = if core.resumed { "resume" } else { "startup" };
+    let source = if core.store.resumed { "resume" } else { "startup" };
     let fields = vec![("source", json!(source))];
     run(core, None, HookEvent::SessionStart, fields, None).await.context()
 }
 
 /// The user has said something.
-pub(crate) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
+pub(crate) async fn before_prompt(core: &Rc<Context>, prompt: &str) -> Heard {
     let mut context: Vec<String> = session_begins(core).await.into_iter().collect();
     let outcome = run(core, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
     context.extend(outcome.context());
@@ -187,11 +224,11 @@ pub(crate) async fn before_prompt(core: &Rc<Core>, prompt: &str) -> Heard {
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Somebody waits for the user, until what this gives is dropped: hooks hear of it after [`PATIENCE`].
-pub(crate) fn notice_later(core: &Rc<Core>, message: String, kind: &'static str) -> Option<DropGuard> {
-    core.hooks.any(HookEvent::Notification).then(|| {
+pub(crate) fn notice_later(core: &Rc<Context>, message: String, kind: &'static str) -> Option<DropGuard> {
+    core.hooks.runner.any(HookEvent::Notification).then(|| {
         let answered = CancellationToken::new();
         let (core, token) = (Rc::clone(core), answered.clone());
-        Rc::clone(&core).chore(async move {
+        Rc::clone(&core).host.jobs.spawn(async move {
             if tokio::time::timeout(PATIENCE, token.cancelled()).await.is_err() {
                 let fields = vec![("message", json!(message)), ("notification_type", json!(kind))];
                 run(&core, None, HookEvent::Notification, fields, None).await;
@@ -202,19 +239,19 @@ pub(crate) fn notice_later(core: &Rc<Core>, message: String, kind: &'static str)
 }
 
 /// The session ends.
-pub(crate) async fn session_ends(core: &Rc<Core>) {
+pub(crate) async fn session_ends(core: &Rc<Context>) {
     run(core, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
 }
 
 /// The model wants to stop. Returns why it may not.
-pub(crate) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) -> Option<String> {
-    let who = thread.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
-    let active = core.held_up.borrow().contains(&who);
+pub(crate) async fn before_stop(core: &Rc<Context>, conversation: &Conversation, text: &str) -> Option<String> {
+    let who = conversation.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
+    let active = core.hooks.held_up.borrow().contains(&who);
     let mut fields = vec![("stop_hook_active", json!(active))];
-    let event = match &thread.speaks {
+    let event = match &conversation.speaks {
         None => HookEvent::Stop,
         Some(_) => {
-            fields.push(("agent_transcript_path", json!(transcript(thread))));
+            fields.push(("agent_transcript_path", json!(transcript(conversation))));
             HookEvent::SubagentStop
         }
     };
@@ -223,9 +260,9 @@ pub(crate) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) ->
         ("background_tasks", core.tasks.for_hooks().into()),
         ("session_crons", json!([])),
     ]);
-    let outcome = run(core, thread.speaks.as_ref(), event, fields, None).await;
+    let outcome = run(core, conversation.speaks.as_ref(), event, fields, None).await;
     let why = outcome.block.filter(|_| outcome.stop.is_none());
-    let mut held_up = core.held_up.borrow_mut();
+    let mut held_up = core.hooks.held_up.borrow_mut();
     match why {
         Some(why) => {
             held_up.insert(who);
@@ -239,19 +276,19 @@ pub(crate) async fn before_stop(core: &Rc<Core>, thread: &Thread, text: &str) ->
 }
 
 /// The conversation is about to be made shorter.
-pub(crate) async fn before_compaction(core: &Rc<Core>, trigger: &str, wish: Option<&str>) {
+pub(crate) async fn before_compaction(core: &Rc<Context>, trigger: &str, wish: Option<&str>) {
     let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
     run(core, None, HookEvent::PreCompact, fields, None).await;
 }
 
 /// A subagent begins.
-pub(crate) async fn subagent_begins(core: &Rc<Core>, speaks: &Speaks) {
+pub(crate) async fn subagent_begins(core: &Rc<Context>, speaks: &Speaks) {
     run(core, Some(speaks), HookEvent::SubagentStart, Vec::new(), None).await;
 }
 
 /// A subagent ended. Its hooks have been asked when it wanted to, as [`before_stop`] does for it too.
-pub(crate) async fn subagent_ends(core: &Rc<Core>, speaks: &Speaks) {
-    core.held_up.borrow_mut().remove(&speaks.id);
+pub(crate) fn subagent_ends(core: &Context, speaks: &Speaks) {
+    core.hooks.held_up.borrow_mut().remove(&speaks.id);
 }
 
 /// Shows what a command hook does.
@@ -270,19 +307,19 @@ pub(crate) fn show(dialect: Dialect, events: &EventWriter, told: &Told) {
 }
 
 /// A word of the agent's to whoever looks on.
-pub(crate) fn inform(core: &Core, level: &str, text: &str, more: Value) {
+pub(crate) fn inform(host: &Host, level: &str, text: &str, more: Value) {
     let mut data = json!({"level": level});
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);
     }
-    if core.dialect == Dialect::Claude {
+    if host.dialect == Dialect::Claude {
         let mut members = json!({"content": text});
         if let (Value::Object(members), Value::Object(data)) = (&mut members, data) {
             members.extend(data);
         }
-        return core.events.system("informational", &members);
+        return host.events.system("informational", &members);
     }
-    core.events.notice("informational", Topic::Other, Some(text), Some(&data));
+    host.events.notice("informational", Topic::Other, Some(text), Some(&data));
 }
 
 fn about(call: &Call, input: &Value) -> Vec<(&'static str, Value)> {
@@ -293,35 +330,36 @@ fn about(call: &Call, input: &Value) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn transcript(thread: &Thread) -> String {
-    let kept = thread.kept.as_ref().map(|kept| kept.borrow());
+fn transcript(conversation: &Conversation) -> String {
+    let kept = conversation.transcript.as_ref().map(|kept| kept.borrow());
     kept.and_then(|kept| kept.path().map(|path| path.display().to_string()))
         .unwrap_or_default()
 }
 
-async fn run(core: &Rc<Core>, speaks: Option<&Speaks>, event: HookEvent, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
-    if !core.hooks.any(event) {
+async fn run(core: &Rc<Context>, speaks: Option<&Speaks>, event: HookEvent, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
+    if !core.hooks.runner.any(event) {
         return HookOutcome::default();
     }
     let facts = Facts {
-        session: core.session.borrow().clone(),
+        session: core.host.session.borrow().clone(),
         transcript: core
-            .kept
+            .store
+            .transcript
             .as_ref()
             .and_then(|kept| kept.borrow().path().map(|path| path.display().to_string()))
             .unwrap_or_default(),
         cwd: core.world.wall.root().display().to_string(),
-        prompt: Some(core.events.turn()).filter(|turn| !turn.is_empty()),
+        prompt: Some(core.host.events.turn()).filter(|turn| !turn.is_empty()),
         mode: core.policy.borrow().mode_name().to_owned(),
         agent: speaks.map(|speaks| (speaks.id.clone(), speaks.kind.clone())),
-        effort: Some(core.wishes.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
+        effort: Some(core.model.options.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
     };
-    let outcome = core.hooks.run(event, &facts, fields, call).await;
+    let outcome = core.hooks.runner.run(event, &facts, fields, call).await;
     for failure in &outcome.failures {
-        inform(core, "warning", failure, json!({"tag": "hook_callback_failed"}));
+        inform(&core.host, "warning", failure, json!({"tag": "hook_callback_failed"}));
     }
     for message in &outcome.messages {
-        inform(core, "notice", message, json!({}));
+        inform(&core.host, "notice", message, json!({}));
     }
     outcome
 }

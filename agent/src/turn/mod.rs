@@ -2,11 +2,17 @@
 
 pub(crate) mod background;
 pub(crate) mod calls;
+pub(crate) mod client_tools;
+pub(crate) mod compact;
+pub(crate) mod context;
 pub(crate) mod deferred;
 pub(crate) mod hooks;
+pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod permission;
+pub(crate) mod prepare;
 pub(crate) mod skill;
+pub(crate) mod state;
 pub(crate) mod structured;
 pub(crate) mod subagent;
 pub(crate) mod tasks;
@@ -16,12 +22,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::conversation::Conversation;
 use crate::host::event_writer::line_id;
 use crate::host::reply::Teller;
 use crate::model::message::{Call, Message, Part};
+use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
-use crate::session::core::{Core, Thread, Tokens};
 use crate::telemetry::{self, Span};
+use crate::turn::context::Context;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
 
@@ -66,30 +74,30 @@ pub(crate) struct Came {
 }
 
 /// Runs rounds until the model stops.
-pub(crate) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
-    let cancel = core.cancel_of(thread);
-    let main = thread.speaks.is_none();
+pub(crate) async fn rounds(core: &Rc<Context>, conversation: &mut Conversation) -> Came {
+    let cancel = core.turns.cancel_of(conversation);
+    let main = conversation.speaks.is_none();
     let mut rounds = 0;
     let mut tries = Tries::default();
     loop {
         if cancel.is_cancelled() {
             return Came::of(End::Interrupted(rounds > 0), rounds);
         }
-        if let Some(limit) = thread.max_rounds.filter(|limit| rounds >= *limit) {
+        if let Some(limit) = conversation.max_rounds.filter(|limit| rounds >= *limit) {
             return Came::of(End::Rounds(limit), rounds);
         }
-        if let Some(limit) = core.launch.max_budget_usd.filter(|limit| core.spent.borrow().cost() >= *limit) {
+        if let Some(limit) = core.host.launch.max_budget_usd.filter(|limit| core.model.usage.borrow().cost() >= *limit) {
             return Came::of(End::Budget(limit), rounds);
         }
         if main {
-            crate::conversation::compact::if_full(core, thread).await;
+            compact::if_full(core, conversation).await;
         }
         rounds += 1;
-        let reply = match round(core, thread).await {
+        let reply = match round(core, conversation).await {
             Ok(reply) => reply,
             Err(Broken::Cancelled) => return Came::of(End::Interrupted(false), rounds),
             Err(Broken::Failed(error)) if error.kind == ModelErrorKind::TooLong && main && tries.shortened() => {
-                if crate::conversation::compact::now(core, thread, "auto", None).await.is_ok() {
+                if compact::now(core, conversation, "auto", None).await.is_ok() {
                     continue;
                 }
                 return Came::of(End::Failed(error), rounds);
@@ -99,66 +107,71 @@ pub(crate) async fn rounds(core: &Rc<Core>, thread: &mut Thread) -> Came {
         let calls: Vec<_> = reply.message.calls().cloned().collect();
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
-        thread.messages.push(Rc::new(reply.message));
+        conversation.messages.push(Rc::new(reply.message));
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
             return Came::of(End::Refused(text), rounds);
         }
         if calls.is_empty() {
             if main && let Some(reminder) = core.persona_session.unfinished().filter(|_| !cut) {
-                remind(core, thread, &reminder);
+                remind(core, conversation, &reminder);
                 continue;
             }
             if main && cut {
-                core.events
+                core.host
+                    .events
                     .notice("MAX_TOKENS", Topic::Limit, Some("Response truncated due to token limits."), None);
             }
-            match structured::missing(core, thread, &mut tries.unstructured) {
+            let wanted = main && core.model.options.borrow().schema.is_some();
+            let missing = wanted
+                .then(|| structured::missing(&core.tools.structured, &mut tries.unstructured))
+                .flatten();
+            match missing {
                 Some(structured::Missing::Again(nudge)) => {
-                    thread.add_user([Part::Text(nudge)]);
+                    conversation.add_user([Part::Text(nudge)]);
                     continue;
                 }
                 Some(structured::Missing::GivenUp(tries)) => return Came::of(End::Unstructured(tries), rounds),
                 None => {}
             }
-            if let Some(why) = hooks::before_stop(core, thread, &text).await {
-                thread.add_user([Part::Text(why)]);
+            if let Some(why) = hooks::before_stop(core, conversation, &text).await {
+                conversation.add_user([Part::Text(why)]);
                 continue;
             }
             return Came::of(End::Done(text, reply.stop), rounds);
         }
-        let mut done = calls::run(core, thread, calls.clone(), cut).await;
+        let mut done = calls::run(core, conversation, calls.clone(), cut).await;
         if done.end.is_none() {
-            let (context, stop) = hooks::after_batch(core, thread, &calls, &done.results).await;
+            let (context, stop) = hooks::after_batch(core, conversation, &calls, &done.results).await;
             done.results.extend(context.map(Part::Text));
             done.end = stop.map(End::Held);
         }
         if !done.results.is_empty() {
-            thread.add_user(done.results);
+            conversation.add_user(done.results);
         }
         if let Some(end) = done.end {
             return Came::of(end, rounds);
         }
-        if structured::given(core).is_some() && main {
+        if core.tools.structured.borrow().is_some() && main {
             return Came::of(End::Done(text, reply.stop), rounds);
         }
         if let Some(reminder) = core.persona_session.reminder().filter(|_| main) {
-            remind(core, thread, &reminder);
+            remind(core, conversation, &reminder);
         }
     }
 }
 
 /// Runs the call that was put off, and then rounds until the model stops.
-pub(crate) async fn go_on(core: &Rc<Core>, thread: &mut Thread, call: Call) -> Came {
-    if thread.tool(&call.name).is_none() {
+pub(crate) async fn go_on(core: &Rc<Context>, conversation: &mut Conversation, call: Call) -> Came {
+    if conversation.tool(&call.name).is_none() {
         return Came::of(End::Unavailable(call), 0);
     }
-    let done = calls::run(core, thread, vec![call], false).await;
+    let done = calls::run(core, conversation, vec![call], false).await;
     if !done.results.is_empty() {
-        thread.add_user(done.results);
+        conversation.add_user(done.results);
     }
     match done.end {
         Some(end) => Came::of(end, 0),
-        None => rounds(core, thread).await,
+        None => rounds(core, conversation).await,
     }
 }
 
@@ -193,30 +206,30 @@ enum Broken {
 }
 
 /// Asks the model once.
-async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
-    let cancel = core.cancel_of(thread);
-    let speaks = thread.speaks.clone();
-    let mut gather = Gather::new(core.model.api(), &thread.model);
+async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Reply, Broken> {
+    let cancel = core.turns.cancel_of(conversation);
+    let speaks = conversation.speaks.clone();
+    let mut gather = Gather::new(core.model.client.api(), &conversation.model);
     let mut ids = Vec::new();
-    let wishes = core.wishes.borrow().clone();
+    let wishes = core.model.options.borrow().clone();
     let begun = Instant::now();
     let mut teller = Teller::new(
-        core.events.clone(),
+        core.host.events.clone(),
         speaks.clone(),
-        speaks.is_some() && core.dialect == Dialect::Claude && !wishes.forwards_text,
-        core.dialect == Dialect::Cursor,
+        speaks.is_some() && core.host.dialect == Dialect::Claude && !wishes.forwards_text,
+        core.host.dialect == Dialect::Cursor,
     );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
-    let counts = core.dialect == Dialect::Tricode;
+    let counts = core.host.dialect == Dialect::Tricode;
     if counts {
-        core.events.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
+        core.host.events.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
     }
     let ask = Ask {
-        model: &thread.model,
-        system: &thread.system,
-        messages: &thread.messages,
-        written: Some(&thread.written),
-        tools: &thread.specs,
+        model: &conversation.model,
+        system: &conversation.system,
+        messages: &conversation.messages,
+        written: Some(&conversation.written),
+        tools: &conversation.specs,
         max_tokens: wishes.max_tokens,
         temperature: wishes.temperature,
         top_p: wishes.top_p,
@@ -228,9 +241,9 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         gather.event(event);
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
-            && core.dialect == Dialect::Qwen
+            && core.host.dialect == Dialect::Qwen
         {
-            return crate::host::display::retries(core, event, notice);
+            return crate::host::display::retries(&core.host, event, notice);
         }
         if counts && matches!(event.kind, Kind::RoundStart(_)) {
             return;
@@ -241,25 +254,28 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
         ids.extend(id);
     };
     tracing::debug!(
-        model = thread.model,
-        messages = thread.messages.len(),
-        tools = thread.specs.len(),
+        model = conversation.model,
+        messages = conversation.messages.len(),
+        tools = conversation.specs.len(),
         "the model is asked"
     );
     let span = Span::begin("round", true);
     span.set("gen_ai.operation.name", "chat");
-    span.set("gen_ai.request.model", thread.model.as_str());
+    span.set("gen_ai.request.model", conversation.model.as_str());
     if let Some(text) = core.persona_session.debug_request(&ask) {
-        core.events.say(Kind::Noise(&text), None, None);
+        core.host.events.say(Kind::Noise(&text), None, None);
     }
     let said = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
-        said = span.within(core.model.reply(&ask, &mut hear)) => Some(said),
+        said = span.within(core.model.client.reply(&ask, &mut hear)) => Some(said),
     };
-    core.spent.borrow_mut().api += begun.elapsed();
-    let model = gather.model().map_or_else(|| thread.model.clone(), str::to_owned);
-    let tokens = gather.usage().map(|usage| core.count(&model, &thread.model, &usage)).unwrap_or_default();
+    core.model.usage.borrow_mut().api += begun.elapsed();
+    let model = gather.model().map_or_else(|| conversation.model.clone(), str::to_owned);
+    let tokens = gather
+        .usage()
+        .map(|usage| core.model.usage.borrow_mut().count(&model, &conversation.model, &usage))
+        .unwrap_or_default();
     span.set("gen_ai.response.model", model.as_str());
     if tokens != Tokens::default() {
         span.set("gen_ai.usage.input_tokens", tokens.read());
@@ -272,9 +288,9 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
     }
     drop(span);
     if tokens != Tokens::default() {
-        thread.filled = tokens.read() + tokens.output;
+        conversation.context_tokens = tokens.read() + tokens.output;
         if speaks.is_none() {
-            let mut spent = core.spent.borrow_mut();
+            let mut spent = core.model.usage.borrow_mut();
             spent.turn += tokens;
             spent.session += tokens;
         }
@@ -289,27 +305,27 @@ async fn round(core: &Rc<Core>, thread: &mut Thread) -> Result<Reply, Broken> {
             // What was said by then stays in the conversation, but for calls, which nobody will run.
             message.parts.retain(|part| matches!(part, Part::Text(text) if !text.is_empty()));
             if !message.parts.is_empty() {
-                crate::conversation::transcript::reply(thread, &message, &id, &model, None, &[], None);
-                thread.messages.push(Rc::new(message));
+                crate::conversation::transcript::reply(conversation, &message, &id, &model, None, &[], None);
+                conversation.messages.push(Rc::new(message));
             }
             Err(Broken::Cancelled)
         }
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
             if let Some(text) = core.persona_session.debug_reply(&id, &model, &message, tokens) {
-                core.events.say(Kind::Noise(&text), None, None);
+                core.host.events.say(Kind::Noise(&text), None, None);
             }
             let word = stop.as_ref().map(|(_, word)| word.as_str());
-            crate::conversation::transcript::reply(thread, &message, &id, &model, word, &ids, Some(tokens));
+            crate::conversation::transcript::reply(conversation, &message, &id, &model, word, &ids, Some(tokens));
             Ok(Reply { message, stop })
         }
     }
 }
 
 /// Tells the model something that the agent reminds it of, and the host that it did.
-fn remind(core: &Core, thread: &mut Thread, reminder: &str) {
-    thread.add_user([Part::Text(reminder.to_owned())]);
-    core.events.notice("reminder", Topic::Reminder, Some(reminder), None);
+fn remind(core: &Context, conversation: &mut Conversation, reminder: &str) {
+    conversation.add_user([Part::Text(reminder.to_owned())]);
+    core.host.events.notice("reminder", Topic::Reminder, Some(reminder), None);
 }
 
 /// How long a turn may take to end once it is stopped.

@@ -6,23 +6,24 @@ use serde_json::{Value, json};
 
 use crate::host::event_writer::{body, line_id};
 use crate::model::message::Part;
+use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
-use crate::session::core::{Core, Tokens};
+use crate::turn::context::Context;
 use crate::turn::{Came, End};
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Topic, Usage};
 use agentglot_adapters::json::{Raw, Str};
 
 /// Tells how a turn ended.
-pub(crate) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
+pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
     let mut said = Said::of(core, &came.end);
-    if core.dialect == Dialect::Qwen {
+    if core.host.dialect == Dialect::Qwen {
         event(core, &came.end, &said.text);
     }
     if let End::Failed(error) = &came.end {
         synthetic(core, error, &said.text);
     }
-    if matches!(came.end, End::Interrupted(_)) && core.dialect == Dialect::Qwen {
+    if matches!(came.end, End::Interrupted(_)) && core.host.dialect == Dialect::Qwen {
         tell_cancelled(core);
     } else if let End::Interrupted(in_tools) = came.end {
         let text = if in_tools {
@@ -30,15 +31,17 @@ pub(crate) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         } else {
             "[Request interrupted by user]"
         };
-        core.events.prompt(&[Part::Text(text.to_owned())], PromptSource::Agent, None, &line_id());
+        core.host
+            .events
+            .prompt(&[Part::Text(text.to_owned())], PromptSource::Agent, None, &line_id());
     }
-    let spent = core.spent.borrow();
+    let spent = core.model.usage.borrow();
     let tokens = spent.turn;
     let number = |n: u128| n.to_string();
     let (whole, api) = (number(begun.elapsed().as_millis()), number(spent.api.as_millis()));
     let cost = format!("{}", spent.cost());
     let denials = Value::Array(spent.denials.clone()).to_string();
-    let structured = crate::turn::structured::given(core).map(|value| value.to_string());
+    let structured = core.tools.structured.borrow().as_ref().map(Value::to_string);
     let text = body(&said.text);
     let word = said.stop.take();
     let word = word.as_ref().map(|(kind, word)| (*kind, body(word)));
@@ -53,7 +56,7 @@ pub(crate) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
         // Claude Code counts messages, which its codec knows; a command of its own is no turn of the model's.
-        num_turns: (core.dialect != Dialect::Claude || came.rounds == 0).then_some(Count::derived(came.rounds)),
+        num_turns: (core.host.dialect != Dialect::Claude || came.rounds == 0).then_some(Count::derived(came.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,
@@ -63,14 +66,14 @@ pub(crate) fn tell(core: &Core, came: &Came, begun: Instant, fields: Vec<(String
         ..Outcome::new(said.kind)
     };
     let mut added = vec![("modelUsage".to_owned(), by_model(core))];
-    if core.dialect == Dialect::Claude {
+    if core.host.dialect == Dialect::Claude {
         added.extend(reason(came).map(|reason| ("terminal_reason".to_owned(), reason.into())));
     }
     if let End::Deferred(call, input) = &came.end {
         added.push(("deferred_tool_use".to_owned(), crate::turn::deferred::told(call, input)));
     }
     added.extend(fields);
-    core.events.outcome(&outcome, &added, &line_id());
+    core.host.events.outcome(&outcome, &added, &line_id());
 }
 
 /// Claude's `terminal_reason`, where it does not follow from the kind of the outcome. A turn without the model has none.
@@ -85,22 +88,23 @@ fn reason(came: &Came) -> Option<&'static str> {
 }
 
 /// The RFC's event behind a prompt that the host has cancelled.
-pub(crate) fn tell_cancelled(core: &Core) {
-    core.events
+pub(crate) fn tell_cancelled(core: &Context) {
+    core.host
+        .events
         .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None);
 }
 
 /// The RFC tells a limit as an event of its own before the turn ends.
-fn event(core: &Core, end: &End, text: &str) {
+fn event(core: &Context, end: &End, text: &str) {
     match end {
         End::Rounds(most) => {
             let message = format!("The session has reached the maximum number of turns: {most}.");
             let data = json!({"max_session_turns": most});
-            core.events.notice("MaxSessionTurns", Topic::Limit, Some(&message), Some(&data));
+            core.host.events.notice("MaxSessionTurns", Topic::Limit, Some(&message), Some(&data));
         }
         End::Failed(error) if error.kind == ModelErrorKind::TooLong => {
             let text = text.trim_start_matches("QWEN_MODEL_ERROR: ");
-            core.events.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
+            core.host.events.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
         }
         _ => {}
     }
@@ -113,7 +117,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(core: &Core, end: &End) -> Self {
+    fn of(core: &Context, end: &End) -> Self {
         let (kind, text, stop) = match end {
             End::Done(text, stop) => (OutcomeKind::Success, text.clone(), stop.clone()),
             End::Refused(text) => (OutcomeKind::Refused, text.clone(), Some((StopKind::Refusal, "refusal".to_owned()))),
@@ -150,14 +154,14 @@ impl Said {
 }
 
 /// A failure in the words that hosts look for.
-fn words(core: &Core, error: &ModelError) -> String {
+fn words(core: &Context, error: &ModelError) -> String {
     use agentglot_adapters::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
     // What a server says of itself often begins with the status that it has already told.
     let message = match error.status {
         Some(status) => error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message),
         None => &error.message,
     };
-    match (core.dialect, error.status) {
+    match (core.host.dialect, error.status) {
         (Claude, Some(status)) => format!("API Error: {status} {message}"),
         (Claude, None) => format!("API Error: {}", error.message),
         (Qwen, Some(status)) => format!("QWEN_MODEL_ERROR: [API Error: {status} {message}]"),
@@ -175,7 +179,7 @@ fn words(core: &Core, error: &ModelError) -> String {
 }
 
 /// The message that stands for the reply that did not come.
-fn synthetic(core: &Core, error: &ModelError, text: &str) {
+fn synthetic(core: &Context, error: &ModelError, text: &str) {
     let word = match error.kind {
         ModelErrorKind::Authentication => "authentication_failed",
         ModelErrorKind::Billing => "billing_error",
@@ -184,9 +188,9 @@ fn synthetic(core: &Core, error: &ModelError, text: &str) {
         ModelErrorKind::Overloaded | ModelErrorKind::Server => "server_error",
         _ => "unknown",
     };
-    // The session has its thread back by now; without it nothing is kept.
-    if let Ok(thread) = core.thread.try_borrow() {
-        crate::conversation::transcript::failure(&thread, text, word, error.status);
+    // The session has its conversation back by now; without it nothing is kept.
+    if let Ok(conversation) = core.conversation.try_borrow() {
+        crate::conversation::transcript::failure(&conversation, text, word, error.status);
     }
     let text = body(text);
     let blocks = [Block::Text {
@@ -201,8 +205,8 @@ fn synthetic(core: &Core, error: &ModelError, text: &str) {
         last: true,
         ..Reply::default()
     };
-    if core.dialect == Dialect::Claude {
-        core.events.say(Kind::Reply(&reply), None, Some(&line_id()));
+    if core.host.dialect == Dialect::Claude {
+        core.host.events.say(Kind::Reply(&reply), None, Some(&line_id()));
     }
 }
 
@@ -218,8 +222,8 @@ fn usage(tokens: Tokens) -> Usage<'static> {
 }
 
 /// Tokens and cost of the whole session by model, as Claude Code tells them.
-fn by_model(core: &Core) -> Value {
-    let spent = core.spent.borrow();
+fn by_model(core: &Context) -> Value {
+    let spent = core.model.usage.borrow();
     let models = spent.models.iter().map(|(model, spent)| {
         let about = json!({
             "inputTokens": spent.tokens.input, "outputTokens": spent.tokens.output, "cacheReadInputTokens": spent.tokens.cache_read,

@@ -4,15 +4,16 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use crate::conversation::Conversation;
 use crate::host::requests::NOBODY;
 use crate::host::requests::{self, Question};
 use crate::model::message::Call;
 use crate::permissions::{Decision, Reason, Unheard, Verdict};
-use crate::session::core::{Core, Thread};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
+use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
 use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{ControlKind, DetailShape};
+use agentglot_adapters::event::{ControlKind, DetailShape, Topic};
 use agentglot_adapters::launch::PermissionMode;
 
 /// What became of the question.
@@ -36,16 +37,16 @@ pub(crate) enum Leave {
 }
 
 /// Whether a tool is there for this session.
-pub(crate) fn offers(core: &Core, tool: &dyn Tool) -> bool {
+pub(crate) fn offers(core: &Context, tool: &dyn Tool) -> bool {
     tool.spec().name == crate::turn::structured::NAME || core.policy.borrow().offered(tool.spec())
 }
 
 /// Asks for leave: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
-pub(crate) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
+pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let mut asked_by_hook = None;
-    match hooks::before(core, thread, call, &input, alone).await {
+    match hooks::before(core, conversation, call, &input, alone).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
             let input = updated.unwrap_or(input);
@@ -84,27 +85,27 @@ pub(crate) async fn ask(core: &Rc<Core>, thread: &Thread, tool: &dyn Tool, call:
         Verdict::Allow { reason } => Leave::Given(input, Decision::of(&reason, true)),
         Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
         Verdict::Ask { suggestions, mut fields, .. } => {
-            if let Some(speaks) = &thread.speaks {
+            if let Some(speaks) = &conversation.speaks {
                 fields.push(("agent_id".to_owned(), json!(speaks.id)));
             }
-            if core.dialect == Dialect::Tricode {
+            if core.host.dialect == Dialect::Tricode {
                 fields.extend(
                     preview(core, tool, call, &input)
                         .await
                         .map(|diff| ("preview".to_owned(), Value::String(diff))),
                 );
             }
-            host(core, thread, tool, &access, call, &input, suggestions, fields).await
+            host(core, conversation, tool, &access, call, &input, suggestions, fields).await
         }
     }
 }
 
 /// What a call would change, for a person who is asked about it.
-async fn preview(core: &Core, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
+async fn preview(core: &Context, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
     let tell = |_: Progress<'_>| {};
     let cx = Cx {
         call: &call.id,
-        cancel: core.cancel.borrow().clone(),
+        cancel: core.turns.cancel(),
         world: &core.world,
         tell: &tell,
     };
@@ -114,8 +115,8 @@ async fn preview(core: &Core, tool: &dyn Tool, call: &Call, input: &Value) -> Op
 /// Asks the host.
 #[allow(clippy::too_many_arguments)]
 async fn host(
-    core: &Rc<Core>,
-    thread: &Thread,
+    core: &Rc<Context>,
+    conversation: &Conversation,
     tool: &dyn Tool,
     access: &Access,
     call: &Call,
@@ -123,15 +124,15 @@ async fn host(
     suggestions: Option<Value>,
     fields: Vec<(String, Value)>,
 ) -> Leave {
-    if let Some(decision) = hooks::before_question(core, thread, call, input, suggestions.as_ref()).await {
+    if let Some(decision) = hooks::before_question(core, conversation, call, input, suggestions.as_ref()).await {
         return read(core, tool, access, &decision, input);
     }
-    let diff = if crate::host::display::shows_changes(core, access) {
+    let diff = if crate::host::display::shows_changes(&core.host, access) {
         preview(core, tool, call, input).await
     } else {
         None
     };
-    crate::host::display::confirms(core, thread, tool, call, input, diff.as_deref());
+    crate::host::display::confirms(&core.host, conversation.speaks.as_ref(), tool, call, input, diff.as_deref());
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),
@@ -148,7 +149,7 @@ async fn host(
         format!("{} needs your permission to use {}", core.persona.hooks().agent, call.name),
         "permission_prompt",
     );
-    let answer = crate::host::state::waiting(core, core.requests.ask(question)).await;
+    let answer = crate::host::state::waiting(&core.host, core.host.requests.ask(question)).await;
     drop(notice);
     match answer {
         Ok(answer) => read(core, tool, access, &answer, input),
@@ -157,7 +158,7 @@ async fn host(
     }
 }
 
-fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Leave {
+fn read(core: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Leave {
     let text = |names: &[&str]| names.iter().find_map(|name| answer.get(name)?.as_str());
     let word = text(&["behavior", "decision", "outcome"]).unwrap_or_default();
     let why = text(&["message", "reason"]).filter(|why| !why.is_empty()).map(str::to_owned);
@@ -166,7 +167,7 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
         "allow" | "approve" => {
             let updates = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name));
             if let Some(updates) = updates
-                && let Err(why) = crate::session::requests::permission_updates(core, updates)
+                && let Err(why) = permission_updates(core, updates)
             {
                 tracing::warn!("{why}");
                 return unheard(core, tool, access, &Unheard::Invalid, false);
@@ -185,7 +186,7 @@ fn read(core: &Core, tool: &dyn Tool, access: &Access, answer: &Value, input: &V
     }
 }
 
-fn unheard(core: &Core, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
+fn unheard(core: &Context, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
     denied(&core.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
 }
 
@@ -203,4 +204,39 @@ fn denied(why: &str, end: bool, decision: Decision) -> Leave {
         end,
         decision,
     }
+}
+
+/// Rules that the host gives together with its leave.
+///
+/// # Errors
+/// When they cannot be understood: then the answer that they stand in is none.
+fn permission_updates(core: &Context, updates: &Value) -> Result<(), String> {
+    let updated = core.policy.borrow_mut().update(updates);
+    match updated {
+        Ok(updated) => {
+            for (source, update) in &updated.keep {
+                if let Err(problem) = core.settings.get().places().write(*source, update) {
+                    tracing::warn!("{problem}");
+                }
+            }
+            for problem in &updated.problems {
+                tracing::warn!("{problem}");
+            }
+            if updated.mode.is_some() {
+                let mode = core.policy.borrow().mode_name();
+                let data = json!({"status": null, "permissionMode": mode});
+                if core.host.dialect == Dialect::Claude {
+                    core.host.events.system("status", &data);
+                } else {
+                    core.host.events.notice("status", Topic::Status, None, Some(&data));
+                }
+            }
+            for folder in core.policy.borrow().folders().skip(1) {
+                // One that is there already, or cannot be had, changes nothing.
+                let _ = core.world.wall.add(folder);
+            }
+        }
+        Err(problem) => return Err(problem),
+    }
+    Ok(())
 }

@@ -5,15 +5,14 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::session::core::Core;
-use crate::settings::CommandFile;
+use crate::settings::{CommandFile, Settings};
 use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::event::{DetailShape, ToolKind};
 
 /// The tool that takes one up, where there is one.
-pub(crate) fn tool(core: &Core) -> Option<Rc<dyn Tool>> {
-    let skills: Vec<CommandFile> = core.settings().skills().cloned().collect();
-    (core.persona.has_skills() && !skills.is_empty()).then(|| Rc::new(Skill::new(skills)) as Rc<dyn Tool>)
+pub(crate) fn tool(settings: &Settings) -> Option<Rc<dyn Tool>> {
+    let skills: Vec<CommandFile> = settings.skills().cloned().collect();
+    (!skills.is_empty()).then(|| Rc::new(Skill::new(skills)) as Rc<dyn Tool>)
 }
 
 #[derive(Debug)]

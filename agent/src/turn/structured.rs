@@ -6,7 +6,6 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::session::core::{Core, Thread};
 use crate::tools::{Cx, Given, Spec, Tool};
 use agentglot_adapters::event::ToolKind;
 
@@ -69,9 +68,9 @@ pub(crate) enum Missing {
     GivenUp(u64),
 }
 
-/// Whether the model ends without the answer that it has to give by the tool.
-pub(crate) fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<Missing> {
-    if thread.speaks.is_some() || core.wishes.borrow().schema.is_none() || given(core).is_some() {
+/// Whether the model ends without the answer that it has to give by the tool: it has not given it, and was reminded so often.
+pub(crate) fn missing(slot: &Slot, tries: &mut u64) -> Option<Missing> {
+    if slot.borrow().is_some() {
         return None;
     }
     if *tries == TRIES {
@@ -79,11 +78,6 @@ pub(crate) fn missing(core: &Core, thread: &Thread, tries: &mut u64) -> Option<M
     }
     *tries += 1;
     Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))
-}
-
-/// The answer that was given in this turn.
-pub(crate) fn given(core: &Core) -> Option<Value> {
-    core.structured.borrow().clone()
 }
 
 /// Whether a value is of a schema, as far as the words that the common schemas use go.

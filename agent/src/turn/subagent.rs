@@ -6,10 +6,12 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::conversation::Conversation;
 use crate::host::event_writer::{Speaks, line_id};
 use crate::model::message::{Call, Message, Part};
-use crate::session::core::{AgentKind, Core, Thread};
+use crate::settings::subagent::SubagentKind;
 use crate::tools::{Cx, Given, Spec, Tool};
+use crate::turn::context::Context;
 use crate::turn::tasks::{Ended, How, Task};
 use crate::turn::{self, End};
 use agentglot_adapters::event::{DetailShape, PromptSource, ToolKind};
@@ -100,15 +102,15 @@ pub(crate) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
 }
 
 /// Runs one to its end.
-pub(crate) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: Wanted) -> Given {
+pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, wanted: Wanted) -> Given {
     if parent.speaks.is_some() {
         return Given::error("A subagent cannot begin another one.");
     }
-    let kind = match core.wishes.borrow().agents.get(&wanted.kind) {
+    let kind = match core.model.options.borrow().agents.get(&wanted.kind) {
         Some(kind) => kind.clone(),
-        None if wanted.kind == GENERAL => AgentKind {
+        None if wanted.kind == GENERAL => SubagentKind {
             prompt: core.persona_session.system_prompt(&core.world),
-            ..AgentKind::default()
+            ..SubagentKind::default()
         },
         None => {
             let known: Vec<String> = kinds(core).map(|(name, _)| name).collect();
@@ -130,32 +132,32 @@ pub(crate) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
     };
     let background = (wanted.background || kind.background) && turn::background::begins_turns(core);
     let task = Rc::new(Task::new(core, speaks.clone(), wanted.prompt.clone(), background));
-    let mut thread = Thread {
+    let mut conversation = Conversation {
         specs: Vec::new(),
         tools: Vec::new(),
         system: kind.prompt.clone(),
         model: kind
             .model
             .clone()
-            .and_then(|model| core.models.named(&model))
+            .and_then(|model| core.model.names.named(&model))
             .unwrap_or_else(|| parent.model.clone()),
         messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
         written: Rc::default(),
         max_rounds: kind.max_rounds,
-        kept: crate::conversation::transcript::subagent(parent, &speaks),
-        filled: 0,
+        transcript: crate::conversation::transcript::subagent(parent, &speaks),
+        context_tokens: 0,
         stop: background.then(|| task.stop.clone()),
         calls: Cell::new(0),
         speaks: Some(speaks),
     };
-    thread.equip(tools);
+    conversation.equip(tools);
     core.tasks.begin(core, &task);
     if background {
         let given = launched(&task);
-        core.chore({
+        core.host.jobs.spawn({
             let core = Rc::clone(core);
             async move {
-                work(&core, thread, &task).await;
+                work(&core, conversation, &task).await;
             }
         });
         return given;
@@ -166,7 +168,7 @@ pub(crate) async fn run(core: &Rc<Core>, parent: &Thread, call: &Call, wanted: W
         tokens,
         calls,
         took,
-    } = work(core, thread, &task).await;
+    } = work(core, conversation, &task).await;
     if how != How::Completed {
         return Given::error(text);
     }
@@ -202,15 +204,15 @@ fn launched(task: &Task) -> Given {
 }
 
 /// Lets one work to its end, which is told to the host.
-async fn work(core: &Rc<Core>, mut thread: Thread, task: &Rc<Task>) -> Ended {
+async fn work(core: &Rc<Context>, mut conversation: Conversation, task: &Rc<Task>) -> Ended {
     turn::hooks::subagent_begins(core, &task.speaks).await;
     let prompt = [Part::Text(task.prompt.clone())];
     let prompt_id = line_id();
-    core.events.prompt(&prompt, PromptSource::Parent, Some(&task.speaks), &prompt_id);
-    crate::conversation::transcript::prompt(core, &thread, &prompt, &prompt_id, "", None);
-    let came = turn::rounds(core, &mut thread).await;
-    crate::conversation::transcript::shown(core, &thread);
-    turn::hooks::subagent_ends(core, &task.speaks).await;
+    core.host.events.prompt(&prompt, PromptSource::Parent, Some(&task.speaks), &prompt_id);
+    crate::conversation::transcript::prompt(&conversation, core.policy.borrow().mode_name(), &prompt, &prompt_id, "", None);
+    let came = turn::rounds(core, &mut conversation).await;
+    crate::conversation::transcript::shown(&core.host, &conversation);
+    turn::hooks::subagent_ends(core, &task.speaks);
     let (how, text) = match came.end {
         End::Done(text, _) => (How::Completed, text),
         End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
@@ -224,8 +226,8 @@ async fn work(core: &Rc<Core>, mut thread: Thread, task: &Rc<Task>) -> Ended {
     let ended = Ended {
         how,
         text,
-        tokens: thread.filled,
-        calls: thread.calls.get(),
+        tokens: conversation.context_tokens,
+        calls: conversation.calls.get(),
         took: task.took(),
     };
     core.tasks.end(core, task, ended.clone());
@@ -233,9 +235,10 @@ async fn work(core: &Rc<Core>, mut thread: Thread, task: &Rc<Task>) -> Ended {
 }
 
 /// The kinds that there are, with what each is for.
-pub(crate) fn kinds(core: &Core) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn kinds(core: &Context) -> impl Iterator<Item = (String, String)> {
     let own: Vec<(String, String)> = core
-        .wishes
+        .model
+        .options
         .borrow()
         .agents
         .iter()

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::event_writer::Speaks;
-use crate::session::core::Core;
+use crate::turn::context::Context;
 use agentglot_adapters::codec::Dialect;
 
 /// The subagents of a session.
@@ -77,7 +77,7 @@ impl How {
 
 impl Task {
     /// One that begins now.
-    pub(crate) fn new(core: &Core, speaks: Speaks, prompt: String, background: bool) -> Self {
+    pub(crate) fn new(core: &Context, speaks: Speaks, prompt: String, background: bool) -> Self {
         let output = core.world.scratch.join("tasks").join(format!("{}.output", speaks.id));
         Self {
             speaks,
@@ -123,7 +123,7 @@ impl Task {
 
 impl Tasks {
     /// One more.
-    pub(crate) fn begin(&self, core: &Core, task: &Rc<Task>) {
+    pub(crate) fn begin(&self, core: &Context, task: &Rc<Task>) {
         if task.background {
             self.open.borrow_mut().push(Rc::clone(task));
         }
@@ -142,7 +142,7 @@ impl Tasks {
     }
 
     /// One has ended.
-    pub(crate) fn end(&self, core: &Core, task: &Rc<Task>, ended: Ended) {
+    pub(crate) fn end(&self, core: &Context, task: &Rc<Task>, ended: Ended) {
         // Nobody has to read it; a disk that is full stops nobody.
         if let Some(folder) = task.output.parent() {
             let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&task.output, &ended.text));
@@ -219,15 +219,15 @@ impl Tasks {
         self.listed().iter().map(shown).collect()
     }
 
-    fn tell_open(&self, core: &Core) {
-        if core.dialect == Dialect::Claude {
+    fn tell_open(&self, core: &Context) {
+        if core.host.dialect == Dialect::Claude {
             crate::turn::background::tell_running(core);
         }
     }
 }
 
-fn tell(core: &Core, subtype: &str, about: &Value) {
-    if core.dialect == Dialect::Claude {
-        core.events.system(subtype, about);
+fn tell(core: &Context, subtype: &str, about: &Value) {
+    if core.host.dialect == Dialect::Claude {
+        core.host.events.system(subtype, about);
     }
 }

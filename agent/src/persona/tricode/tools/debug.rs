@@ -2,7 +2,7 @@
 
 use crate::model::Ask;
 use crate::model::message::{Message, Part, Role};
-use crate::session::core::Tokens;
+use crate::model::usage::Tokens;
 
 const RULE: &str = "================================================================================";
 

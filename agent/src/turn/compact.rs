@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use crate::conversation::Conversation;
 use crate::model::message::{Message, Part};
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind, window};
-use crate::session::core::{Core, Thread};
+use crate::turn::context::Context;
 use agentglot_adapters::codec::Dialect;
 use agentglot_adapters::event::{Event, Topic};
 
@@ -17,10 +18,10 @@ const FULL: f64 = 0.85;
 const SHORT: usize = 2000;
 
 /// Makes the conversation shorter if the next request might not fit.
-pub(crate) async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
-    let most = window(&thread.model) as f64 * FULL;
-    if thread.filled as f64 > most && thread.messages.len() > 2 {
-        let _ = now(core, thread, "auto", None).await;
+pub(crate) async fn if_full(core: &Rc<Context>, conversation: &mut Conversation) {
+    let most = window(&conversation.model) as f64 * FULL;
+    if conversation.context_tokens as f64 > most && conversation.messages.len() > 2 {
+        let _ = now(core, conversation, "auto", None).await;
     }
 }
 
@@ -28,11 +29,11 @@ pub(crate) async fn if_full(core: &Rc<Core>, thread: &mut Thread) {
 ///
 /// # Errors
 /// When the model cannot be had; the conversation stays as it is.
-pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
+pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
     crate::turn::hooks::before_compaction(core, trigger, wish).await;
-    let cancel = core.cancel.borrow().clone();
-    let before = thread.filled;
-    let mut messages = thread.messages.clone();
+    let cancel = core.turns.cancel();
+    let before = conversation.context_tokens;
+    let mut messages = conversation.messages.clone();
     let kept = unanswered(&mut messages);
     let mut request = "Summarise this conversation for yourself, who will go on with it and see nothing but the summary: what was asked, what was \
                        decided, which files were read or changed and how, what was tried and failed, what is still to be done, and the exact \
@@ -43,17 +44,17 @@ pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
         request.push_str(wish);
     }
     let gather = loop {
-        let mut asking = Thread {
+        let mut asking = Conversation {
             messages: messages.clone(),
-            ..Thread::default()
+            ..Conversation::default()
         };
         asking.add_user([Part::Text(request.clone())]);
-        let mut gather = Gather::new(core.model.api(), &thread.model);
+        let mut gather = Gather::new(core.model.client.api(), &conversation.model);
         let ask = Ask {
-            model: &thread.model,
-            system: &thread.system,
+            model: &conversation.model,
+            system: &conversation.system,
             messages: &asking.messages,
-            written: Some(&thread.written),
+            written: Some(&conversation.written),
             tools: &[],
             ..Ask::default()
         };
@@ -61,7 +62,7 @@ pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
         let said = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(stopped()),
-            said = core.model.reply(&ask, &mut hear) => said,
+            said = core.model.client.reply(&ask, &mut hear) => said,
         };
         match said {
             Ok(()) => break gather,
@@ -72,7 +73,7 @@ pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
     };
     let usage = gather
         .usage()
-        .map(|usage| core.count(&thread.model, &thread.model, &usage))
+        .map(|usage| core.model.usage.borrow_mut().count(&conversation.model, &conversation.model, &usage))
         .unwrap_or_default();
     let summary = gather.message().text();
     if summary.trim().is_empty() {
@@ -85,13 +86,13 @@ pub(crate) async fn now(core: &Rc<Core>, thread: &mut Thread, trigger: &str, wis
         });
     }
     let summary = format!("This session goes on from an earlier conversation that did not fit any more. What it was about:\n\n{summary}");
-    thread.messages = vec![Rc::new(Message::user(summary.clone()))];
+    conversation.messages = vec![Rc::new(Message::user(summary.clone()))];
     let open = kept.clone();
     if let Some(last) = kept {
-        thread.add_user(last);
+        conversation.add_user(last);
     }
-    thread.filled = usage.output;
-    let boundary = crate::conversation::transcript::compacted(thread, trigger == "manual", before, usage.output, &summary, open.as_deref());
+    conversation.context_tokens = usage.output;
+    let boundary = crate::conversation::transcript::compacted(conversation, trigger == "manual", before, usage.output, &summary, open.as_deref());
     told(core, trigger, before, usage.output, boundary);
     Ok(())
 }
@@ -134,28 +135,28 @@ fn unanswered(messages: &mut Vec<Rc<Message>>) -> Option<Vec<Part>> {
 }
 
 /// Tells the host, as its dialect does.
-fn told(core: &Core, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
-    if core.dialect == Dialect::Claude {
+fn told(core: &Context, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
+    if core.host.dialect == Dialect::Claude {
         let line = json!({
-            "type": "system", "subtype": "compact_boundary", "session_id": *core.session.borrow(),
+            "type": "system", "subtype": "compact_boundary", "session_id": *core.host.session.borrow(),
             "uuid": boundary.unwrap_or_else(crate::host::event_writer::line_id),
             "compact_metadata": {"trigger": trigger, "pre_tokens": before, "post_tokens": after},
         });
-        return core.events.line(&line);
+        return core.host.events.line(&line);
     }
-    if core.dialect == Dialect::Qwen {
+    if core.host.dialect == Dialect::Qwen {
         let data = json!({"trigger": trigger, "original_tokens": before, "compressed_tokens": after});
         let message = format!(
             "This conversation came near the most tokens that the model reads. A compressed context will be sent from now on \
              (compressed from {before} to {after} tokens)."
         );
-        return core.events.notice("ChatCompressed", Topic::Compaction, Some(&message), Some(&data));
+        return core.host.events.notice("ChatCompressed", Topic::Compaction, Some(&message), Some(&data));
     }
     let data = json!({
         "trigger": trigger, "pre_tokens": before, "post_tokens": after,
         "original_token_count": before, "new_token_count": after,
     });
-    core.events.notice("ChatCompressed", Topic::Compaction, None, Some(&data));
+    core.host.events.notice("ChatCompressed", Topic::Compaction, None, Some(&data));
 }
 
 fn stopped() -> ModelError {

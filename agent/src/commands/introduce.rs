@@ -1,0 +1,98 @@
+//! What the host is told of the session before it hears of a turn: its tools, commands, servers.
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use crate::conversation::Conversation;
+use crate::host::event_writer::{body, line_id};
+use crate::settings::Plugin;
+use crate::turn::context::Context;
+use crate::turn::{self, prepare::prepare};
+use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::event::Session;
+use agentglot_adapters::json::{Raw, Str};
+
+/// What of the RFC's side channels there is.
+const CAPABILITIES: &str = r#""can_use_tool command_hint heartbeat cancel""#;
+
+/// Tells the session's facts for a prompt that goes no further.
+pub(crate) fn introduce_now(core: &Rc<Context>) {
+    let Ok(mut conversation) = core
+        .conversation
+        .try_borrow_mut()
+        .map(|mut conversation| std::mem::take(&mut *conversation))
+    else {
+        return;
+    };
+    prepare(core, &mut conversation);
+    introduce(core, &conversation);
+    *core.conversation.borrow_mut() = conversation;
+}
+
+/// The plugins that there are, as hosts of Claude's are told of them.
+pub(crate) fn plugins(core: &Context) -> Value {
+    let about =
+        |plugin: &Plugin| json!({"name": plugin.name, "path": plugin.path, "source": format!("{}@inline", plugin.name), "version": plugin.version});
+    core.settings.get().installed.iter().map(about).collect()
+}
+
+/// A host of the RFC is told the session's facts before anything else.
+pub(crate) fn introduce_first(core: &Rc<Context>) {
+    if core.host.dialect == Dialect::Qwen && !core.host.introduced.get() {
+        introduce_now(core);
+    }
+}
+
+/// Tells the session's facts.
+pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
+    let names: Vec<&str> = conversation.specs.iter().map(|spec| spec.name.as_str()).collect();
+    let tools = json!(names).to_string();
+    let agents: Vec<String> = turn::subagent::kinds(core).map(|(name, _)| name).collect();
+    let agents = json!(agents).to_string();
+    let servers: Vec<Value> = core
+        .mcp
+        .get()
+        .status()
+        .into_iter()
+        .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
+        .collect();
+    let servers = json!(servers).to_string();
+    let commands: Value = super::list(core).into_iter().map(|command| command.name).collect();
+    let commands = commands.to_string();
+    let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&conversation.model));
+    let mode = core.policy.borrow().mode_name();
+    let rfc = core.host.dialect == Dialect::Qwen;
+    let session = Session {
+        cwd: Some(Str::trusted(&cwd)),
+        model: Some(Str::trusted(&model)),
+        tools: Some(Raw::trusted(&tools)),
+        permission_mode: Some(Str::trusted(mode)),
+        version: Some(Str::trusted(core.host.dialect.conduct().version())),
+        api_key_source: Some(Str::trusted("env")),
+        mcp_servers: Some(Raw::trusted(&servers)),
+        slash_commands: Some(Raw::trusted(&commands)),
+        agents: Some(Raw::trusted(&agents)),
+        opens_turn: !rfc || core.turns.busy.get(),
+        capabilities: rfc.then_some(Raw::trusted(CAPABILITIES)),
+        resumed: core.store.resumed,
+        ..Session::default()
+    };
+    core.host.introduced.set(true);
+    let added: Vec<(&str, Value)> = if core.host.dialect == Dialect::Claude {
+        let skills: Value = core.settings.get().skills().map(|skill| skill.name.clone()).collect();
+        vec![
+            ("output_style", json!(core.settings.get().style())),
+            ("skills", skills),
+            ("plugins", plugins(core)),
+        ]
+    } else if rfc {
+        vec![
+            ("input_format", json!("stream-json")),
+            ("output_format", json!(core.host.launch.format.mode.name())),
+        ]
+    } else {
+        Vec::new()
+    };
+    core.host.events.session(&session, &added, &line_id());
+}

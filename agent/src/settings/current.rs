@@ -1,0 +1,39 @@
+//! The settings that count now: their folders are read again when the host asks for it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::Settings;
+
+/// What files of settings say.
+#[derive(Debug)]
+pub(crate) struct CurrentSettings {
+    now: RefCell<Rc<Settings>>,
+    /// What the user and the project want every agent to know.
+    pub memory: Option<String>,
+}
+
+impl CurrentSettings {
+    /// These.
+    pub(crate) fn new(settings: Settings, memory: Option<String>) -> Self {
+        Self {
+            now: RefCell::new(Rc::new(settings)),
+            memory,
+        }
+    }
+
+    /// What they say now.
+    pub(crate) fn get(&self) -> Rc<Settings> {
+        self.now.borrow().clone()
+    }
+
+    /// Reads them again.
+    pub(crate) fn reload(&self) -> Rc<Settings> {
+        let settings = Rc::new(Settings::load(self.get().places().clone()));
+        for problem in &settings.problems {
+            tracing::warn!("{problem}");
+        }
+        self.now.replace(Rc::clone(&settings));
+        settings
+    }
+}
