@@ -19,10 +19,10 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::codec::Dialect;
-use agentglot::adapters::event::{Content, Input, InputKind, Origin, Prompt, PromptSource};
-use agentglot::adapters::json::Str;
-use agentglot::adapters::launch::{Launch, PermissionMode};
+use agentglot::adapters::raw::codec::Dialect;
+use agentglot::adapters::raw::event::{Content, Input, InputKind, Origin, Prompt, PromptSource};
+use agentglot::adapters::raw::json::Str;
+use agentglot::adapters::raw::launch::{Launch, PermissionMode};
 use agentglot::agent::model::names::Models;
 use agentglot::agent::persona;
 use agentglot::agent::store::{Ask, Store, Writer};

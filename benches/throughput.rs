@@ -14,8 +14,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
+use agentglot_adapters::raw::codec::Format;
 use corpus::{Corpus, Plan};
 use serde_json::Value;
 

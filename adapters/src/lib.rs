@@ -39,41 +39,44 @@
 //! Programs of at most 40 lines stand in the package's `examples/`.
 
 #![deny(unsafe_code)]
+// What is said of the inside is for those who read it.
+#![allow(rustdoc::private_intra_doc_links)]
 
 // First, so that the arms of the enums are known where the traits that they dispatch stand.
 #[macro_use]
-pub mod registry;
+mod registry;
 
-pub mod assemble;
 pub mod check;
-pub mod codec;
-pub mod conduct;
 pub mod convert;
-pub mod cuts;
 pub mod detect;
-pub mod event;
 pub mod events;
-pub mod frame;
-pub mod ids;
-pub mod json;
-pub mod launch;
-pub mod ledger;
-pub mod live;
-pub mod prompts;
+pub mod raw;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod session;
-pub mod tools;
-pub mod trace;
-pub mod vendor;
 
+mod assemble;
 mod blocks;
 mod chat;
+mod codec;
+mod conduct;
+mod cuts;
+mod event;
+mod frame;
+mod ids;
+mod json;
+mod launch;
 mod learn;
+mod ledger;
+mod live;
+mod prompts;
 mod read;
 mod reader;
 mod snake_tools;
 mod threads;
+mod tools;
+mod trace;
+mod vendor;
 mod weave;
 mod write;
 

@@ -31,8 +31,18 @@ macro_rules! vendors {
 /// Makes the vendors' modules. They are those of the crate's root, so that the folders lie where they are looked for.
 macro_rules! folders {
     (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ }) => {
-        $(pub mod $agent;)+
-        $(pub mod $api;)+
+        $(mod $agent;)+
+        $(mod $api;)+
+    };
+}
+
+/// Makes the vendors' modules for [`crate::raw`].
+macro_rules! inside_folders {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ }) => {
+        inside! {
+            $(#[doc = concat!("What [`Dialect::", stringify!($a), "`](crate::Dialect::", stringify!($a), ") is read and written with.")] $agent,)+
+            $(#[doc = concat!("What [`Dialect::", stringify!($b), "`](crate::Dialect::", stringify!($b), ") is read with.")] $api,)+
+        }
     };
 }
 

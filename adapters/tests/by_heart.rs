@@ -4,8 +4,8 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::{Converter, Damage, Options, ToolNames};
+use agentglot_adapters::raw::codec::Format;
 use common::mutate::{changed, damaged};
 use common::{Chance, Log, Wrongs, events, format, goldens, parallel, parting, quick, recordings, short, with_ledger};
 

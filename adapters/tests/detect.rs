@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::detect::{Answer, Detector};
+use agentglot_adapters::raw::codec::Format;
 
 fn detect(path: &Path) -> Result<String, String> {
     let bytes = fs::read(path).unwrap();

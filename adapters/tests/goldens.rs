@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 
 use common::{Log, convert, golden_folder, goldens, manifest, walk, with_ledger};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
 
-use agentglot_adapters::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use common::read::{Item, read};
 use common::{Wrongs, convert, format, parallel, short, streaming, verbatim};

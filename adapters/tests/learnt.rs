@@ -6,9 +6,9 @@ mod common;
 
 use std::fmt::Write as _;
 
-use agentglot_adapters::codec::{Cx, Decode, Decoder, Dialect};
-use agentglot_adapters::event::{Event, Input, Sink};
-use agentglot_adapters::trace::Trace;
+use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Dialect};
+use agentglot_adapters::raw::event::{Event, Input, Sink};
+use agentglot_adapters::raw::trace::Trace;
 use bumpalo::Bump;
 use common::mutate::changed;
 use common::{Chance, Log, events, goldens, quick, recordings};

@@ -7,8 +7,8 @@ mod common;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::Format;
 use common::{Wrongs, convert, events, format, quick, streaming, targets, with_ledger};
 
 /// How many times as many.

@@ -8,9 +8,9 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentglot_adapters::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
-use agentglot_adapters::event::{Block, Content, Event, Fields, Input, Kind, Sink};
-use agentglot_adapters::json::Out;
+use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
+use agentglot_adapters::raw::event::{Block, Content, Event, Fields, Input, Kind, Sink};
+use agentglot_adapters::raw::json::Out;
 
 use common::json::Json;
 use common::{Log, goldens, recordings, shared};

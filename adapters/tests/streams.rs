@@ -6,11 +6,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::{Cx, Decode};
-use agentglot_adapters::event::{BlockHead, Event, Input, Kind, Piece, Sink, StopKind};
-use agentglot_adapters::frame::{Frame, Sse};
-use agentglot_adapters::openai::End;
-use agentglot_adapters::{anthropic, openai};
+use agentglot_adapters::raw::codec::{Cx, Decode};
+use agentglot_adapters::raw::event::{BlockHead, Event, Input, Kind, Piece, Sink, StopKind};
+use agentglot_adapters::raw::frame::{Frame, Sse};
+use agentglot_adapters::raw::openai::End;
+use agentglot_adapters::raw::{anthropic, openai};
 use bumpalo::Bump;
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ mod source;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 use source::{File, Word, files};
 
 /// What still names a vendor outside its folder: the beginning of the path below the repository, and why.

@@ -11,9 +11,9 @@ use super::tools::web_search::Engine;
 use super::tools::{Tool, World};
 use super::turn::{structured, subagent};
 use super::workspace::Wall;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::{Flag, Launch, Means, PermissionMode};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::{Flag, Launch, Means, PermissionMode};
 
 /// A flag without a place in [`Launch`], as it was given last: its name and its value.
 pub fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, Option<String>)> {

@@ -54,10 +54,10 @@ use crate::turn::hooks::HookState;
 use crate::turn::options::Options;
 use crate::turn::state::TurnState;
 use crate::workspace::Wall;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::conduct::Facts;
-use agentglot_adapters::event::{Input, InputKind, InputOrigin};
-use agentglot_adapters::launch::{Launch, SystemPrompt, Text};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::conduct::Facts;
+use agentglot_adapters::raw::event::{Input, InputKind, InputOrigin};
+use agentglot_adapters::raw::launch::{Launch, SystemPrompt, Text};
 
 /// The most bytes of prompts that wait before the host is not read any more are counted from here.
 const LAST: Duration = Duration::from_secs(2);
@@ -306,7 +306,7 @@ impl Agent {
             }
             InputKind::Request(request) => session::control::request(&self.core, input, request),
             InputKind::Response(response) => {
-                let read = |raw: agentglot_adapters::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
+                let read = |raw: agentglot_adapters::raw::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
                 let answer = if response.ok {
                     Ok(response.body.map(read).unwrap_or_default())
                 } else {

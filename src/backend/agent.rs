@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use super::{Backend, Said};
-use crate::adapters::codec::Dialect;
-use crate::adapters::conduct::Facts;
-use crate::adapters::event::Input;
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::conduct::Facts;
+use crate::adapters::raw::event::Input;
 use crate::agent::{self, Agent, Parts};
 use crate::status::Failure;
 

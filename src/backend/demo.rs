@@ -1,7 +1,7 @@
 //! A small session inside the program, to try everything with no key and no network.
 
 use super::replay::{Asked, Live, Pace, Replay, ScriptError};
-use crate::adapters::codec::Dialect;
+use crate::adapters::raw::codec::Dialect;
 
 /// Text, thinking, a tool call that asks for leave, a subagent, an error: three turns, as Claude Code would write them.
 const LOG: &[u8] = include_bytes!("demo.jsonl");

@@ -15,9 +15,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::adapters::codec::Dialect;
-use crate::adapters::conduct::Facts;
-use crate::adapters::event::{Event, Input};
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::conduct::Facts;
+use crate::adapters::raw::event::{Event, Input};
 pub use agentglot_agent::model;
 
 /// What a back end has to say.

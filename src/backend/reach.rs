@@ -1,8 +1,8 @@
 //! What becomes of control traffic behind each back end: docs/run.md shows this table, and the back ends act by it.
 
-use crate::adapters::codec::Dialect;
-use crate::adapters::event::ControlKind;
-use crate::adapters::launch;
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::event::ControlKind;
+use crate::adapters::raw::launch;
 
 /// What a host and an agent say to each other besides prompts and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,8 +190,8 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::codec::Format;
-    use crate::adapters::live::{Heard, Listener, Manner, Speaker};
+    use crate::adapters::raw::codec::Format;
+    use crate::adapters::raw::live::{Heard, Listener, Manner, Speaker};
 
     /// What a host's line is in the words of a program.
     fn said(host: Dialect, program: Dialect, line: &str) -> Vec<u8> {

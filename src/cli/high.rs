@@ -6,10 +6,10 @@ use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Options, ToolNames};
-use agentglot_adapters::launch::Program;
-use agentglot_adapters::prompts::prompts;
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::launch::Program;
+use agentglot_adapters::raw::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentglot_adapters::codec::{Dialect, Format, UnknownFormat};
+use agentglot_adapters::raw::codec::{Dialect, Format, UnknownFormat};
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;

@@ -10,7 +10,7 @@ pub(crate) use shim::names as links;
 
 use std::ffi::OsString;
 
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 

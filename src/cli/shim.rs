@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 /// The names of the links, and whose program each is.
 pub(crate) fn names() -> impl Iterator<Item = (&'static str, Dialect)> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write as _};
 
 use agentglot_adapters::check::{Checker, Fault, Summary, Tally};
-use agentglot_adapters::codec::Format;
+use agentglot_adapters::raw::codec::Format;
 
 use crate::io::{Console, Input, READ, Source, Target, other_side};
 use crate::schema::Misfits;

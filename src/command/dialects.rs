@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use agentglot_adapters::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::status::{Failure, Status};
 

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::Program;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::Program;
 use serde_json::{Value, json};
 
 use super::print;

@@ -5,11 +5,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
-use agentglot_adapters::event::{At, Event, Field, Kind, Origin, Outcome, OutcomeKind, Place, Session};
-use agentglot_adapters::json::{Raw, Str};
-use agentglot_adapters::launch::{ArgError, Launch};
-use agentglot_adapters::live::{Manner, Speaker};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::event::{At, Event, Field, Kind, Origin, Outcome, OutcomeKind, Place, Session};
+use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_adapters::raw::launch::{ArgError, Launch};
+use agentglot_adapters::raw::live::{Manner, Speaker};
 
 use crate::io::Console;
 use crate::session::tell_end;

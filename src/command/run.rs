@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentglot_adapters::codec::{Dialect, Mode};
-use agentglot_adapters::conduct::Facts;
-use agentglot_adapters::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
-use agentglot_adapters::live::Listener;
+use agentglot_adapters::raw::codec::{Dialect, Mode};
+use agentglot_adapters::raw::conduct::Facts;
+use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
+use agentglot_adapters::raw::live::Listener;
 
 use super::refusal::{self, Reader, refuse};
 use crate::agent::about::given;
@@ -293,7 +293,7 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
         _ => Vec::new(),
     };
     let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
-    let id = agentglot_adapters::ids::unused(*uuid::Uuid::new_v4().as_bytes());
+    let id = agentglot_adapters::raw::ids::unused(*uuid::Uuid::new_v4().as_bytes());
     let facts = launch::Facts {
         new_id: &id,
         account: "agentglot@localhost",

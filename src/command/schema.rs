@@ -1,6 +1,6 @@
 //! `agentglot schema`.
 
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 use crate::status::{Failure, Status};
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use serde_json::{Map, Value, json};
 
 use crate::agent::model::message::{Message, Part, Role};

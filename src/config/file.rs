@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::adapters::launch::Program;
+use crate::adapters::raw::launch::Program;
 use crate::cli::low;
 use crate::command::run::{Choice, seconds};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::codec::Dialect;
+use crate::adapters::raw::codec::Dialect;
 use crate::status::Failure;
 pub use file::{Layer, Setting};
 

@@ -4,8 +4,8 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::detect::{Answer, Detector, Found};
+use agentglot_adapters::raw::codec::Format;
 
 use super::{Console, READ};
 use crate::status::Failure;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentglot_adapters::check::Tally;
-use agentglot_adapters::codec::{Format, Mode};
-use agentglot_adapters::frame::{Line, Lines};
+use agentglot_adapters::raw::codec::{Format, Mode};
+use agentglot_adapters::raw::frame::{Line, Lines};
 use jsonschema::Validator;
 use serde_json::Value;
 

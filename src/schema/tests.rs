@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::Session;
-use crate::adapters::event::{Event, Heartbeat, Kind, Origin};
-use crate::adapters::json::{Raw, Str};
+use crate::adapters::raw::event::{Event, Heartbeat, Kind, Origin};
+use crate::adapters::raw::json::{Raw, Str};
 
 /// When the next one is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

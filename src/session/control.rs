@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use super::rules::Verdict;
 use super::{OnAsk, Session};
-use crate::adapters::codec::Dialect;
-use crate::adapters::conduct::Answer;
-use crate::adapters::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
-use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::PermissionMode;
-use crate::adapters::tools::Translate;
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::conduct::Answer;
+use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Origin, Permission, Request, Response, ToolCall, ToolKind, Withdraw};
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::launch::PermissionMode;
+use crate::adapters::raw::tools::Translate;
 use crate::agent::host::requests::NOBODY;
 use crate::backend::Backend;
 
@@ -64,7 +64,7 @@ impl Session {
         match updated {
             Some(_) if same => respond(id, "{\"behavior\":\"allow\"}", backend),
             Some(updated) if backend.takes_changes() => {
-                let arena = crate::adapters::tools::Arena::new();
+                let arena = crate::adapters::raw::tools::Arena::new();
                 let native = Translate {
                     from: self.host.format.dialect,
                     to: backend.dialect(),
@@ -202,7 +202,7 @@ impl Session {
     /// Whether a call that asks for leave has it already: the host lets everything run. Questions to the user are no such calls.
     pub(super) fn is_free(&self, permission: Option<&Permission<'_>>, agent: Dialect) -> bool {
         let asks_user = permission.is_some_and(|permission| {
-            let kind = crate::adapters::tools::kind_of(agent, permission.name);
+            let kind = crate::adapters::raw::tools::kind_of(agent, permission.name);
             self.host.answers_permissions && matches!(kind, ToolKind::Ask | ToolKind::ExitPlan)
         });
         !self.same && self.host.allows_all && !asks_user
@@ -222,7 +222,7 @@ impl Session {
         let (true, Some(permission)) = (!self.same, request.permission) else {
             return false;
         };
-        let arena = crate::adapters::tools::Arena::new();
+        let arena = crate::adapters::raw::tools::Arena::new();
         let host = self.host.format.dialect;
         let native = Translate {
             from: backend.dialect(),

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::Rules;
-use crate::adapters::codec::Format;
-use crate::adapters::conduct::Facts;
+use crate::adapters::raw::codec::Format;
+use crate::adapters::raw::conduct::Facts;
 
 /// What a session needs to know of its host when it begins.
 #[derive(Clone, Debug)]

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use super::aside::under_first_id;
 use super::{Session, Turn};
-use crate::adapters::conduct::{Damage, Misread};
-use crate::adapters::event::{
+use crate::adapters::raw::conduct::{Damage, Misread};
+use crate::adapters::raw::event::{
     CancelResult, ChatRequest, CommandResult, Content, Event, Fatal, Field, Fields, HintRequest, HintResult, Input, InputKind, InputOrigin, Kind,
     Origin, OutcomeKind, Place, Prompt,
 };
-use crate::adapters::json::{Raw, Shape, Str};
-use crate::adapters::prompts;
+use crate::adapters::raw::json::{Raw, Shape, Str};
+use crate::adapters::raw::prompts;
 use crate::backend::Backend;
 
 impl Session {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use super::control::{refuse, respond};
-use crate::adapters::event::Request;
-use crate::adapters::json::{Raw, Str};
+use crate::adapters::raw::event::Request;
+use crate::adapters::raw::json::{Raw, Str};
 use crate::backend::Backend;
 use crate::child::{Child, Environment, Plan, Steps};
 

@@ -1,9 +1,9 @@
 //! What a host's command line says about tools, where the agent behind us is another program: questions for leave are answered by
 //! it before the host is asked, as the host's own program would.
 
-use crate::adapters::codec::Dialect;
-use crate::adapters::json::Raw;
-use crate::adapters::launch::{Launch, PermissionMode};
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::json::Raw;
+use crate::adapters::raw::launch::{Launch, PermissionMode};
 
 /// Rules for tools, in the host's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,8 +102,8 @@ fn begins(command: &str, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Rules, Verdict};
-    use crate::adapters::json::Raw;
-    use crate::adapters::launch::PermissionMode;
+    use crate::adapters::raw::json::Raw;
+    use crate::adapters::raw::launch::PermissionMode;
 
     fn judged(rules: &Rules, tool: &str, command: &str, mode: Option<PermissionMode>) -> &'static str {
         let input = format!("{{\"command\":\"{command}\"}}");

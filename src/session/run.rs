@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use super::policy::{self, Decision};
-use crate::adapters::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
-use crate::adapters::json::Str;
-use crate::adapters::live::{Heard, Listener};
+use crate::adapters::raw::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
+use crate::adapters::raw::json::Str;
+use crate::adapters::raw::live::{Heard, Listener};
 use crate::backend::{Backend, Said};
 use crate::io::Console;
 use crate::live;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 
 use super::*;
-use crate::adapters::codec::Format;
-use crate::adapters::conduct::Facts;
-use crate::adapters::event::Input;
-use crate::adapters::live::Listener;
+use crate::adapters::raw::codec::Format;
+use crate::adapters::raw::conduct::Facts;
+use crate::adapters::raw::event::Input;
+use crate::adapters::raw::live::Listener;
 use crate::backend::Said;
 
 /// Notes what it is told.

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::Session;
-use crate::adapters::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
-use crate::adapters::json::Str;
+use crate::adapters::raw::event::{Event, Kind, Limit, Origin, Outcome, OutcomeKind};
+use crate::adapters::raw::json::Str;
 use crate::backend::Backend;
 
 /// A turn that runs.
@@ -83,7 +83,7 @@ impl Session {
             said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
         });
         if let Some(usage) = outcome.usage {
-            let value = |count: Option<crate::adapters::event::Count<'_>>| count.map_or(0, |count| count.value);
+            let value = |count: Option<crate::adapters::raw::event::Count<'_>>| count.map_or(0, |count| count.value);
             self.host.facts.tokens = (value(usage.input), value(usage.output));
         }
         self.prompts = self.prompts.saturating_sub(1);

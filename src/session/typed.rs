@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use super::Session;
 use super::control::{Asked, refuse, respond};
-use crate::adapters::conduct::Typed;
-use crate::adapters::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
-use crate::adapters::json::{Raw, Str};
-use crate::adapters::live::Heard;
-use crate::adapters::tools::{Arena, Translate};
+use crate::adapters::raw::conduct::Typed;
+use crate::adapters::raw::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::live::Heard;
+use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::{Backend, TypedQuestion};
 
 /// A question for leave that waits for its turn.
@@ -148,7 +148,7 @@ impl Session {
         let call = ToolCall {
             id: Str::EMPTY,
             name,
-            kind: crate::adapters::tools::kind_of(translate.from, name),
+            kind: crate::adapters::raw::tools::kind_of(translate.from, name),
             input: Raw::trusted(question.input.as_deref().unwrap_or("{}")),
             fields: &[],
         };

@@ -12,8 +12,8 @@ mod pump;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::Format;
 
 use crate::io::{Console, Input};
 use crate::status::Status;

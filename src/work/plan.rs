@@ -3,11 +3,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
-use agentglot_adapters::cuts::Cuts;
 use agentglot_adapters::detect::Found;
-use agentglot_adapters::frame::{Line, Lines};
+use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::cuts::Cuts;
+use agentglot_adapters::raw::frame::{Line, Lines};
 
 use super::Work;
 use crate::io::{Console, Input, READ, Range, Source, other_side, read_at};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::event::ResultStatus;
+use agentglot::adapters::raw::event::ResultStatus;
 use agentglot::agent::host::requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Server, Status, config};
 use agentglot::agent::model::message::Part;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::event::ResultStatus;
+use agentglot::adapters::raw::event::ResultStatus;
 use agentglot::agent::host::requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Status, config};
 use agentglot::agent::model::message::Part;

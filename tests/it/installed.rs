@@ -49,7 +49,7 @@ fn filled(name: &str, fill: impl Fn(&Path, &Path) -> Result<(), String>) -> Resu
         .ok_or("no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     let wanted = std::fs::read(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let key = agentglot::adapters::ids::fnv(&wanted, agentglot::adapters::ids::FNV_SEED);
+    let key = agentglot::adapters::raw::ids::fnv(&wanted, agentglot::adapters::raw::ids::FNV_SEED);
     let (kind, _) = name.rsplit_once('.').unwrap_or((name, ""));
     let folder = cache.join("agentglot-tests").join(format!("{}-{key:016x}", kind.replace('/', "-")));
     let done = folder.join("complete");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::event::{Event, Kind, StopKind};
+use agentglot::adapters::raw::event::{Event, Kind, StopKind};
 use agentglot::agent::model::message::Part;
 use agentglot::backend::model::{Api, Ask, Model, ModelErrorKind};
 use serde_json::json;
@@ -52,7 +52,7 @@ async fn rule_11_usage_counts_each_token_once() {
     for api in [Api::Openai, Api::Anthropic] {
         let (said, _) = asked(api, vec![good(api)]).await;
         let usage = said.gather.usage().unwrap();
-        let value = |count: Option<agentglot::adapters::event::Count<'_>>| count.map(|count| count.value);
+        let value = |count: Option<agentglot::adapters::raw::event::Count<'_>>| count.map(|count| count.value);
         assert_eq!(
             (value(usage.input), value(usage.cache_read), value(usage.output)),
             (Some(20), Some(100), Some(7)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::event::Event;
+use agentglot::adapters::raw::event::Event;
 use agentglot::backend::model::{Api, Ask, Catalog, Client, Endpoint, Model, ModelErrorKind, Patience};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;

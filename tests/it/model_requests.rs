@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use agentglot::adapters::event::{StopKind, ToolKind};
+use agentglot::adapters::raw::event::{StopKind, ToolKind};
 use agentglot::agent::model::message::{Call, CallResult, Message, Part, Role, Source};
 use agentglot::agent::tools::Spec;
 use agentglot::backend::model::{Api, Ask};

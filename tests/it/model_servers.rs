@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::event::{Event, Kind, StopKind, ToolKind, Topic};
+use agentglot::adapters::raw::event::{Event, Kind, StopKind, ToolKind, Topic};
 use agentglot::agent::model::message::{CallResult, Message, Part, Role};
 use agentglot::agent::tools::Spec;
 use agentglot::backend::model::{Api, Ask, Catalog, Client, Endpoint, Gather, Key, Model, ModelError, ModelErrorKind};

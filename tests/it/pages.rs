@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use agentglot::adapters::codec::{Dialect, Format};
 use agentglot::adapters::convert::{Converter, Options};
-use agentglot::adapters::launch::Shape;
-use agentglot::adapters::tools::Tools;
+use agentglot::adapters::raw::codec::{Dialect, Format};
+use agentglot::adapters::raw::launch::Shape;
+use agentglot::adapters::raw::tools::Tools;
 use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;

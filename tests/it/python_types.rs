@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use agentglot::adapters::codec::Format;
+use agentglot::adapters::raw::codec::Format;
 
 use crate::common::skipped;
 

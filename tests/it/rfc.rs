@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentglot::adapters::codec::Dialect;
-use agentglot::adapters::event::{InputKind, Kind};
-use agentglot::adapters::live::{Heard, Listener};
+use agentglot::adapters::raw::codec::Dialect;
+use agentglot::adapters::raw::event::{InputKind, Kind};
+use agentglot::adapters::raw::live::{Heard, Listener};
 use serde_json::{Value, json};
 
 use crate::common::skipped;

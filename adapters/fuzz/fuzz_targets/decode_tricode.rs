@@ -2,6 +2,6 @@
 
 #![no_main]
 
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| agentglot_adapters_fuzz::decode(Dialect::Tricode, input));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use agentglot_adapters::frame::{Line, Lines, Values};
+use agentglot_adapters::raw::frame::{Line, Lines, Values};
 
 fn lines(input: &[u8], most: usize, limit: usize) -> Vec<(usize, Option<u64>, Vec<u8>)> {
     let mut found = Vec::new();

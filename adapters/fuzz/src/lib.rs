@@ -1,6 +1,6 @@
 //! The laws that hold for any bytes, as assertions for the fuzz targets.
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
 
 /// What a conversion gave.

@@ -7,7 +7,7 @@ use super::{Error, Why};
 /// A place in a text that holds JSON. Reading moves it forward.
 ///
 /// ```
-/// use agentglot_adapters::json::Cursor;
+/// use agentglot_adapters::raw::json::Cursor;
 /// let mut at = Cursor::new(r#"{"type":"result","n":[1,2]}"#);
 /// let mut object = at.object().unwrap();
 /// while let Some(key) = object.key(&mut at).unwrap() {

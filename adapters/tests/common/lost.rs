@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::convert::ToolNames;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use super::json::Json;
 use super::leaves::{FRAGMENTS, Leaf, Part, Said, distinctive, leaves, parts};

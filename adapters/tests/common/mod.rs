@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Converter, Damage, Options, ToolNames};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 
 /// A log to test with.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Damage with a seed.
 
-use agentglot_adapters::json::{Raw, Shape};
+use agentglot_adapters::raw::json::{Raw, Shape};
 
 use super::Chance;
 

@@ -1,7 +1,7 @@
 //! Small readers of each format, written for tests alone: what a log says, as a flat list of items of the main thread.
 
 use super::json::Json;
-use agentglot_adapters::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 use std::collections::BTreeMap;
 
 /// One thing that a log says.

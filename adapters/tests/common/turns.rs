@@ -2,7 +2,7 @@
 
 use super::json::Json;
 use super::read::{is_subagents_end, is_tricode_error, objects};
-use agentglot_adapters::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 /// How many turns a log holds, ended or not. A range where the log leaves it open: a replayed line outside of a turn, a
 /// subagent that still speaks after the end, a reply whose end nobody sums up.

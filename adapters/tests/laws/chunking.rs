@@ -1,7 +1,7 @@
 //! Law 2. Where the input is cut into reads never changes the output, the ledger or what is said about damage.
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::Format;
 
 use crate::common::{Chance, Converted, Log, Wrongs, convert, feed, format, goldens, parallel, parting, targets, with_ledger};
 

@@ -1,7 +1,7 @@
 //! Law 4. Each turn has exactly one outcome, whatever happened to the source.
 
-use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::common::turns::{ends, successes, turns};
 use crate::common::{Chance, Log, Wrongs, events, parallel, plain_goldens, quick, recordings, targets};

@@ -1,7 +1,7 @@
 //! Law 1. Reading and writing the same dialect and format gives back the same bytes.
 
-use agentglot_adapters::codec::Format;
 use agentglot_adapters::convert::{Options, ToolNames};
+use agentglot_adapters::raw::codec::Format;
 
 use crate::common::lost::entries;
 use crate::common::{Log, Wrongs, convert, goldens, parallel, parting, recordings, with_ledger};

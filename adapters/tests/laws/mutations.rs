@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use agentglot_adapters::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Options, ToolNames};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 
 use crate::common::lost::entries;
 use crate::common::mutate::damaged;

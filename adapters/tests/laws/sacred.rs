@@ -1,7 +1,7 @@
 //! Law 6. Text is sacred: what need not change is moved as it is written.
 
-use agentglot_adapters::codec::{Dialect, Format};
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::common::json::{Json, quoted};
 use crate::common::leaves::leaves;

@@ -1,9 +1,9 @@
 //! Law 5. decode(encode(decode(x))) = decode(x): what was written reads back as what was meant.
 
-use agentglot_adapters::codec::{Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
 use agentglot_adapters::convert::Options;
-use agentglot_adapters::event::{Event, Input, Sink};
-use agentglot_adapters::json::Out;
+use agentglot_adapters::raw::codec::{Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
+use agentglot_adapters::raw::event::{Event, Input, Sink};
+use agentglot_adapters::raw::json::Out;
 
 use crate::common::read::read;
 use crate::common::{Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, short, targets, verbatim};
@@ -118,7 +118,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
     for line in log.split(|b| *b == b'\n') {
         let Ok(text) = std::str::from_utf8(line) else { continue };
         let mut rest = text.trim_ascii_start();
-        let cx = agentglot_adapters::codec::Cx { arena: &arena, trace: None };
+        let cx = agentglot_adapters::raw::codec::Cx { arena: &arena, trace: None };
         while !rest.is_empty() {
             let mut both = Both {
                 own: &mut own,

@@ -12,7 +12,7 @@ use crate::settings::memory;
 use crate::store::{Ask, Store, Writer};
 use crate::turn::compact;
 use crate::turn::context::Context;
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 /// A command.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use super::{Given, failed, message};
 use crate::host::requests::NOBODY;
 use crate::host::requests::{Question, Unanswered};
 use crate::turn::context::Context;
-use agentglot_adapters::event::ControlKind;
+use agentglot_adapters::raw::event::ControlKind;
 
 /// What came of a question.
 pub(super) enum Settled {

@@ -17,8 +17,8 @@ use crate::host::event_writer::body;
 use crate::tools::walk::{Tree, Visit, walk};
 use crate::turn::context::Context;
 use crate::workspace::Wall;
-use agentglot_adapters::event::{HintRequest, HintResult, Input, Kind};
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::event::{HintRequest, HintResult, Input, Kind};
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// So many suggestions, and so many files that are looked through.
 const MOST: usize = 50;

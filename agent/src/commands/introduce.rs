@@ -9,9 +9,9 @@ use crate::host::event_writer::{body, line_id};
 use crate::settings::Plugin;
 use crate::turn::context::Context;
 use crate::turn::{self, prepare::prepare};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::Session;
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::Session;
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// What of the RFC's side channels there is.
 const CAPABILITIES: &str = r#""can_use_tool command_hint heartbeat cancel""#;

@@ -29,9 +29,9 @@ use crate::model::message::Part;
 use crate::turn::context::Context;
 use crate::turn::outcome;
 use crate::turn::{Came, End};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{Block, Kind, Reply};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{Block, Kind, Reply};
+use agentglot_adapters::raw::json::Str;
 pub(super) use builtin::{find, list, of};
 
 /// A command as the host gives it.

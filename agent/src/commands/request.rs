@@ -18,9 +18,9 @@ use crate::store::{Ask, History, Store, Writer};
 use crate::tools::Spec;
 use crate::turn::context::Context;
 use crate::turn::options::Options;
-use agentglot_adapters::event::{CancelResult, Heartbeat, Input, Kind, ToolKind};
-use agentglot_adapters::json::{Raw, Str};
-use agentglot_adapters::launch::Resume;
+use agentglot_adapters::raw::event::{CancelResult, Heartbeat, Input, Kind, ToolKind};
+use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_adapters::raw::launch::Resume;
 
 /// The largest file that a request may name, in bytes.
 const LARGEST: u64 = 20 << 20;

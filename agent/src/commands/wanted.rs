@@ -11,8 +11,8 @@ use crate::host::prompts::RequestedCall;
 use crate::model::message::{Call, CallResult, Message, Part, Role};
 use crate::turn::context::Context;
 use crate::turn::{self, Came, End};
-use agentglot_adapters::event::{Block, Kind, Reply, RoundEnd, RoundStart, ToolCall};
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::event::{Block, Kind, Reply, RoundEnd, RoundStart, ToolCall};
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// Reads `{callId?,name,args,isClientInitiated?}`; arguments may be an object or the text of one.
 ///

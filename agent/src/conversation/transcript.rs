@@ -12,8 +12,8 @@ use crate::host::prompts::Attached;
 use crate::model::message::{Call, CallResult, Message, Part};
 use crate::model::usage::Tokens;
 use crate::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ResultStatus;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ResultStatus;
 
 /// The transcript of a conversation; none if it is not kept.
 pub(crate) type Handle = Option<Rc<RefCell<Transcript>>>;

@@ -23,7 +23,7 @@ pub use self::output::{HookOutcome, Permission};
 use crate::host::requests::{CLOSED, NOBODY};
 use crate::host::requests::{HostRequests, Question};
 use crate::permissions::Source;
-use agentglot_adapters::event::ControlKind;
+use agentglot_adapters::raw::event::ControlKind;
 use agentglot_process::Watcher;
 
 /// How long a command may take where its settings do not say.

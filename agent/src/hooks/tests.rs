@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use super::*;
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 fn facts() -> Facts {
     Facts {

@@ -13,9 +13,9 @@ use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
 use crate::persona::qwen::confirmation::confirmation;
 use crate::tools::{Access, Given, Progress, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{Event, Field, Kind, Notice, ResultStatus, Terminal, Topic};
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{Event, Field, Kind, Notice, ResultStatus, Terminal, Topic};
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// What is shown of the calls that run.
 #[derive(Debug, Default)]

@@ -10,13 +10,13 @@ use tokio::sync::Notify;
 use crate::host::requests::Question;
 use crate::model::message::{Call, Part};
 use crate::permissions::Decision;
-use agentglot_adapters::codec::{Dialect, Format};
-use agentglot_adapters::event::{
+use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
     PromptSource, Request, Response, ResultStatus, Session, Time, ToolCall, ToolProgress, ToolResult, Topic, Withdraw,
 };
-use agentglot_adapters::json::{Raw, Str, on_one_line};
-use agentglot_adapters::live::{Manner, Speaker};
+use agentglot_adapters::raw::json::{Raw, Str, on_one_line};
+use agentglot_adapters::raw::live::{Manner, Speaker};
 
 /// Says what happens in one session. Clones are the same events.
 #[derive(Clone, Debug)]

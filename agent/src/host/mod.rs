@@ -17,8 +17,8 @@ use self::prompts::PromptQueue;
 use self::requests::HostRequests;
 use self::side_jobs::SideJobs;
 use self::state::SessionState;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::Launch;
 
 /// The host of a session.
 #[derive(Debug)]

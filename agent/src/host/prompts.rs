@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::model::message::{Call, Part};
-use agentglot_adapters::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
-use agentglot_adapters::json::{Raw, Str};
-use agentglot_adapters::prompts;
+use agentglot_adapters::raw::event::{Block, ChatRequest, Content, Fields, Input, Prompt};
+use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_adapters::raw::prompts;
 
 /// A file that was read as text.
 #[derive(Clone, Debug, PartialEq, Eq)]

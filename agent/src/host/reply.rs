@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::host::event_writer::{EventWriter, Speaks, body};
 use crate::persona::cursor::tools as cursor;
-use agentglot_adapters::event::{BlockHead, BlockStart, Delta, Event, Kind, Piece};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::event::{BlockHead, BlockStart, Delta, Event, Kind, Piece};
+use agentglot_adapters::raw::json::Str;
 
 /// Tells a reply, event by event.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use agentglot_adapters::event::ControlKind;
+use agentglot_adapters::raw::event::ControlKind;
 
 /// What a question is refused with where the host cannot be asked.
 pub const NOBODY: &str = "nobody can be asked for leave here";

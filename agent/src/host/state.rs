@@ -6,8 +6,8 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::Host;
-use agentglot_adapters::codec::{Dialect, Mode};
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::{Dialect, Mode};
+use agentglot_adapters::raw::launch::Launch;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Naming, PLAIN};
 use crate::model::message::Part;
 use crate::tools::Given;
-use agentglot_adapters::event::ResultStatus;
+use agentglot_adapters::raw::event::ResultStatus;
 
 /// The longest picture that is given to a model, in characters of base64: APIs take 5 MiB.
 const LARGEST_IMAGE: usize = 5 << 20;
@@ -239,7 +239,7 @@ fn block(part: &Part) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentglot_adapters::event::DetailShape;
+    use agentglot_adapters::raw::event::DetailShape;
 
     const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::client::{Asking, Client, Heard};
 use super::stdio::{Fault, STEPS};
 use crate::host::requests::{HostRequests, Question, Unanswered};
-use agentglot_adapters::event::ControlKind;
+use agentglot_adapters::raw::event::ControlKind;
 use agentglot_process::Child;
 
 /// How many pages of a list are read.

@@ -54,7 +54,7 @@ use self::link::{Around, Trouble};
 use self::slot::{Phase, Slot};
 use crate::host::requests::HostRequests;
 use crate::tools::{Spec, Tool};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 use agentglot_process::Watcher;
 
 /// How long a server may take to come up, unless `MCP_TIMEOUT` says otherwise.

@@ -1,6 +1,6 @@
 //! What the tools of MCP servers are called.
 
-use agentglot_adapters::event::DetailShape;
+use agentglot_adapters::raw::event::DetailShape;
 use serde_json::Value;
 
 use crate::tools::Given;
@@ -68,7 +68,7 @@ impl Naming {
 
 #[cfg(test)]
 mod tests {
-    use agentglot_adapters::codec::Dialect;
+    use agentglot_adapters::raw::codec::Dialect;
 
     use super::*;
 

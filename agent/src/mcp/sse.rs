@@ -18,7 +18,7 @@ use rmcp::transport::Transport;
 
 use super::link::{Trouble, innermost};
 use super::stdio::{Fault, Flood, LONGEST_LINE, message};
-use agentglot_adapters::frame::{Frame, Sse as Frames};
+use agentglot_adapters::raw::frame::{Frame, Sse as Frames};
 
 /// How long a message may take to be taken.
 const POST: Duration = Duration::from_secs(60);

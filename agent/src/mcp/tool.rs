@@ -11,7 +11,7 @@ use super::slot::Slot;
 use super::{Inner, Naming};
 use crate::model::message::Part;
 use crate::tools::{Access, Cx, Given, Progress, Spec, Tool};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// A tool of a server's.
 #[derive(Debug)]

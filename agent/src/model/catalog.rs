@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 
 use super::endpoint::Api;
-use agentglot_adapters::event::{Count, Usage};
+use agentglot_adapters::raw::event::{Count, Usage};
 
 /// What is known of models and servers: prices, limits, and how parameters are called.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

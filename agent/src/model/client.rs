@@ -15,8 +15,8 @@ use super::endpoint::{Api, Endpoint, Patience};
 use super::stream::{Ended, Stream};
 use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
-use agentglot_adapters::event::{At, Event, Field, Kind, Notice, Origin, Topic};
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::event::{At, Event, Field, Kind, Notice, Origin, Topic};
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// A model behind an API over HTTP.
 pub struct Client {

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::endpoint::Api;
 use crate::model::message::{Call, Message, Part, Role, Source};
-use agentglot_adapters::event::{BlockHead, Count, Event, Field, Kind, Piece, StopKind, Usage};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::event::{BlockHead, Count, Event, Field, Kind, Piece, StopKind, Usage};
+use agentglot_adapters::raw::json::Str;
 
 /// Puts together what a model says: give it every event of one reply, in order. A reply that was broken off is put together as far as it
 /// came.

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 
 use crate::model::message::Message;
 use crate::tools::Spec;
-use agentglot_adapters::event::Event;
+use agentglot_adapters::raw::event::Event;
 pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
 pub use client::Client;
 pub use endpoint::{Api, Endpoint, Key, Patience};

@@ -2,11 +2,11 @@ use bumpalo::Bump;
 
 use super::endpoint::Api;
 use super::{ModelError, ModelErrorKind, failure};
-use agentglot_adapters::codec::{Cx, Decode};
-use agentglot_adapters::event::{Event, Input, Kind, Sink};
-use agentglot_adapters::frame::{Frame, Sse};
-use agentglot_adapters::openai::End;
-use agentglot_adapters::{anthropic, openai};
+use agentglot_adapters::raw::codec::{Cx, Decode};
+use agentglot_adapters::raw::event::{Event, Input, Kind, Sink};
+use agentglot_adapters::raw::frame::{Frame, Sse};
+use agentglot_adapters::raw::openai::End;
+use agentglot_adapters::raw::{anthropic, openai};
 
 /// The bytes of an answer, and what they say.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use agentglot_adapters::event::{Count, Usage};
+use agentglot_adapters::raw::event::{Count, Usage};
 
 /// What a session has used, and what that costs.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,8 @@ use super::shell::wrap::{base, harmless, inside};
 use super::shell::{Command, Script};
 use super::{Policy, Reason, reason};
 use crate::tools::Spec;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// So deep may wrappers be nested.
 const WRAPPED: usize = 8;

@@ -1,6 +1,6 @@
 //! Families of tools, which rules name.
 
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// What the names of tools mean in rules, whatever the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

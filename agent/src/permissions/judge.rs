@@ -8,8 +8,8 @@ use super::place::Place;
 use super::rule::{Behavior, Rule, Source};
 use super::{Policy, Reason, Verdict, reason};
 use crate::tools::{Access, Spec};
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 impl Policy {
     /// A tool's name is not enough where a kind decides, so this takes what the model would be told.

@@ -32,7 +32,7 @@ use self::verdict::reason;
 pub use self::verdict::{Reason, Unheard, Verdict};
 use crate::about::given;
 use crate::tools::{Access, Spec};
-use agentglot_adapters::launch::{Answerer, Launch, PermissionMode};
+use agentglot_adapters::raw::launch::{Answerer, Launch, PermissionMode};
 
 /// What is allowed in a session.
 #[derive(Debug)]

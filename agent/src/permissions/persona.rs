@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::Value;
 
 use super::{Family, Policy, Reason, Unheard};

@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
 use super::{Family, PermissionPersona};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// What a rule does with the calls that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -343,7 +343,7 @@ fn unescape(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentglot_adapters::codec::Dialect;
+    use agentglot_adapters::raw::codec::Dialect;
 
     fn words(dialect: Dialect) -> &'static dyn PermissionPersona {
         crate::persona::of(dialect).permissions()

@@ -5,9 +5,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::tools::Access;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::Launch;
 
 pub(super) struct Room {
     _folder: TempDir,

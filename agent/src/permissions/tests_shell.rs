@@ -3,8 +3,8 @@
 use super::tests::{launch, policy, room, run, spec, word};
 use super::*;
 use crate::tools::Access;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
 
 #[test]
 fn rules_hold_for_every_part_of_a_command() {

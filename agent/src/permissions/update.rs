@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::rule::{Behavior, Rule, Source};
 use super::{Place, Policy};
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// So many updates, rules and folders may come at once, as in Claude Code.
 const MOST: usize = 4096;

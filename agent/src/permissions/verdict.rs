@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::rule::{Behavior, Rule, Source};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What is to be done with a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -26,8 +26,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::Launch;
 
 pub use self::session::{PersonaSession, Start};
 use crate::Error;

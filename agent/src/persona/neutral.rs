@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::{Launch, PermissionMode};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::{Launch, PermissionMode};
 use serde_json::Value;
 
 use super::session::Plain;

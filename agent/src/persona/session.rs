@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::launch::Launch;
 use serde_json::Value;
 
 use crate::model::Ask;

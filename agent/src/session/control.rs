@@ -10,8 +10,8 @@ use crate::model::Api;
 use crate::model::usage::ModelUsage;
 use crate::settings::subagent;
 use crate::turn::context::Context;
-use agentglot_adapters::conduct::Greeting;
-use agentglot_adapters::event::{ControlKind, Input, Request};
+use agentglot_adapters::raw::conduct::Greeting;
+use agentglot_adapters::raw::event::{ControlKind, Input, Request};
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
 pub(crate) fn request(core: &Rc<Context>, input: &Input<'_>, request: &Request<'_>) -> bool {

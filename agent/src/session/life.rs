@@ -14,8 +14,8 @@ use crate::model::message::Part;
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
 use crate::turn::{self, outcome};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::PromptSource;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::PromptSource;
 
 /// Lives until the host says nothing more.
 pub(crate) async fn live(core: Rc<Context>, chats: Rc<ChatRequests>) {

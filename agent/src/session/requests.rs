@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::permissions::{Behavior, Source};
 use crate::store::Rewound;
 use crate::turn::context::Context;
-use agentglot_adapters::event::{ControlKind, Request};
+use agentglot_adapters::raw::event::{ControlKind, Request};
 
 /// So long a host that asks for the servers waits for those that are coming up.
 const COMING_UP: Duration = Duration::from_secs(1);

@@ -211,8 +211,8 @@ mod tests {
     use crate::persona::Persona;
     use crate::persona::claude::CLAUDE;
     use crate::persona::qwen::CODE;
-    use agentglot_adapters::codec::Dialect;
-    use agentglot_adapters::launch::Launch;
+    use agentglot_adapters::raw::codec::Dialect;
+    use agentglot_adapters::raw::launch::Launch;
 
     #[test]
     fn files_are_read_from_the_user_down_to_the_working_folder() {

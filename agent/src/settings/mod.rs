@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::about::every;
 use crate::permissions::{Behavior, Policy, Source};
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::launch::Launch;
 
 pub(crate) use current::CurrentSettings;
 pub use folder::{AgentFile, CommandFile};

@@ -2,8 +2,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 fn room(files: &[(&str, &str)]) -> TempDir {
     let room = tempfile::tempdir().unwrap();

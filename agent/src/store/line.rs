@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::model::message::{Call, CallResult, Part, Source};
-use agentglot_adapters::json::on_one_line;
+use agentglot_adapters::raw::json::on_one_line;
 
 /// An object, member by member in the order of the calls.
 #[derive(Debug)]

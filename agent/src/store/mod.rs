@@ -8,8 +8,8 @@
 //! ```no_run
 //! # use agentglot_agent::store::{Ask, Round, Store, UserFacts, Writer};
 //! # use agentglot_agent::model::message::Part;
-//! # use agentglot_adapters::codec::Dialect;
-//! # use agentglot_adapters::launch::Resume;
+//! # use agentglot_adapters::raw::codec::Dialect;
+//! # use agentglot_adapters::raw::launch::Resume;
 //! # fn main() -> Result<(), agentglot_agent::store::StoreError> {
 //! # let cwd = std::path::Path::new("/workspace");
 //! let store = Store::open(persona::of(Dialect::Claude).sessions(), cwd, &|name| std::env::var_os(name));
@@ -54,9 +54,9 @@ pub use shelf::Shelf;
 pub use transcript::{Transcript, Writing};
 
 use crate::redact::Secrets;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::ids;
-use agentglot_adapters::launch::{ArgError, Launch, Resume};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::ids;
+use agentglot_adapters::raw::launch::{ArgError, Launch, Resume};
 use chain::{Chain, Unfit, Upto};
 use dir::Dir;
 use scan::Tail;

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use agentglot_adapters::json::Str;
-use agentglot_adapters::tools::args::{self, TodoStatus};
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::args::{self, TodoStatus};
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,11 +76,11 @@ pub fn read(list: &[args::Todo<'_>]) -> Result<Vec<Todo>, String> {
 
 #[cfg(test)]
 mod tests {
-    use agentglot_adapters::codec::Dialect;
-    use agentglot_adapters::event::ToolKind;
-    use agentglot_adapters::json::Raw;
-    use agentglot_adapters::tools::args::Args;
-    use agentglot_adapters::tools::{Arena, Tools};
+    use agentglot_adapters::raw::codec::Dialect;
+    use agentglot_adapters::raw::event::ToolKind;
+    use agentglot_adapters::raw::json::Raw;
+    use agentglot_adapters::raw::tools::args::Args;
+    use agentglot_adapters::raw::tools::{Arena, Tools};
     use serde_json::{Value, json};
 
     use super::*;

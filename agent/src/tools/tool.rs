@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::message::Part;
 use crate::workspace::Wall;
-use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
 
 /// Something that the model can call.
 #[async_trait(?Send)]

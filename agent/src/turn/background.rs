@@ -16,7 +16,7 @@ use crate::tools::jobs::{Job, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::Cause;
 use crate::turn::context::Context;
-use agentglot_adapters::codec::{Dialect, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Mode};
 
 /// How long the session goes on for the sake of commands in the background when the host has closed its input.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
 use crate::turn::permission::{self, Leave};
-use agentglot_adapters::event::{ResultStatus, ToolKind};
+use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
 
 /// So many calls that only read run side by side.
 const SIDE_BY_SIDE: usize = 10;

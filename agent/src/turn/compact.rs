@@ -8,8 +8,8 @@ use crate::conversation::Conversation;
 use crate::model::message::{Message, Part};
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind, window};
 use crate::turn::context::Context;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{Event, Topic};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{Event, Topic};
 
 /// Above this part of the window the conversation is made shorter before the next request.
 const FULL: f64 = 0.85;

@@ -15,8 +15,8 @@ use crate::host::event_writer::{EventWriter, Speaks};
 use crate::model::message::{Call, Part};
 use crate::tools::Given;
 use crate::turn::context::Context;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{ResultStatus, Topic};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{ResultStatus, Topic};
 
 /// The hooks of a session, and what is kept of them from one question to the next.
 #[derive(Debug)]

@@ -30,8 +30,8 @@ use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{Event, Kind, RoundStart, StopKind, Topic};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{Event, Kind, RoundStart, StopKind, Topic};
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,11 @@ use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::turn::context::Context;
 use crate::turn::{Came, End};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Topic, Usage};
-use agentglot_adapters::json::{Raw, Str};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{
+    Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Topic, Usage,
+};
+use agentglot_adapters::raw::json::{Raw, Str};
 
 /// Tells how a turn ended.
 pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
@@ -155,7 +157,7 @@ impl Said {
 
 /// A failure in the words that hosts look for.
 fn words(core: &Context, error: &ModelError) -> String {
-    use agentglot_adapters::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
+    use agentglot_adapters::raw::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
     // What a server says of itself often begins with the status that it has already told.
     let message = match error.status {
         Some(status) => error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message),

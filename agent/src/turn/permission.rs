@@ -12,9 +12,9 @@ use crate::permissions::{Decision, Reason, Unheard, Verdict};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{ControlKind, DetailShape, Topic};
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{ControlKind, DetailShape, Topic};
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What became of the question.
 #[derive(Debug)]

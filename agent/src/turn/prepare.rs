@@ -8,8 +8,8 @@ use super::subagent::Subagents;
 use crate::conversation::Conversation;
 use crate::tools::Tool;
 use crate::turn;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// Makes the conversation what the host wants it to be now.
 pub(crate) fn prepare(core: &Rc<Context>, conversation: &mut Conversation) {

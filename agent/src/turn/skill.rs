@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::settings::{CommandFile, Settings};
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 
 /// The tool that takes one up, where there is one.
 pub(crate) fn tool(settings: &Settings) -> Option<Rc<dyn Tool>> {

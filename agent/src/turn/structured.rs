@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// The tool's name.
 pub(crate) const NAME: &str = "StructuredOutput";

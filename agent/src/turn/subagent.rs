@@ -14,7 +14,7 @@ use crate::tools::{Cx, Given, Spec, Tool};
 use crate::turn::context::Context;
 use crate::turn::tasks::{Ended, How, Task};
 use crate::turn::{self, End};
-use agentglot_adapters::event::{DetailShape, PromptSource, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, PromptSource, ToolKind};
 
 /// The kind of a subagent that nobody has described further.
 pub(crate) const GENERAL: &str = "general-purpose";

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::event_writer::Speaks;
 use crate::turn::context::Context;
-use agentglot_adapters::codec::Dialect;
+use agentglot_adapters::raw::codec::Dialect;
 
 /// The subagents of a session.
 #[derive(Debug, Default)]

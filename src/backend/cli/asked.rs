@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Cli;
-use crate::adapters::event::{Block, Event, Kind, Response, ToolCall, ToolKind};
-use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch;
-use crate::adapters::tools::{Arena, Translate};
+use crate::adapters::raw::event::{Block, Event, Kind, Response, ToolCall, ToolKind};
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::launch;
+use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::hooks::{Hooks, Question, VARIABLE};
 
 /// The hook event that asks for leave.

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::{Cli, version};
-use crate::adapters::codec::Dialect;
-use crate::adapters::launch::{self, Resume};
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::launch::{self, Resume};
 use crate::backend::Said;
 
 /// How long a program that has just failed may take to say its version.

@@ -20,13 +20,13 @@ use tokio::time::Instant;
 use typed::Typed;
 pub(crate) use version::version;
 
-use crate::adapters::codec::{Dialect, Format};
-use crate::adapters::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
-use crate::adapters::ids;
-use crate::adapters::json::{Raw, Str};
-use crate::adapters::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
-use crate::adapters::live::{Manner, Speaker};
-use crate::adapters::prompts;
+use crate::adapters::raw::codec::{Dialect, Format};
+use crate::adapters::raw::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
+use crate::adapters::raw::ids;
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::launch::{self, Answerer, Launch, PermissionMode, Resume, Unsaid};
+use crate::adapters::raw::live::{Manner, Speaker};
+use crate::adapters::raw::prompts;
 use crate::backend::hooks::{Callback, Hooks, Question};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
@@ -132,7 +132,7 @@ impl Cli {
             }
         }
         // What is streamed can be put together again; what is not cannot be taken apart.
-        launch.partial |= launch.format.mode == crate::adapters::codec::Mode::StreamChunkJson;
+        launch.partial |= launch.format.mode == crate::adapters::raw::codec::Mode::StreamChunkJson;
         launch.prompt = None;
         if host != dialect && traits.no_late_bypass {
             // It asks about everything, and the session answers.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Cli, asking};
-use crate::adapters::event::{ControlKind, Input, InputKind, Origin, Request};
-use crate::adapters::json::Str;
-use crate::adapters::launch::PermissionMode;
+use crate::adapters::raw::event::{ControlKind, Input, InputKind, Origin, Request};
+use crate::adapters::raw::json::Str;
+use crate::adapters::raw::launch::PermissionMode;
 use crate::child::Steps;
 
 /// The id of our own greeting; its answer is for us alone.

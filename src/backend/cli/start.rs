@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use super::Cli;
-use crate::adapters::launch::{self, PermissionMode, PromptBy, Unsaid};
+use crate::adapters::raw::launch::{self, PermissionMode, PromptBy, Unsaid};
 use crate::backend::hooks::VARIABLE;
 use crate::backend::reach::{Control, Reach};
 use crate::child::{Child, Plan};

@@ -1,8 +1,8 @@
 //! What a program asks in plain text, put to the host as a question for leave, and the host's answer as what a person would type.
 
-use crate::adapters::conduct::{Choice, Conduct, TextQuestion, TextQuestions};
-use crate::adapters::event::Response;
-use crate::adapters::json::{Raw, Str};
+use crate::adapters::raw::conduct::{Choice, Conduct, TextQuestion, TextQuestions};
+use crate::adapters::raw::event::Response;
+use crate::adapters::raw::json::{Raw, Str};
 use crate::backend::TypedQuestion;
 use crate::child::Child;
 

@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{Backend, Said};
-use crate::adapters::codec::Dialect;
-use crate::adapters::event::{ControlKind, Input, InputKind};
-use crate::adapters::json::Raw;
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::event::{ControlKind, Input, InputKind};
+use crate::adapters::raw::json::Raw;
 use script::{Act, Script, Step};
 pub use script::{Asked, Live, ScriptError};
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::codec::Dialect;
-use crate::adapters::conduct::TextQuestion;
 use crate::adapters::convert::Options;
-use crate::adapters::event::{Block, ControlKind, Event, InputKind, Kind, ResultStatus, Topic};
-use crate::adapters::json::{Raw, Str};
-use crate::adapters::live::{Heard, Listener};
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::conduct::TextQuestion;
+use crate::adapters::raw::event::{Block, ControlKind, Event, InputKind, Kind, ResultStatus, Topic};
+use crate::adapters::raw::json::{Raw, Str};
+use crate::adapters::raw::live::{Heard, Listener};
 use crate::backend::TypedQuestion;
 
 /// What the host's side of a recorded run asked: the subtype of each of its control requests, by id.

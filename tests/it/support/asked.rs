@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentglot::adapters::event::{Event, Kind, Piece, Topic};
+use agentglot::adapters::raw::event::{Event, Kind, Piece, Topic};
 use agentglot::agent::model::message::Message;
 use agentglot::backend::model::{Api, Ask, Catalog, Client, Endpoint, Gather, Key, Model, ModelError, Patience};
 use serde_json::Value;

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use agentglot::adapters::codec::Dialect;
+use agentglot::adapters::raw::codec::Dialect;
 use agentglot::schema::schema;
 use serde_json::{Value, json};
 

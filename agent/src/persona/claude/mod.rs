@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::DetailShape;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::DetailShape;
+use agentglot_adapters::raw::launch::Launch;
 
 use super::session::Plain;
 use super::{Persona, PersonaSession, Start, shared};

@@ -5,8 +5,8 @@ pub mod tools;
 
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::{Launch, PermissionMode};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::{Launch, PermissionMode};
 
 use super::session::Plain;
 use super::{Persona, PersonaSession, Start, shared};

@@ -1,6 +1,6 @@
 //! What a person sees of a call that waits for leave: the `confirmation` of the RFC's `x-qwen-tool-display`.
 
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 use serde_json::{Value, json};
 
 use crate::permissions::shell;

@@ -6,9 +6,9 @@ pub mod tools;
 
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::DetailShape;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::DetailShape;
+use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Value, json};
 
 use super::session::Plain;

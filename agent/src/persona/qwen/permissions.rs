@@ -1,8 +1,8 @@
 //! What Qwen Code says of permissions, by both of its protocols.
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::{Value, json};
 
 use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};

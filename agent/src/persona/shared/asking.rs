@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 

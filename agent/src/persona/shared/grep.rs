@@ -6,7 +6,7 @@ use std::path::Path;
 use super::native::plain;
 use crate::tools::grep::{Asked, Found, Want};
 use crate::tools::walk::Tree;
-use agentglot_adapters::tools::args::Grep;
+use agentglot_adapters::raw::tools::args::Grep;
 
 /// Several globs stand in one text, with blanks or commas between them, but for commas in braces.
 fn globs(text: &str) -> Vec<String> {

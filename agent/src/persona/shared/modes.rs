@@ -1,7 +1,7 @@
 //! Permission modes by their words.
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What a dialect calls a mode; a mode without a word there is called as in the canonical model.
 pub(crate) fn name(dialect: Dialect, mode: PermissionMode) -> &'static str {

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::args::{Wrong, check};
 use crate::tools::work::blocking;
 use crate::tools::{Access, Cx, Given, Spec, Tool, edit, write};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::json::{Raw, Str};
-use agentglot_adapters::tools::args::{Args, Change};
-use agentglot_adapters::tools::{Arena, Tools};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_adapters::raw::tools::args::{Args, Change};
+use agentglot_adapters::raw::tools::{Arena, Tools};
 
 /// Runs the tools of a dialect, and says in its words what came of it.
 #[async_trait(?Send)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::persona::shared::args::{Step, What, Wrong, check};
 use crate::tools::{Given, Spec};
 use crate::workspace::{Fault, Wall};
-use agentglot_adapters::event::DetailShape;
+use agentglot_adapters::raw::event::DetailShape;
 
 /// A call that cannot be made.
 pub(in crate::persona) fn refused(text: &str) -> Given {
@@ -137,7 +137,7 @@ fn zod(expected: &str) -> &str {
 mod tests {
     use super::*;
     use crate::model::message::Part;
-    use agentglot_adapters::event::ToolKind;
+    use agentglot_adapters::raw::event::ToolKind;
 
     #[test]
     fn wrong_arguments_are_told_as_recorded() {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::tools::fetch::{self, Fetched, Page, Policy};
 use crate::tools::web_search::{self, Asked, Engine, Hit};
 use crate::tools::{Cx, Given, Spec};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// How many characters of a page the model reads at a time.
 const SHOWN: usize = 100_000;

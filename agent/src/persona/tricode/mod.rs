@@ -5,8 +5,8 @@ pub mod tools;
 
 use std::rc::Rc;
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::launch::Launch;
 
 use super::{Persona, PersonaSession, Start};
 use crate::Error;

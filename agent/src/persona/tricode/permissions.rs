@@ -1,8 +1,8 @@
 //! What Tricode says of permissions.
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::launch::PermissionMode;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::Value;
 
 use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};

@@ -11,8 +11,8 @@ use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Fault;
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::json::Str;
 
 /// The most files of one call.
 const MOST: usize = 100;

@@ -12,8 +12,8 @@ use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Wall;
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::tools::args::Grep;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::tools::args::Grep;
 
 /// The most lines or files of one call, if it does not ask for more.
 const LIMIT: usize = 250;

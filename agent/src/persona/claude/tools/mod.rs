@@ -25,8 +25,8 @@ use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
 use crate::tools::{Cx, Given, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::tools::args::Args;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::tools::args::Args;
 
 /// All of them.
 pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {

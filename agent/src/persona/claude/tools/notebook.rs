@@ -13,7 +13,7 @@ use crate::tools::work::blocking;
 use crate::tools::write::{LARGEST_CHANGED, Put, write};
 use crate::tools::{Access, Cx, Given, Spec, Tool};
 use crate::workspace::Fault;
-use agentglot_adapters::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 
 #[derive(Debug)]
 pub(super) struct NotebookEdit {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::message::Part;
 use crate::persona::testing::{Room, text};
-use agentglot_adapters::event::{DetailShape, ResultStatus};
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus};
 
 fn room() -> Room {
     Room::new(files(&Rc::default()))

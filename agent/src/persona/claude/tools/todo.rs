@@ -10,9 +10,9 @@ use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::todo::{Todo, Todos, read};
 use crate::tools::{Cx, Given, Spec, Tool};
 
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::tools::args::{Args, TodoStatus};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::tools::args::{Args, TodoStatus};
 
 const DONE: &str = "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed \
                     with the current tasks if applicable";
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::persona::testing::{Room, text};
     use crate::tools::shell::tests::within;
-    use agentglot_adapters::event::ResultStatus;
+    use agentglot_adapters::raw::event::ResultStatus;
 
     #[test]
     fn the_list_is_told_as_it_was_and_as_it_is() {

@@ -10,7 +10,7 @@ use crate::persona::shared::web;
 use crate::tools::fetch::{Fetched, Policy};
 use crate::tools::web_search::{Asked, Engine};
 use crate::tools::{Access, Cx, Given, Spec, Tool};
-use agentglot_adapters::event::DetailShape;
+use agentglot_adapters::raw::event::DetailShape;
 
 /// `WebFetch`, where pages may be fetched.
 pub fn fetch(policy: Policy) -> Rc<dyn Tool> {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::persona::testing::{Room, text};
     use crate::tools::web_search::tests::{BRAVE, engine};
-    use agentglot_adapters::event::ResultStatus;
+    use agentglot_adapters::raw::event::ResultStatus;
 
     #[tokio::test]
     async fn a_search_is_told_with_its_links() {

@@ -9,8 +9,8 @@ use crate::tools::files::{Unchanged, write_file};
 use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::{Cx, Given, Spec};
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::json::Str;
 
 pub(super) fn spec() -> Spec {
     Spec {

@@ -27,9 +27,9 @@ use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec, Tool, write};
 use crate::workspace::Fault;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
-use agentglot_adapters::tools::args::{self, Args};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::raw::tools::args::{self, Args};
 
 /// The most bytes of a file that are read.
 const BYTES: usize = 100_000;

@@ -12,9 +12,9 @@ use crate::persona::shared::say;
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran, time_limit};
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{DetailShape, ResultStatus, ToolKind};
-use agentglot_adapters::tools::args::{self, Args};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::raw::tools::args::{self, Args};
 
 /// How long a command may take if the model does not say, and at most.
 const TIMEOUT: Duration = Duration::from_secs(30);

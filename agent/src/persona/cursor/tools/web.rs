@@ -10,7 +10,7 @@ use crate::persona::shared::web;
 use crate::tools::fetch::{Fetched, Policy};
 use crate::tools::web_search::{Asked, Engine};
 use crate::tools::{Access, Cx, Given, Spec, Tool};
-use agentglot_adapters::event::ToolKind;
+use agentglot_adapters::raw::event::ToolKind;
 
 /// `webFetch`, where pages may be fetched.
 pub fn fetch(policy: Policy) -> Rc<dyn Tool> {

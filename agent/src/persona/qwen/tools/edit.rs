@@ -9,9 +9,9 @@ use crate::tools::files::{Changed, Unchanged, edit_file};
 use crate::tools::seen::Seen;
 use crate::tools::{Cx, Given, Spec};
 use crate::workspace::Fault;
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::json::Str;
-use agentglot_adapters::tools::args::Change;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::args::Change;
 
 /// Lines around a change that are shown with it.
 const AROUND: usize = 4;

@@ -23,9 +23,9 @@ use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
 use crate::tools::{Cx, Given, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::json::Str;
-use agentglot_adapters::tools::args::Args;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::args::Args;
 
 /// All of them for hosts of Qwen Code.
 pub(super) fn of_code(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {

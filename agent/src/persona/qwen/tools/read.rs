@@ -10,8 +10,8 @@ use crate::tools::read::{Media, Text, Window};
 use crate::tools::seen::Seen;
 use crate::tools::text::{with_plain_ends, with_short_lines};
 use crate::tools::{Cx, Given, Spec};
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::tools::args::Read;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::tools::args::Read;
 
 /// The most lines of one call, if it does not ask for more.
 const LINES: u64 = 2000;

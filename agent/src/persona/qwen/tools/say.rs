@@ -9,7 +9,7 @@ use crate::persona::shared::args::{Step, What, Wrong, check};
 use crate::tools::diff::Diff;
 use crate::tools::{Given, Spec};
 use crate::workspace::Fault;
-use agentglot_adapters::event::DetailShape;
+use agentglot_adapters::raw::event::DetailShape;
 
 /// A result with a short form in words.
 pub(super) fn said(text: impl Into<String>, shown: &str) -> Given {

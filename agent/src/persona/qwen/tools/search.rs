@@ -13,9 +13,9 @@ use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec, glob, grep, list};
 use crate::workspace::{Fault, Kind, Place, Wall};
-use agentglot_adapters::event::ToolKind;
-use agentglot_adapters::json::{Raw, Str};
-use agentglot_adapters::tools::args::Grep;
+use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_adapters::raw::tools::args::Grep;
 
 /// The most files and entries of one call.
 const MOST: usize = 100;

@@ -14,9 +14,9 @@ use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran, time_limit};
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{ResultStatus, ToolKind};
-use agentglot_adapters::tools::args::{self, Args};
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
+use agentglot_adapters::raw::tools::args::{self, Args};
 use agentglot_process::Exit;
 
 use super::say;
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use crate::model::message::Part;
     use crate::tools::shell::tests::{call, scene, within};
-    use agentglot_adapters::event::DetailShape;
+    use agentglot_adapters::raw::event::DetailShape;
 
     /// What the model reads and what hosts see, with the process group left out.
     fn both(given: &Given) -> (String, String) {

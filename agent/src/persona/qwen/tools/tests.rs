@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::persona::testing::{Room, text};
-use agentglot_adapters::event::{DetailShape, ResultStatus};
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus};
 
 fn room() -> Room {
     Room::new(files(&Rc::default()))

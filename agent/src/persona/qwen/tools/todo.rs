@@ -9,9 +9,9 @@ use super::say;
 use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::todo::{Todo, Todos, read};
 use crate::tools::{Cx, Given, Spec, Tool};
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::tools::args::Args;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::tools::args::Args;
 
 /// The tool. `todos` is the session's (a subagent has its own).
 pub fn todo(todos: &Rc<Todos>) -> Vec<Rc<dyn Tool>> {

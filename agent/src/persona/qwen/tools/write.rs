@@ -7,8 +7,8 @@ use crate::persona::shared::native::plain;
 use crate::tools::files::write_file;
 use crate::tools::seen::Seen;
 use crate::tools::{Cx, Given, Spec};
-use agentglot_adapters::event::{DetailShape, ToolKind};
-use agentglot_adapters::json::Str;
+use agentglot_adapters::raw::event::{DetailShape, ToolKind};
+use agentglot_adapters::raw::json::Str;
 
 pub(super) fn spec() -> Spec {
     Spec {

@@ -89,7 +89,7 @@ pub(super) fn string(value: &Value) -> String {
 
 /// What `repr(value)` prints.
 pub(super) fn repr(value: &Value) -> String {
-    agentglot_adapters::tricode::python_repr(&value.to_string())
+    agentglot_adapters::raw::tricode::python_repr(&value.to_string())
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -39,7 +39,7 @@ use crate::tools::shell::Settings;
 use crate::tools::web_search::Engine;
 use crate::tools::{Access, Cx, Given, Spec, Tool, World};
 use crate::workspace::Wall;
-use agentglot_adapters::launch::Launch;
+use agentglot_adapters::raw::launch::Launch;
 
 /// The persona in one session.
 #[derive(Debug)]

@@ -199,7 +199,7 @@ fn shown(tasks: &[Task]) -> String {
 mod tests {
     use super::*;
     use crate::model::message::Part;
-    use agentglot_adapters::event::ResultStatus;
+    use agentglot_adapters::raw::event::ResultStatus;
 
     fn said(given: Given) -> (bool, String) {
         let ok = given.status == ResultStatus::Success;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::model::message::Part;
 use crate::workspace::Wall;
-use agentglot_adapters::event::ResultStatus;
+use agentglot_adapters::raw::event::ResultStatus;
 
 /// The files of every recording, and when they were last written.
 const FILES: [(&str, &str); 5] = [

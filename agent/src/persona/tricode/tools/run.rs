@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::args::{given, seconds, string, text, universal};
 use crate::tools::shell::{Cause, Commands, Order, Ran};
 use crate::tools::{Cx, Given};
-use agentglot_adapters::event::ResultStatus;
+use agentglot_adapters::raw::event::ResultStatus;
 use agentglot_process::Exit;
 
 /// How long a command may take if the model does not say: seconds.

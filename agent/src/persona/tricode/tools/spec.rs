@@ -6,9 +6,9 @@ use super::What;
 use crate::tools::Spec;
 #[cfg(feature = "symbols")]
 use crate::tools::symbols::Language;
-use agentglot_adapters::codec::Dialect;
-use agentglot_adapters::json::Str;
-use agentglot_adapters::tools::kind_of;
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::kind_of;
 
 /// The tools, in the order in which the model is told of them, and those that it is told of only where they are named.
 pub(super) fn all() -> Vec<(What, Spec)> {

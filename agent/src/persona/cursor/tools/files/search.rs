@@ -9,8 +9,8 @@ use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, glob, grep};
 use crate::workspace::{Fault, Wall};
-use agentglot_adapters::json::Str;
-use agentglot_adapters::tools::args::Grep;
+use agentglot_adapters::raw::json::Str;
+use agentglot_adapters::raw::tools::args::Grep;
 
 /// The most files of a search by name.
 const FILES: usize = 500;
