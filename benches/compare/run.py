@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures agentglot against other tools and prints the README's table. Builds nothing; first:
+"""Measures agentglot against other tools and prints the table of docs/speed.md. Builds nothing; first:
 
     cargo build --release --bin agentglot --example generate --bench throughput
-    python3 benches/compare/run.py [--quick] [--only ROW]… [--readme README.md]
+    python3 benches/compare/run.py [--quick] [--only ROW]… [--page docs/speed.md]
 
 Corpora come from the seeded generator and go to a temporary directory. Ratios are between medians of runs that take turns
 in one run; absolute figures are this machine's. The exit code is 1 when outputs disagree, a program fails or a bar is missed
@@ -290,15 +290,15 @@ def report(comparison):
     return "\n\n".join([quick + "\n".join(lines), facts(comparison), *folded])
 
 
-def put_into(readme, text):
+def put_into(page_file, text):
     """Replaces what stands between the two markers."""
-    with open(readme, encoding="utf-8") as file:
+    with open(page_file, encoding="utf-8") as file:
         page = file.read()
     head, start_mark, rest = page.partition("<!-- speed:start -->")
     _, end_mark, tail = rest.partition("<!-- speed:end -->")
     if not start_mark or not end_mark:
-        sys.exit(f"{readme} has no <!-- speed:start --> … <!-- speed:end -->")
-    with open(readme, "w", encoding="utf-8") as file:
+        sys.exit(f"{page_file} has no <!-- speed:start --> … <!-- speed:end -->")
+    with open(page_file, "w", encoding="utf-8") as file:
         file.write(f"{head}{start_mark}\n{text}\n{end_mark}{tail}")
 
 
@@ -311,10 +311,10 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="10 MB instead of 100, 500 and 1000")
     parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="of " + ", ".join(ROWS))
     parser.add_argument("--dir", help="where the temporary directory is made; 3 GB are needed")
-    parser.add_argument("--readme", help="put the report between its two speed markers")
+    parser.add_argument("--page", help="put the report between its two speed markers")
     options = parser.parse_args()
-    if options.readme and (options.quick or options.only):
-        parser.error("only a whole run goes into a README")
+    if options.page and (options.quick or options.only):
+        parser.error("only a whole run goes into the page")
     options.binary = os.path.abspath(options.binary)
     options.generator = os.path.abspath(options.generator or os.path.join(os.path.dirname(options.binary), "examples", "generate"))
     for needed in (options.binary, options.generator):
@@ -334,8 +334,8 @@ def main():
                 comparison.complain(f"{name}: {failure}")
         text = report(comparison)
     print(text)
-    if options.readme:
-        put_into(options.readme, text)
+    if options.page:
+        put_into(options.page, text)
     for what in comparison.wrong:
         print(f"!!! {what}", file=sys.stderr)
     return 1 if comparison.wrong else 0

@@ -138,7 +138,7 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
     use Reach::{Emulated, Passed, Refused};
     let dialect = match (behind, control) {
         (Behind::Demo | Behind::Replay, Leave | Hook | Mcp) => return (Passed, "asked again as in the log, and waited for"),
-        (Behind::Demo | Behind::Replay, ChangedArguments) => return (Emulated, "a leave like any other: the log goes on as it was recorded"),
+        (Behind::Demo | Behind::Replay, ChangedArguments) => return (Emulated, "permission like any other: the log goes on as it was recorded"),
         (Behind::Demo | Behind::Replay, Interrupt) => return (Emulated, "the turn ends here"),
         (Behind::Demo | Behind::Replay, Initialize | SetModel | SetMode | Query | HostMcp) => {
             return (Emulated, "the recorded answer of the same request, else our own");
@@ -161,7 +161,7 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
             Initialize | Query => (Emulated, "answered by us, from what is known"),
             Leave if dialect.conduct().asks_in_text() => (Emulated, "its question in plain text is put to the host, and the answer typed"),
             Leave => (Refused, "it asks nobody"),
-            ChangedArguments => (Refused, "it runs what it asked for: such a leave is a denial that says so"),
+            ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
             Hook => (Refused, "it has no hooks that a host could serve"),
             Mcp => (Refused, "it has no way to a server inside the host"),
             HostMcp => (Emulated, "acknowledged; the program is not told"),

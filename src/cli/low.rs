@@ -160,7 +160,7 @@ pub struct Settings {
     /// built-in agent as Tricode host
     #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
     pub on_ask: Option<String>,
-    /// How fast a log is told again: full, original, or a factor on the recorded waits
+    /// How fast a log is replayed: full, original, or a factor on the recorded waits
     #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
     pub pace: Pace,
     /// Seconds to wait for an agent's first sign after a prompt; 0 is for ever

@@ -49,7 +49,7 @@ pub struct Run {
     pub args: Vec<String>,
     /// Arguments that nobody knows are an error, also where they are usually let through.
     pub strict: bool,
-    /// How fast a log is told again.
+    /// How fast a log is replayed.
     pub pace: Pace,
     /// How long to wait for what.
     pub timers: Timers,

@@ -31,6 +31,7 @@ mod cli_live;
 mod cli_output;
 mod cli_usage;
 mod common;
+mod docs;
 #[cfg(unix)]
 mod examples;
 #[cfg(unix)]

@@ -1,8 +1,7 @@
-//! Parts of the documentation are worked out: what each direction cannot carry (from the ledgers of the goldens: docs/losses.md
-//! and the matrix in the README), the fields and flags that a dialect's page names and what the built-in agent is there, the table of tools. These tests fail when a page is out of
+//! Parts of the documentation are worked out: what each direction cannot carry (from the ledgers of the goldens), the fields and flags that a dialect's page names and what the built-in agent is there, the table of tools. These tests fail when a page is out of
 //! date; `BLESS=1` writes it anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,20 +15,22 @@ use serde_json::Value;
 
 const DIALECTS: [Dialect; 5] = [Dialect::Claude, Dialect::Qwen, Dialect::QwenCode, Dialect::Tricode, Dialect::Cursor];
 
-/// What one direction leaves behind: how often each kind of line, and each field, was dropped.
+/// What one direction leaves behind of one kind of line.
 #[derive(Default)]
 struct Losses {
-    lines: BTreeMap<String, u64>,
+    /// How many lines of it went as a whole.
+    whole: u64,
+    /// How often each field went.
     fields: BTreeMap<String, u64>,
 }
 
+/// A direction, and what each kind of line loses in it.
+type Directions = BTreeMap<(Dialect, Dialect), BTreeMap<String, Losses>>;
+
 #[test]
-fn the_pages_say_what_the_ledgers_say() {
-    let all = losses();
-    let page = page(&all);
-    let matrix = matrix(&all);
-    compare(&root().join("docs/losses.md"), |_| page.clone());
-    compare(&root().join("README.md"), |old| between(old, "losses", &matrix));
+fn the_page_on_losses_says_what_the_ledgers_say() {
+    let (all, lines) = losses();
+    compare(&root().join("docs/losses.md"), |old| between(old, "losses", &page(&all, &lines)));
 }
 
 #[test]
@@ -186,9 +187,10 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn losses() -> BTreeMap<(Dialect, Dialect), Losses> {
+/// What is lost in each direction, and how many lines of each kind there are in the goldens.
+fn losses() -> (Directions, BTreeMap<(Dialect, String), u64>) {
     let manifest: toml::Table = std::fs::read_to_string(root().join("golden/MANIFEST.toml")).unwrap().parse().unwrap();
-    let mut all: BTreeMap<(Dialect, Dialect), Losses> = BTreeMap::new();
+    let (mut all, mut lines) = (Directions::new(), BTreeMap::new());
     for entry in manifest["file"].as_array().unwrap() {
         let flag = |key: &str| entry.get(key).and_then(toml::Value::as_bool).unwrap_or(false);
         let from: Format = entry["dialect"].as_str().unwrap().parse().unwrap();
@@ -196,6 +198,10 @@ fn losses() -> BTreeMap<(Dialect, Dialect), Losses> {
             continue;
         }
         let source = std::fs::read(root().join("golden").join(entry["path"].as_str().unwrap())).unwrap();
+        let kinds: Vec<String> = source.split(|&b| b == b'\n').map(|line| kind_of(line, from.dialect)).collect();
+        for kind in &kinds {
+            *lines.entry((from.dialect, kind.clone())).or_default() += 1;
+        }
         for target in DIALECTS.into_iter().filter(|&d| d != from.dialect) {
             let mut options = Options::new(from, target.into());
             options.ledger = Some(String::new());
@@ -203,19 +209,13 @@ fn losses() -> BTreeMap<(Dialect, Dialect), Losses> {
             let mut out = Vec::new();
             converter.feed(&source, &mut out);
             converter.finish(&mut out);
-            count(
-                &source,
-                &converter.take_ledger(),
-                from.dialect,
-                all.entry((from.dialect, target)).or_default(),
-            );
+            count(&kinds, &converter.take_ledger(), all.entry((from.dialect, target)).or_default());
         }
     }
-    all
+    (all, lines)
 }
 
-fn count(source: &[u8], ledger: &str, dialect: Dialect, losses: &mut Losses) {
-    let lines: Vec<&[u8]> = source.split(|&b| b == b'\n').collect();
+fn count(kinds: &[String], ledger: &str, losses: &mut BTreeMap<String, Losses>) {
     for entry in ledger.lines() {
         let entry: Value = serde_json::from_str(entry).unwrap();
         if entry["fate"] != "dropped" {
@@ -225,11 +225,12 @@ fn count(source: &[u8], ledger: &str, dialect: Dialect, losses: &mut Losses) {
         let last = entry["last_line"].as_u64().unwrap_or(first);
         let pointer = entry["pointer"].as_str().unwrap();
         for line in first..=last {
-            let kind = lines.get(line as usize - 1).map_or_else(String::new, |line| kind_of(line, dialect));
+            let kind = kinds.get(line as usize - 1).cloned().unwrap_or_default();
+            let of = losses.entry(kind).or_default();
             if pointer.is_empty() {
-                *losses.lines.entry(kind).or_default() += 1;
+                of.whole += 1;
             } else {
-                *losses.fields.entry(general(pointer)).or_default() += 1;
+                *of.fields.entry(general(pointer)).or_default() += 1;
             }
         }
     }
@@ -256,24 +257,18 @@ fn kind_of(line: &[u8], dialect: Dialect) -> String {
     }
 }
 
-/// A pointer with array indices, file names and the like left open.
+/// A pointer as a path, with array indices left open.
 fn general(pointer: &str) -> String {
-    let mut parts = pointer
-        .split('/')
-        .skip(1)
-        .map(|part| if part.bytes().all(|b| b.is_ascii_digit()) { "*" } else { part });
-    let mut text = String::from("`");
-    for (depth, part) in parts.by_ref().enumerate() {
-        // Below the fourth level stand the payloads of single tools.
-        if depth == 4 {
-            text.push_str("/…");
-            break;
-        }
-        text.push('/');
-        text.push_str(part);
+    let parts = pointer.split('/').skip(1);
+    let mut parts: Vec<&str> = parts
+        .map(|part| if part.bytes().all(|b| b.is_ascii_digit()) { "*" } else { part })
+        .collect();
+    // Below the fourth level stand the payloads of single tools.
+    if parts.len() > 4 {
+        parts.truncate(4);
+        parts.push("…");
     }
-    text.push('`');
-    text
+    parts.join(".")
 }
 
 /// Each row of the tables of faults names its tests, and each of them is in the file that the row or its table names.
@@ -306,71 +301,80 @@ fn the_page_on_runs_names_tests_that_exist() {
     assert!(rows >= 30, "only {rows} rows");
 }
 
-fn most_frequent(of: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
-    let mut list: Vec<_> = of.iter().map(|(name, &n)| (name, n)).collect();
-    list.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));
-    list
-}
-
-fn page(all: &BTreeMap<(Dialect, Dialect), Losses>) -> String {
-    let mut text = String::from(
-        "# What each direction cannot carry\n\n\
-         Worked out from the ledgers of all logs in `golden/` (tools `native`, no partial messages asked for); `BLESS=1 cargo test --test it pages`\n\
-         writes this page anew. In brackets: how many lines of the goldens it concerns. A conversion of your own log says exactly what it left out\n\
-         with `--ledger FILE`.\n",
-    );
-    for ((from, to), losses) in all {
-        let _ = write!(text, "\n## {} → {}\n", from.name(), to.name());
-        for (title, list) in [("Whole lines", &losses.lines), ("Fields", &losses.fields)] {
-            if list.is_empty() {
-                continue;
-            }
-            let _ = write!(text, "\n{title}: ");
-            let names: Vec<String> = most_frequent(list).into_iter().map(|(name, n)| format!("{name} ({n})")).collect();
-            text.push_str(&names.join(", "));
-            text.push_str(".\n");
-        }
-    }
-    text
-}
-
-fn matrix(all: &BTreeMap<(Dialect, Dialect), Losses>) -> String {
+/// A table of all directions, and one for each.
+fn page(all: &Directions, lines: &BTreeMap<(Dialect, String), u64>) -> String {
     let mut text = String::from("| from \\ to |");
     for to in DIALECTS {
         let _ = write!(text, " {} |", to.name());
     }
-    text.push_str("\n|---|---|---|---|---|---|\n");
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(DIALECTS.len()));
     for from in DIALECTS {
         let _ = write!(text, "| **{}** |", from.name());
         for to in DIALECTS {
-            let cell = all.get(&(from, to)).map_or_else(
-                || "everything, byte for byte".to_owned(),
-                |losses| {
-                    let lines: Vec<String> = most_frequent(&losses.lines).into_iter().take(3).map(|(name, _)| name.clone()).collect();
-                    let fields: Vec<String> = most_frequent(&losses.fields).into_iter().take(3).map(|(name, _)| name.clone()).collect();
-                    let more = |shown: &[String], all: usize, what: &str| match all - shown.len() {
-                        0 => String::new(),
-                        n => format!(" and {n} more {what}"),
-                    };
-                    let mut cell = String::new();
-                    if !lines.is_empty() {
-                        let _ = write!(cell, "lines {}{}", lines.join(", "), more(&lines, losses.lines.len(), "kinds"));
-                    }
-                    if !fields.is_empty() {
-                        let _ = write!(
-                            cell,
-                            "{}fields {}{}",
-                            if cell.is_empty() { "" } else { "; " },
-                            fields.join(", "),
-                            more(&fields, losses.fields.len(), "names")
-                        );
-                    }
-                    if cell.is_empty() { "nothing is left out".to_owned() } else { cell }
-                },
-            );
-            let _ = write!(text, " {cell} |");
+            let Some(losses) = all.get(&(from, to)) else {
+                text.push_str(" everything, byte for byte |");
+                continue;
+            };
+            let whole = losses.values().filter(|of| of.whole > 0).count();
+            let fields: BTreeSet<&String> = losses.values().flat_map(|of| of.fields.keys()).collect();
+            let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            let (whole, fields) = (counted(whole, "line"), counted(fields.len(), "field"));
+            let _ = write!(text, " [{whole}, {fields}](#{}--{}) |", from.name(), to.name());
         }
         text.push('\n');
     }
+    for ((from, to), losses) in all {
+        let _ = write!(text, "\n## {} → {}\n\n| line | left out |\n|---|---|\n", from.name(), to.name());
+        let mut rows: Vec<(&String, &Losses)> = losses.iter().collect();
+        rows.sort_by_key(|(kind, of)| (std::cmp::Reverse(of.whole + of.fields.values().max().unwrap_or(&0)), *kind));
+        let everywhere = everywhere(losses);
+        if !everywhere.is_empty() {
+            let _ = writeln!(text, "| most kinds | {} |", grouped(everywhere.iter().map(String::as_str)));
+        }
+        let (mut gone, mut parts) = (Vec::new(), String::new());
+        for (kind, of) in rows {
+            let there = lines.get(&(*from, kind.clone())).copied().unwrap_or(of.whole);
+            let fields = grouped(of.fields.keys().filter(|field| !everywhere.contains(*field)).map(String::as_str));
+            match (of.whole, fields.is_empty()) {
+                (whole, true) if whole == there => gone.push(kind.as_str()),
+                (0, true) => {}
+                (0, false) => parts.push_str(&format!("| {kind} | {fields} |\n")),
+                (whole, true) => parts.push_str(&format!("| {kind} | {whole} of {there} lines |\n")),
+                (whole, false) => parts.push_str(&format!("| {kind} | {whole} of {there} lines; {fields} |\n")),
+            }
+        }
+        if !gone.is_empty() {
+            let _ = writeln!(text, "| {} | all of it |", gone.join(", "));
+        }
+        text.push_str(&parts);
+    }
     text
+}
+
+/// Fields that at least four kinds of lines lose.
+fn everywhere(losses: &BTreeMap<String, Losses>) -> BTreeSet<String> {
+    let mut kinds: BTreeMap<&String, usize> = BTreeMap::new();
+    losses
+        .values()
+        .flat_map(|of| of.fields.keys())
+        .for_each(|field| *kinds.entry(field).or_default() += 1);
+    kinds
+        .into_iter()
+        .filter(|&(_, kinds)| kinds >= 4)
+        .map(|(field, _)| field.clone())
+        .collect()
+}
+
+/// Paths, those of one object together.
+fn grouped<'a>(paths: impl Iterator<Item = &'a str>) -> String {
+    let mut objects: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for path in paths {
+        let (object, name) = path.rsplit_once('.').unwrap_or(("", path));
+        objects.entry(object).or_default().push(format!("`{name}`"));
+    }
+    let said = objects.into_iter().map(|(object, names)| match object {
+        "" => names.join(", "),
+        object => format!("in `{object}`: {}", names.join(", ")),
+    });
+    said.collect::<Vec<_>>().join("; ")
 }

@@ -1,0 +1,152 @@
+//! The pages lead somewhere: the paths and types that they name are there, and so is what links lead to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The folders that paths in the pages begin with.
+const TOP: [&str; 9] = [
+    "adapters/",
+    "agent/",
+    "src/",
+    "tests/",
+    "golden/",
+    "benches/",
+    "docs/",
+    "examples/",
+    "bindings/",
+];
+
+#[test]
+fn the_map_names_what_there_is() {
+    let map = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let types = types();
+    let (mut names, mut wrong) = (0, Vec::new());
+    for word in code(&map) {
+        if is_type(word) {
+            names += 1;
+            let (name, member) = word.split_once("::").map_or((word, None), |(name, member)| (name, Some(member)));
+            let files = types.get(name).map(Vec::as_slice).unwrap_or_default();
+            let has = |file: &&Rc<str>, member: &str| file.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == member);
+            if !files.iter().any(|file| member.is_none_or(|member| has(&file, member))) {
+                wrong.push(format!("no {word}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "docs/ARCHITECTURE.md names what is not there: {}", wrong.join(", "));
+    assert!(names > 20, "the map was not understood: {names} types");
+}
+
+#[test]
+fn pages_name_paths_that_there_are() {
+    let (mut paths, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for word in code(&text).filter(|word| TOP.iter().any(|top| word.starts_with(top))) {
+            paths += 1;
+            // What stands behind it are arguments; `NAME` stands for any.
+            let path = word.split(' ').next().unwrap_or_default();
+            if !path.contains("NAME") && !root().join(path).exists() {
+                wrong.push(format!("{}: {word}", name(&page)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "paths that are not there:\n{}", wrong.join("\n"));
+    assert!(paths > 80, "only {paths} paths");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (mut links, mut wrong) = (0, Vec::new());
+    for page in &pages() {
+        let text = std::fs::read_to_string(page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            let (file, part) = link.split_once('#').map_or((link, None), |(file, part)| (file, Some(part)));
+            if file.contains("://") || link.contains(char::is_whitespace) || link.contains('`') {
+                continue;
+            }
+            links += 1;
+            let to = if file.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(file)
+            };
+            let there = match (std::fs::read_to_string(&to), part) {
+                (Ok(text), Some(part)) => text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line) == part),
+                _ => to.exists(),
+            };
+            if !there {
+                wrong.push(format!("{}: {link}", name(page)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links to nowhere:\n{}", wrong.join("\n"));
+    assert!(links > 30, "only {links} links");
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = std::fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.extend(["README.md", "CONTRIBUTING.md", "benches/README.md", "golden/README.md"].map(|page| root().join(page)));
+    pages
+}
+
+fn name(page: &Path) -> std::path::Display<'_> {
+    page.strip_prefix(root()).unwrap_or(page).display()
+}
+
+/// What stands in backticks outside of blocks of code.
+fn code(page: &str) -> impl Iterator<Item = &str> {
+    let prose = page.split("\n```").step_by(2);
+    prose.flat_map(|part| part.split('`').skip(1).step_by(2))
+}
+
+/// `Decoder`, `Kind::Request`.
+fn is_type(word: &str) -> bool {
+    let name = word.split("::").next().unwrap_or_default();
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.contains(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':')
+}
+
+/// The files that define each type of the crates.
+fn types() -> BTreeMap<String, Vec<Rc<str>>> {
+    let mut types: BTreeMap<String, Vec<Rc<str>>> = BTreeMap::new();
+    let mut folders = ["adapters/src", "agent/src", "agent/process/src", "src"]
+        .map(|folder| root().join(folder))
+        .to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text: Rc<str> = std::fs::read_to_string(&path).unwrap().into();
+                for line in text.lines() {
+                    let words: Vec<&str> = line
+                        .split(|c: char| !c.is_alphanumeric() && c != '_')
+                        .filter(|word| !word.is_empty())
+                        .collect();
+                    for pair in words.windows(2).filter(|pair| matches!(pair[0], "struct" | "enum" | "trait" | "type")) {
+                        types.entry(pair[1].to_owned()).or_default().push(Rc::clone(&text));
+                    }
+                }
+            }
+        }
+    }
+    types
+}
+
+/// What a heading is called in a link, as GitHub has it.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
