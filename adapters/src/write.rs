@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::agentglot;
 use crate::codec::Format;
 use crate::convert::{Converter, Options};
 use crate::events::{Block, Event, Kind, ToolCall, ToolKind};
@@ -56,7 +55,7 @@ impl Writer {
     /// When `out` cannot be written to.
     pub fn write(&mut self, event: &Event, out: &mut impl Write) -> io::Result<()> {
         if !std::mem::replace(&mut self.begun, true) {
-            self.converter.feed(agentglot::header(self.tools).as_bytes(), &mut self.written);
+            self.converter.feed(Event::header(self.tools).as_bytes(), &mut self.written);
         }
         let mut event = event.clone();
         self.name_tools(&mut event);

@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use super::{Decoder, Encoder};
-use crate::codec::{Cx, Decode, Encode};
+use crate::codec::{Cx, Decode, Dialect, Encode};
 use crate::events::{Event, Said};
 use crate::json::{Cursor, Out};
 use crate::read::{Collector, Error};
@@ -23,6 +23,11 @@ impl Event {
         // What is written of text is text, and ends with a line feed.
         line.pop();
         String::from_utf8(line).unwrap_or_default()
+    }
+
+    /// The first line of a log whose events name tools as `source` does.
+    pub(crate) fn header(source: Dialect) -> String {
+        super::header(source)
     }
 
     /// Reads a line of `agentglot:events`.
