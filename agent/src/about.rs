@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::commands as command;
 use super::persona::{self, Start};
 use super::tools::fetch::Policy;
 use super::tools::shell::Settings;
@@ -114,15 +113,8 @@ fn sentence(text: &str) -> String {
 
 /// The commands (`/NAME`) of a dialect, with their other names and what they do; those of files in settings folders come besides.
 pub fn commands(dialect: Dialect) -> Vec<(&'static str, &'static [&'static str], &'static str)> {
-    let known = command::of(dialect)
-        .iter()
-        .filter_map(|name| command::find(name).map(|command| (*name, command)));
-    known
-        .map(|(name, command)| {
-            let others: &[&str] = if name == command.name { command.aliases } else { &[] };
-            (name, others, command.description)
-        })
-        .collect()
+    let known = persona::of(dialect).commands().all.iter().filter(|command| command.is_listed);
+    known.map(|command| (command.name, command.aliases, command.description)).collect()
 }
 
 /// What a dialect calls the modes of permission, and what the agent does in them.

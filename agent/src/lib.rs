@@ -11,6 +11,7 @@ mod conversation;
 pub mod hooks;
 pub mod host;
 mod http;
+mod ids;
 pub mod mcp;
 pub mod model;
 pub mod permissions;
@@ -180,7 +181,7 @@ impl Agent {
         for agent in &settings.agents {
             options.agents.entry(agent.name.clone()).or_insert_with(|| SubagentKind::of(agent));
         }
-        let events = EventWriter::new(parts.dialect);
+        let events = EventWriter::new(persona.host());
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();
@@ -212,8 +213,8 @@ impl Agent {
         }
         let requests = HostRequests::default();
         let tell = parts.launch.hook_events.then(|| {
-            let (events, dialect) = (events.clone(), parts.dialect);
-            Rc::new(move |told| turn::hooks::show(dialect, &events, &told)) as hooks::Tell
+            let events = events.clone();
+            Rc::new(move |told| turn::hooks::show(persona.host(), &events, &told)) as hooks::Tell
         });
         let root = world.wall.root().to_owned();
         let hooks = Hooks::new(persona.hooks(), root, world.environment.to_vec(), requests.clone(), tell);
@@ -234,7 +235,8 @@ impl Agent {
         let variable = |name: &str| std::env::var(name).ok();
         let host = Host {
             dialect: parts.dialect,
-            state: host::state::SessionState::new(parts.dialect, &parts.launch, &variable),
+            persona: persona.host(),
+            state: host::state::SessionState::new(persona.host().wants_state(&parts.launch, &variable)),
             launch: parts.launch,
             session: RefCell::new(session),
             jobs: SideJobs::new(events.clone()),

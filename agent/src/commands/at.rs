@@ -188,7 +188,7 @@ fn is_ignored(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
     for folder in folders {
         let mut rules = GitignoreBuilder::new(folder);
-        for name in [".gitignore", ".ignore", ".qwenignore"] {
+        for name in [".gitignore", ".ignore"].into_iter().chain(crate::persona::ignore_files()) {
             if folder.join(name).is_file() {
                 rules.add(folder.join(name));
             }

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::builtin::{COMMANDS, find};
 use super::paths::Paths;
 use crate::host::event_writer::body;
 use crate::tools::walk::{Tree, Visit, walk};
@@ -205,7 +204,7 @@ fn slash(core: &Context, text: &str) -> Found {
     let text = text.strip_prefix('/').unwrap_or(text);
     if let Some((name, rest)) = text.split_once(char::is_whitespace) {
         let rest = rest.trim_start();
-        let subs = find(name).map(|command| command.subs).unwrap_or_default();
+        let subs = core.persona.commands().find(name).map(|command| command.subs).unwrap_or_default();
         let perfect = subs.iter().any(|(sub, _)| *sub == rest);
         let fitting = subs.iter().filter(|(sub, _)| sub.starts_with(rest));
         let found = fitting.map(|(sub, description)| json!({"label": sub, "value": sub, "description": description}));
@@ -214,7 +213,7 @@ fn slash(core: &Context, text: &str) -> Found {
     let small = text.to_lowercase();
     let mut perfect = false;
     let mut found = Vec::new();
-    for command in COMMANDS {
+    for command in core.persona.commands().all {
         let names = std::iter::once(command.name).chain(command.aliases.iter().copied());
         // Another name counts when it is written out: `/c` is not meant to find what is also called `cost`.
         let fits: Vec<(usize, &str)> = names

@@ -6,15 +6,12 @@ use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::host::event_writer::{body, line_id};
+use crate::persona::host::SessionFacts;
 use crate::settings::Plugin;
 use crate::turn::context::Context;
 use crate::turn::{self, prepare::prepare};
-use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::Session;
 use agentglot_adapters::raw::json::{Raw, Str};
-
-/// What of the RFC's side channels there is.
-const CAPABILITIES: &str = r#""can_use_tool command_hint heartbeat cancel""#;
 
 /// Tells the session's facts for a prompt that goes no further.
 pub(crate) fn introduce_now(core: &Rc<Context>) {
@@ -39,7 +36,7 @@ pub(crate) fn plugins(core: &Context) -> Value {
 
 /// A host of the RFC is told the session's facts before anything else.
 pub(crate) fn introduce_first(core: &Rc<Context>) {
-    if core.host.dialect == Dialect::Qwen && !core.host.introduced.get() {
+    if core.host.persona.introduces_first() && !core.host.introduced.get() {
         introduce_now(core);
     }
 }
@@ -62,7 +59,7 @@ pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
     let commands = commands.to_string();
     let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&conversation.model));
     let mode = core.policy.borrow().mode_name();
-    let rfc = core.host.dialect == Dialect::Qwen;
+    let persona = core.host.persona;
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),
@@ -73,26 +70,18 @@ pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
-        opens_turn: !rfc || core.turns.busy.get(),
-        capabilities: rfc.then_some(Raw::trusted(CAPABILITIES)),
+        opens_turn: !persona.introduces_first() || core.turns.busy.get(),
+        capabilities: persona.capabilities().map(Raw::trusted),
         resumed: core.store.resumed,
         ..Session::default()
     };
     core.host.introduced.set(true);
-    let added: Vec<(&str, Value)> = if core.host.dialect == Dialect::Claude {
-        let skills: Value = core.settings.get().skills().map(|skill| skill.name.clone()).collect();
-        vec![
-            ("output_style", json!(core.settings.get().style())),
-            ("skills", skills),
-            ("plugins", plugins(core)),
-        ]
-    } else if rfc {
-        vec![
-            ("input_format", json!("stream-json")),
-            ("output_format", json!(core.host.launch.format.mode.name())),
-        ]
-    } else {
-        Vec::new()
-    };
+    let settings = core.settings.get();
+    let added = persona.session_members(&SessionFacts {
+        style: settings.style(),
+        skills: settings.skills().map(|skill| skill.name.clone()).collect(),
+        plugins: plugins(core),
+        output: core.host.launch.format.mode.name(),
+    });
     core.host.events.session(&session, &added, &line_id());
 }

@@ -14,6 +14,7 @@ pub(super) mod hint;
 pub(super) mod introduce;
 mod paths;
 pub(super) mod request;
+mod vendor;
 pub(super) mod wanted;
 mod wellformed;
 
@@ -29,10 +30,10 @@ use crate::model::message::Part;
 use crate::turn::context::Context;
 use crate::turn::outcome;
 use crate::turn::{Came, End};
-use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{Block, Kind, Reply};
 use agentglot_adapters::raw::json::Str;
-pub(super) use builtin::{find, list, of};
+pub(super) use builtin::list;
+pub(crate) use vendor::{Clears, Command, Commands, Compressing, Does, Fault, NONE, Reads, Stats};
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +50,7 @@ pub(super) struct Given {
 
 impl Given {
     /// Reads a text that begins with a slash or a question mark.
-    fn of_text(text: &str) -> Option<Self> {
+    fn of_text(text: &str, commands: &Commands) -> Option<Self> {
         let text = text.trim();
         let mut words = match text.strip_prefix('/') {
             // Comments and paths of the root are no commands.
@@ -62,7 +63,7 @@ impl Given {
         let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         path.push(name.to_owned());
         words = rest.trim_start();
-        if let Some(command) = find(name) {
+        if let Some(command) = commands.find(name) {
             let (sub, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
             if command.subs.iter().any(|(known, ..)| *known == sub) {
                 path.push(sub.to_owned());
@@ -118,17 +119,18 @@ fn failed(content: impl Into<String>) -> Value {
 
 /// Looks at a prompt before it goes to the model. `None`: it was a command and is answered.
 pub(super) async fn first(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked, begun: Instant) -> Option<Asked> {
-    if core.host.dialect == Dialect::Qwen {
-        return rfc(core, chats, asked).await;
-    }
-    if !matches!(core.host.dialect, Dialect::Claude | Dialect::QwenCode) || asked.is_verbatim() {
-        return Some(asked);
+    let commands = core.persona.commands();
+    match commands.reads {
+        Reads::Requests => return request(core, chats, asked).await,
+        Reads::Nowhere => return Some(asked),
+        Reads::Prompts if asked.is_verbatim() => return Some(asked),
+        Reads::Prompts => {}
     }
     if asked.notices < asked.parts.len()
         && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
-        && let Some(given) = Given::of_text(text).filter(|_| text.trim_start().starts_with('/'))
+        && let Some(given) = Given::of_text(text, commands).filter(|_| text.trim_start().starts_with('/'))
     {
-        if builtin::serves(core.host.dialect, &given) {
+        if commands.find(&given.path[0]).is_some() || commands.is_dialog(&given) {
             return turn(core, chats, &given, asked, begun).await;
         }
         if let Some(custom) = custom::find(core, &given) {
@@ -159,8 +161,7 @@ async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Referen
         return at::Found::default();
     }
     let (wall, cancel) = (core.world.wall.clone(), core.turns.cancel());
-    // Claude Code's user may name any file; its hosts say of other people's text that it is to be taken as it stands.
-    let anywhere = core.host.dialect == Dialect::Claude;
+    let anywhere = core.persona.commands().reads_any_file;
     let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
     let found = found.unwrap_or_default();
     asked.files.extend(found.files.iter().cloned());
@@ -170,20 +171,21 @@ async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Referen
     found
 }
 
-/// A command that is a turn without rounds: in Claude Code and Qwen Code.
+/// A command that is a turn without rounds.
 async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
-    let name = find(&given.path[0]).map_or("", |command| command.name);
-    let claude = core.host.dialect == Dialect::Claude;
-    if name == "clear" && claude {
-        builtin::reset(core, &asked.id).await;
+    let commands = core.persona.commands();
+    let does = commands.find(&given.path[0]).map(|command| command.does);
+    // Lines of their own say what comes of it.
+    let silent = commands.compressing.is_some() && does == Some(Does::Compress);
+    if let (Some(Does::Clear), Clears::Session(told)) = (does, commands.clears) {
+        builtin::reset(core, told, &asked.id).await;
         introduce::introduce_now(core);
-    } else if !(claude && name == "compress") {
+    } else if !silent {
         introduce::introduce_now(core);
     }
     let result = builtin::run(core, chats, given).await;
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
-    let silent = claude && name == "compress";
     if !(text.is_empty() || silent) {
         let shown = body(&text);
         let blocks = [Block::Text {
@@ -191,11 +193,7 @@ async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: As
             fields: &[],
         }];
         let id = line_id();
-        let model = if claude {
-            "<synthetic>".to_owned()
-        } else {
-            body(&core.model.options.borrow().model)
-        };
+        let model = body(commands.model.unwrap_or(&core.model.options.borrow().model));
         let reply = Reply {
             id: Some(Str::trusted(&id)),
             model: Some(Str::trusted(&model)),
@@ -214,12 +212,13 @@ async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: As
     None
 }
 
-/// A request of the RFC.
-async fn rfc(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Option<Asked> {
+/// A request of a host that has a screen.
+async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Option<Asked> {
     let begun = Instant::now();
     let chat = asked.chat.take().unwrap_or(Value::Null);
     let taken_up = request::take_up(core, chats, &mut asked, &chat);
-    if let Err(why) = taken_up {
+    if let Err(refused) = taken_up {
+        let why = format!("{}: {}", (core.persona.commands().codes)(refused.fault), refused.why);
         introduce::introduce_now(core);
         outcome::tell(
             core,
@@ -242,7 +241,7 @@ async fn rfc(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Opti
     let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
     let instruction = chat.get("instruction").and_then(Value::as_str);
     let given = match (command, kind, instruction) {
-        (_, _, Some(text)) => match Given::of_text(text) {
+        (_, _, Some(text)) => match Given::of_text(text, core.persona.commands()) {
             Some(given) => Some(given),
             None => {
                 let shown = json!({"kind": "slash", "path": [], "args": text});
@@ -258,7 +257,7 @@ async fn rfc(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Opti
             None => return refuse(core, command, "a slash command has a path: a list of names"),
         },
         (Some(command), Some("at"), _) => return explicit_at(core, asked, command).await,
-        _ => Given::of_text(&text),
+        _ => Given::of_text(&text, core.persona.commands()),
     };
     if let Some(mut given) = given {
         let shown = given.shown();
@@ -284,9 +283,9 @@ async fn rfc(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Opti
     Some(asked)
 }
 
-/// What comes of a command of the RFC's.
+/// What comes of a command.
 async fn result(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    if find(&given.path[0]).is_some() || builtin::is_dialog(given) {
+    if core.persona.commands().find(&given.path[0]).is_some() || core.persona.commands().is_dialog(given) {
         builtin::run(core, chats, given).await
     } else if let Some(custom) = custom::find(core, given) {
         custom::result(core, chats, &custom, given).await

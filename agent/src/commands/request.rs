@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use base64::Engine;
 use serde_json::{Value, json};
 
+use super::vendor::{Fault, Refused};
 use super::wanted;
 use super::wellformed::{self, invalid, invalid_tool};
 use crate::conversation::Conversation;
@@ -60,8 +61,8 @@ pub(super) fn goes_on(asked: &Asked) -> bool {
 /// Takes a request up: its session, its id, its options, and the parts that are no text.
 ///
 /// # Errors
-/// A code of the RFC and the reason, when it makes no sense. Nothing has changed then but the prompt's id.
-pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, chat: &Value) -> Result<(), String> {
+/// When it makes no sense. Nothing has changed then but the prompt's id.
+pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, chat: &Value) -> Result<(), Refused> {
     let notices: Vec<Part> = asked.parts.drain(..asked.notices.min(asked.parts.len())).collect();
     let checked = wellformed::check(asked, chat);
     let given = std::mem::take(&mut asked.turn);
@@ -94,7 +95,10 @@ pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, c
     let history = history(get("messages"));
     let goes_on = goes_on(asked);
     if !given.is_empty() && !goes_on && chats.seen.borrow().contains(&given) {
-        return Err(format!("QWEN_DUPLICATE_PROMPT_ID: the prompt id {given:?} was used before"));
+        return Err(Refused {
+            fault: Fault::PromptId,
+            why: format!("the prompt id {given:?} was used before"),
+        });
     }
     choose_session(core, chats, get("session").and_then(Value::as_str), !history.is_empty())?;
     if given.is_empty() {
@@ -180,7 +184,7 @@ fn prompts_so_far(core: &Context, chats: &ChatRequests) -> u64 {
 }
 
 /// Goes over to the session that a request names.
-fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, history: bool) -> Result<(), String> {
+fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, history: bool) -> Result<(), Refused> {
     let now = core.host.session.borrow().clone();
     let wanted = wanted.filter(|id| !id.is_empty() && *id != "_new");
     match wanted {
@@ -198,9 +202,10 @@ fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, hi
         keep: Ask::of(&core.host.launch).keep,
         ..Ask::default()
     };
-    let (transcript, history) = store
-        .begin(&ask, Writer::new(core.world.wall.root()))
-        .map_err(|error| format!("QWEN_UNKNOWN_SESSION: {error}"))?;
+    let (transcript, history) = store.begin(&ask, Writer::new(core.world.wall.root())).map_err(|error| Refused {
+        fault: Fault::Session,
+        why: error.to_string(),
+    })?;
     let id = transcript.id().to_owned();
     let conversation = Conversation {
         messages: history.map(History::shared).unwrap_or_default(),
@@ -220,7 +225,7 @@ fn enter(core: &Context, chats: &ChatRequests, id: &str, conversation: Conversat
 }
 
 /// A tool of the host's, in OpenAI's function shape.
-fn spec((at, tool): (usize, &Value)) -> Result<Spec, String> {
+fn spec((at, tool): (usize, &Value)) -> Result<Spec, Refused> {
     let function = tool.get("function").unwrap_or(tool);
     let text = |name: &str| function.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text("name");
@@ -244,7 +249,7 @@ fn spec((at, tool): (usize, &Value)) -> Result<Spec, String> {
 }
 
 /// The parts of a request: texts joined without anything between them, and what is no text.
-fn parts(core: &Context, list: &[Value]) -> Result<Vec<Part>, String> {
+fn parts(core: &Context, list: &[Value]) -> Result<Vec<Part>, Refused> {
     let mut all: Vec<Part> = Vec::new();
     for one in list {
         let kind = one.get("type").and_then(Value::as_str).unwrap_or("text");
@@ -298,7 +303,7 @@ fn media(mime: &str, data: String) -> Part {
 }
 
 /// A file of the workspace.
-fn file(core: &Context, uri: &str, mime: Option<&str>) -> Result<Part, String> {
+fn file(core: &Context, uri: &str, mime: Option<&str>) -> Result<Part, Refused> {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
     if path.contains("://") {
         return Err(invalid(format!("{uri} is no file of the workspace")));

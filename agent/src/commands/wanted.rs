@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::vendor::Refused;
 use super::wellformed::invalid_tool;
 use crate::conversation::Conversation;
 use crate::host::event_writer::{body, line_id};
@@ -17,8 +18,8 @@ use agentglot_adapters::raw::json::{Raw, Str};
 /// Reads `{callId?,name,args,isClientInitiated?}`; arguments may be an object or the text of one.
 ///
 /// # Errors
-/// `QWEN_INVALID_TOOL_ARGS` and what is wrong.
-pub(super) fn read(asked: &Value) -> Result<RequestedCall, String> {
+/// What is wrong.
+pub(super) fn read(asked: &Value) -> Result<RequestedCall, Refused> {
     let find = |names: &[&str]| names.iter().find_map(|name| asked.get(name)).filter(|value| !value.is_null());
     let text = |names: &[&str]| find(names).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text(&["name", "toolName", "tool_name"]).ok_or_else(|| invalid_tool("tool_request.name is missing or no text"))?;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::vendor::{Fault, Refused};
 use crate::host::prompts::Asked;
 
 /// So long may a prompt's id or a model's name be, in bytes.
@@ -11,7 +12,7 @@ const LONGEST: usize = 1024;
 ///
 /// # Errors
 /// A code of the RFC, and what is wrong and where.
-pub(super) fn check(asked: &Asked, chat: &Value) -> Result<(), String> {
+pub(super) fn check(asked: &Asked, chat: &Value) -> Result<(), Refused> {
     for (name, value) in &asked.fields {
         match name.as_str() {
             "origin" | "parts" | "session_id" | "prompt_id" | "model" | "tool_call_id" => {
@@ -45,7 +46,7 @@ pub(super) fn check(asked: &Asked, chat: &Value) -> Result<(), String> {
     options(get("options"))
 }
 
-fn options(options: Option<&Value>) -> Result<(), String> {
+fn options(options: Option<&Value>) -> Result<(), Refused> {
     let Some(options) = options else { return Ok(()) };
     let Some(options) = options.as_object() else {
         return Err(invalid("options is no object"));
@@ -75,11 +76,17 @@ pub(super) fn words(value: &Value) -> Option<Vec<String>> {
 }
 
 /// A request that makes no sense.
-pub(super) fn invalid(why: impl std::fmt::Display) -> String {
-    format!("QWEN_INVALID_REQUEST: {why}")
+pub(super) fn invalid(why: impl std::fmt::Display) -> Refused {
+    Refused {
+        fault: Fault::Request,
+        why: why.to_string(),
+    }
 }
 
 /// Arguments of a tool, or the description of one, that make no sense.
-pub(super) fn invalid_tool(why: impl std::fmt::Display) -> String {
-    format!("QWEN_INVALID_TOOL_ARGS: {why}")
+pub(super) fn invalid_tool(why: impl std::fmt::Display) -> Refused {
+    Refused {
+        fault: Fault::ToolArguments,
+        why: why.to_string(),
+    }
 }

@@ -12,7 +12,6 @@ use crate::host::prompts::Attached;
 use crate::model::message::{Call, CallResult, Message, Part};
 use crate::model::usage::Tokens;
 use crate::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
-use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ResultStatus;
 
 /// The transcript of a conversation; none if it is not kept.
@@ -170,11 +169,9 @@ pub(crate) async fn turn_ended(host: &Host, conversation: &Conversation, persona
     }
     shown(host, conversation);
     if let Some(trouble) = kept.borrow_mut().take_trouble() {
-        match trouble.code.filter(|_| host.dialect == Dialect::Claude) {
-            Some(code) => host.events.line(&json!({
-                "type": "system", "subtype": "session_writes_lost", "error_code": code, "lost": ["transcript"],
-                "transcript_session_ids": [*host.session.borrow()], "uuid": line_id(), "session_id": *host.session.borrow(),
-            })),
+        let told = trouble.code.and_then(|code| host.persona.writes_lost(code, &host.session.borrow()));
+        match told {
+            Some(told) => host.events.told(&told),
             None => (host.warn)(&trouble.text),
         }
     }

@@ -1,4 +1,4 @@
-//! What a host sees of a tool while it runs: the RFC's displays and terminal output. The other dialects have no lines for it.
+//! What a host sees of a tool while it runs, where its dialect has lines for it: displays and terminal output.
 //!
 //! A call is `pending` while it is looked at, `confirming` while a person is asked, `executing` while it runs; its result says how it ended.
 //! What a subagent does is told in the display of the call that began it, which is told again whenever something of it changes.
@@ -11,10 +11,9 @@ use super::Host;
 use crate::host::event_writer::{Speaks, body};
 use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
-use crate::persona::qwen::confirmation::confirmation;
+use crate::persona::host::{CallShown, SubagentShown};
 use crate::tools::{Access, Given, Progress, Tool};
-use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{Event, Field, Kind, Notice, ResultStatus, Terminal, Topic};
+use agentglot_adapters::raw::event::{Event, Field, Kind, Notice, ResultStatus, Terminal};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// What is shown of the calls that run.
@@ -51,15 +50,15 @@ pub(crate) fn pending(host: &Host, speaks: Option<&Speaks>, call: &Call) {
 
 /// The host is asked whether it may run. `diff`: the change that it would make.
 pub(crate) fn confirms(host: &Host, speaks: Option<&Speaks>, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
-    if host.dialect == Dialect::Qwen {
-        let asked = confirmation(tool.spec(), input, &tool.access(input), diff);
+    if host.persona.shows_calls() {
+        let asked = host.persona.confirmation(tool.spec(), input, &tool.access(input), diff);
         stands(host, speaks, call, "confirming", Some(&asked));
     }
 }
 
 /// Whether a person is shown what an edit would change before they are asked.
 pub(crate) fn shows_changes(host: &Host, access: &Access) -> bool {
-    host.dialect == Dialect::Qwen && matches!(access, Access::Write(_))
+    host.persona.shows_calls() && matches!(access, Access::Write(_))
 }
 
 /// A call runs.
@@ -68,11 +67,11 @@ pub(crate) fn begins(host: &Host, speaks: Option<&Speaks>, call: &Call) {
 }
 
 fn stands(host: &Host, speaks: Option<&Speaks>, call: &Call, status: &'static str, confirmation: Option<&Value>) {
-    if host.dialect != Dialect::Qwen {
+    if !host.persona.shows_calls() {
         return;
     }
     if let Some(speaks) = speaks {
-        // The RFC has no lines of a subagent's own; a question to the host is one about its call all the same.
+        // There are no lines of a subagent's own; a question to the host is one about its call all the same.
         let word = if status == "confirming" { "awaiting_approval" } else { "executing" };
         task(host, speaks, call, word, None);
         if confirmation.is_none() {
@@ -84,7 +83,7 @@ fn stands(host: &Host, speaks: Option<&Speaks>, call: &Call, status: &'static st
 
 /// It prints something.
 pub(crate) fn printed(host: &Host, speaks: Option<&Speaks>, call: &Call, progress: Progress<'_>) {
-    if host.dialect != Dialect::Qwen {
+    if !host.persona.shows_calls() {
         return;
     }
     let (which, bytes) = match progress {
@@ -107,7 +106,7 @@ pub(crate) fn ends(host: &Host, speaks: Option<&Speaks>, call: &Call) {
 
 /// A call of a subagent has given something; what a call of the main conversation gives is told by its result.
 pub(crate) fn gave(host: &Host, speaks: Option<&Speaks>, call: &Call, given: &Given) {
-    if host.dialect != Dialect::Qwen {
+    if !host.persona.shows_calls() {
         return;
     }
     host.screens.borrow_mut().tasks.remove(&call.id);
@@ -142,40 +141,35 @@ fn task(host: &Host, speaks: &Speaks, call: &Call, status: &'static str, text: O
                 text,
             }),
         }
-        task.display(speaks)
+        host.persona.subagent_shown(&task.shown(speaks))
     };
     host.events.progress(&speaks.call, "executing", Some(&display), None, None);
 }
 
 impl Task {
-    fn display(&self, speaks: &Speaks) -> Value {
-        let calls: Vec<Value> = self.calls.iter().map(TaskCall::display).collect();
-        json!({
-            "kind": "task_execution",
-            "subagentName": speaks.kind,
-            "taskDescription": speaks.task,
-            "status": "running",
-            "toolCalls": calls,
-        })
-    }
-}
-
-impl TaskCall {
-    fn display(&self) -> Value {
-        let mut display = json!({"callId": self.id, "name": self.name, "status": self.status, "args": self.input});
-        if let Some(text) = &self.text {
-            display["resultDisplay"] = text.as_str().into();
+    fn shown<'a>(&'a self, speaks: &'a Speaks) -> SubagentShown<'a> {
+        let calls = self.calls.iter().map(|call| CallShown {
+            id: &call.id,
+            name: &call.name,
+            status: call.status,
+            input: &call.input,
+            text: call.text.as_deref(),
+        });
+        SubagentShown {
+            kind: &speaks.kind,
+            task: &speaks.task,
+            calls: calls.collect(),
         }
-        display
     }
 }
 
-/// A model call failed and is tried again.
-pub(crate) fn retries(host: &Host, event: &Event<'_>, notice: &Notice<'_>) {
+/// A model call failed and is tried again. Whether the host was told of it so.
+pub(crate) fn retried(host: &Host, event: &Event<'_>, notice: &Notice<'_>) -> bool {
     let member = |field: &Field<'_>| Some((field.key.unescape().into_owned(), serde_json::from_str(field.value.as_str()).ok()?));
     let metrics: Value = event.fields.iter().filter_map(member).collect::<serde_json::Map<_, _>>().into();
     let message = notice.message.map(|message| message.unescape().into_owned());
-    host.events.notice("Retry", Topic::Retry, message.as_deref(), Some(&metrics));
+    let told = host.persona.retried(message.as_deref(), &metrics);
+    told.inspect(|told| host.events.told(told)).is_some()
 }
 
 fn show(host: &Host, speaks: Option<&Speaks>, which: usize, shown: &Shown) {

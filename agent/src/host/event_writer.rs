@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::host::requests::Question;
 use crate::model::message::{Call, Part};
 use crate::permissions::Decision;
+use crate::persona::{HostPersona, Told};
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::event::{
     Agent, At, Block, CommandResult, Content, Detail, DetailShape, Event, Field, Kind, Media, Notice, Origin, Outcome, Permission, Prompt,
@@ -32,14 +33,8 @@ struct Inner {
     /// The session's id and the turn's, each as the body of a JSON string.
     session: RefCell<String>,
     turn: RefCell<String>,
-    /// The host is Cursor's: see [`crate::host::reply`].
-    cursor: bool,
-    /// Every line of the host's has a time; otherwise only results have one.
-    timed: bool,
-    /// The host speaks the RFC.
-    rfc: bool,
-    /// The host is Claude's.
-    claude: bool,
+    /// How it speaks.
+    persona: &'static dyn HostPersona,
     /// Prompts that were answered without an outcome.
     answered: Cell<usize>,
 }
@@ -75,8 +70,8 @@ pub(crate) struct Done<'a> {
 }
 
 impl EventWriter {
-    /// Has said nothing yet. The host speaks this dialect.
-    pub(crate) fn new(host: Dialect) -> Self {
+    /// Has said nothing yet, to a host that hears it so.
+    pub(crate) fn new(persona: &'static dyn HostPersona) -> Self {
         let format = Format::from(Dialect::Agentglot);
         let speaker = Speaker::new(Manner {
             from: Dialect::Agentglot,
@@ -94,10 +89,7 @@ impl EventWriter {
                 wake: Notify::new(),
                 session: RefCell::default(),
                 turn: RefCell::default(),
-                cursor: host == Dialect::Cursor,
-                rfc: host == Dialect::Qwen,
-                claude: host == Dialect::Claude,
-                timed: matches!(host, Dialect::Cursor | Dialect::Qwen),
+                persona,
                 answered: Cell::new(0),
             }),
         }
@@ -179,7 +171,7 @@ impl EventWriter {
     /// The session's facts, which begin a turn.
     pub(crate) fn session(&self, session: &Session<'_>, added: &[(&str, Value)], id: &str) {
         let keep: Vec<_> = added.iter().map(|(key, value)| (body(key), value.to_string())).collect();
-        let place = if self.inner.rfc { At::Part("/metadata") } else { At::Line };
+        let place = self.inner.persona.session_members_at();
         let fields: Vec<_> = keep.iter().map(|(key, value)| field(place, key, value)).collect();
         self.say_with(Kind::Session(session), None, Some(id), &fields, false);
     }
@@ -190,7 +182,7 @@ impl EventWriter {
         self.say(Kind::Unknown(Raw::trusted(&text)), None, None);
     }
 
-    /// A `system` line of Claude's, for hosts that speak its dialect.
+    /// A line of type `system`, for hosts that read such lines.
     pub(crate) fn system(&self, subtype: &str, members: &Value) {
         let mut line = serde_json::Map::new();
         line.insert("type".to_owned(), "system".into());
@@ -199,6 +191,15 @@ impl EventWriter {
         line.insert("uuid".to_owned(), line_id().into());
         line.insert("session_id".to_owned(), self.inner.session.borrow().as_str().into());
         self.line(&Value::Object(line));
+    }
+
+    /// Something beside the conversation, as the persona has it.
+    pub(crate) fn told(&self, told: &Told) {
+        match told {
+            Told::Line(line) => self.line(line),
+            Told::System(subtype, members) => self.system(subtype, members),
+            Told::Notice { name, topic, message, data } => self.notice(name, *topic, message.as_deref(), data.as_ref()),
+        }
     }
 
     /// Text in the user's role.
@@ -213,17 +214,18 @@ impl EventWriter {
     /// The result of a call.
     pub(crate) fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
         let input = sound(&done.call.input);
-        let (shown, input) = if self.inner.cursor {
-            crate::host::reply::of_cursor(&done.call.name, &input)
-        } else {
-            (done.call.name.clone(), input.into_owned())
+        let (shown, input) = match self.inner.persona.whole_calls() {
+            Some(told) => told(&done.call.name, &input),
+            None => (done.call.name.clone(), input.into_owned()),
         };
         let (id, name) = (body(&done.call.id), body(&shown));
         let detail = done.detail.map(|(shape, value)| (*shape, value.to_string()));
         let failed = done.status != ResultStatus::Success;
-        let meta = done.decision.filter(|_| self.inner.claude);
-        let meta = meta.map(|decision| serde_json::json!([decision.told(&done.call.id)]).to_string());
-        let fields: Vec<_> = meta.iter().map(|meta| field(At::Line, "tool_result_meta", meta)).collect();
+        let meta = done
+            .decision
+            .and_then(|decision| self.inner.persona.decision(&decision, &done.call.id))
+            .map(|(name, value)| (name, value.to_string()));
+        let fields: Vec<_> = meta.iter().map(|(name, meta)| field(At::Line, name, meta)).collect();
         let tell = |content: Content<'_>| {
             let result = ToolResult {
                 call: Str::trusted(&id),
@@ -345,7 +347,7 @@ impl EventWriter {
     }
 
     fn say_with(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
-        let timed = timed || self.inner.timed;
+        let timed = timed || self.inner.persona.is_timed();
         let session = self.inner.session.borrow();
         let turn = self.inner.turn.borrow();
         let time = if timed { now_iso() } else { String::new() };
@@ -381,10 +383,7 @@ pub(crate) fn body(plain: &str) -> String {
     body
 }
 
-/// A new id for a line.
-pub(crate) fn line_id() -> String {
-    uuid::Uuid::new_v4().to_string()
-}
+pub(crate) use crate::ids::line_id;
 
 /// The time in ISO 8601.
 pub(crate) fn now_iso() -> String {

@@ -17,6 +17,7 @@ use self::prompts::PromptQueue;
 use self::requests::HostRequests;
 use self::side_jobs::SideJobs;
 use self::state::SessionState;
+use crate::persona::HostPersona;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::Launch;
 
@@ -25,6 +26,8 @@ use agentglot_adapters::raw::launch::Launch;
 pub(crate) struct Host {
     /// The dialect that it speaks.
     pub dialect: Dialect,
+    /// How it wants to hear of things.
+    pub persona: &'static dyn HostPersona,
     /// What it asked for.
     pub launch: Launch,
     /// The session's id.

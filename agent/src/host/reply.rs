@@ -1,9 +1,7 @@
 //! What hosts hear of a reply while it comes: all of it, but for what a dialect keeps to itself or calls otherwise.
 
-use serde_json::{Value, json};
-
 use crate::host::event_writer::{EventWriter, Speaks, body};
-use crate::persona::cursor::tools as cursor;
+use crate::persona::host::ToldCall;
 use agentglot_adapters::raw::event::{BlockHead, BlockStart, Delta, Event, Kind, Piece};
 use agentglot_adapters::raw::json::Str;
 
@@ -12,10 +10,10 @@ use agentglot_adapters::raw::json::Str;
 pub(crate) struct Teller {
     events: EventWriter,
     speaks: Option<Speaks>,
-    /// A subagent's words and thoughts stay with it, as Claude Code does it unless it is asked for them.
+    /// A subagent's words and thoughts stay with it.
     calls_only: bool,
-    /// The host is Cursor's: calls are told whole, under its names.
-    cursor: bool,
+    /// Calls are told whole, and so.
+    whole_calls: Option<ToldCall>,
     hidden: bool,
     call: Option<Held>,
 }
@@ -31,12 +29,12 @@ struct Held {
 
 impl Teller {
     /// For a reply of whoever speaks.
-    pub(crate) const fn new(events: EventWriter, speaks: Option<Speaks>, calls_only: bool, cursor: bool) -> Self {
+    pub(crate) const fn new(events: EventWriter, speaks: Option<Speaks>, calls_only: bool, whole_calls: Option<ToldCall>) -> Self {
         Self {
             events,
             speaks,
             calls_only,
-            cursor,
+            whole_calls,
             hidden: false,
             call: None,
         }
@@ -47,7 +45,7 @@ impl Teller {
         match event.kind {
             Kind::BlockStart(start) => {
                 self.hidden = self.calls_only && !matches!(start.head, BlockHead::Call { .. });
-                if let (BlockHead::Call { id, name }, true) = (start.head, self.cursor) {
+                if let (BlockHead::Call { id, name }, true) = (start.head, self.whole_calls.is_some()) {
                     self.call = Some(Held {
                         id: id.as_escaped().to_owned(),
                         name: name.unescape().into_owned(),
@@ -69,8 +67,8 @@ impl Teller {
                 }
             }
             Kind::BlockStop(stop) => {
-                if let Some(call) = self.call.take() {
-                    self.whole(&call, stop.index);
+                if let (Some(call), Some(told)) = (self.call.take(), self.whole_calls) {
+                    self.whole(&call, told, stop.index);
                 } else if std::mem::take(&mut self.hidden) {
                     return;
                 }
@@ -81,9 +79,9 @@ impl Teller {
     }
 
     /// Tells a call that has come, up to its end.
-    fn whole(&self, call: &Held, index: u32) {
+    fn whole(&self, call: &Held, told: ToldCall, index: u32) {
         let input = Str::trusted(&call.input).unescape();
-        let (name, input) = of_cursor(&call.name, &input);
+        let (name, input) = told(&call.name, &input);
         let (name, input) = (body(&name), body(&input));
         let head = BlockHead::Call {
             id: Str::trusted(&call.id),
@@ -96,31 +94,4 @@ impl Teller {
             piece: Piece::Input(Str::trusted(&input)),
         }));
     }
-}
-
-/// What a call is called where Cursor's hosts see it, and its arguments: tools for files in Cursor's words, others in those of Claude Code,
-/// of which the codec makes Cursor's.
-pub(crate) fn of_cursor(name: &str, input: &str) -> (String, String) {
-    let Ok(arguments) = serde_json::from_str::<Value>(input) else {
-        return (name.to_owned(), input.to_owned());
-    };
-    match name {
-        "shell" => ("Bash".to_owned(), input.to_owned()),
-        "task" => ("Agent".to_owned(), input.to_owned()),
-        "updateTodos" => {
-            let todos = arguments.get("todos").and_then(Value::as_array);
-            let todos: Vec<Value> = todos.into_iter().flatten().map(todo).collect();
-            ("TodoWrite".to_owned(), json!({ "todos": todos }).to_string())
-        }
-        _ => match cursor::files::told(name, &arguments) {
-            Some((key, arguments)) => (key.to_owned(), arguments.to_string()),
-            None => (name.to_owned(), input.to_owned()),
-        },
-    }
-}
-
-fn todo(todo: &Value) -> Value {
-    let text = |name: &str| todo.get(name).and_then(Value::as_str).unwrap_or_default();
-    let status = text("status").trim_start_matches("TODO_STATUS_").to_lowercase();
-    json!({"id": text("id"), "content": text("content"), "activeForm": text("content"), "status": status})
 }

@@ -6,8 +6,6 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::Host;
-use agentglot_adapters::raw::codec::{Dialect, Mode};
-use agentglot_adapters::raw::launch::Launch;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,17 +30,8 @@ pub(crate) struct SessionState {
 }
 
 impl SessionState {
-    /// For the host of a launch: `CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS` is its user's wish, `CLAUDE_CODE_SDK_READS_SESSION_STATE` that of
-    /// the SDK, which keeps it to itself.
-    pub(crate) fn new(dialect: Dialect, launch: &Launch, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        let set = |name| variable(name).is_some_and(|value| !matches!(&*value.to_ascii_lowercase(), "" | "0" | "false" | "no" | "off"));
-        let tells = if dialect != Dialect::Claude || launch.format.mode != Mode::StreamJson {
-            None
-        } else if set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {
-            Some(false)
-        } else {
-            set("CLAUDE_CODE_SDK_READS_SESSION_STATE").then_some(true)
-        };
+    /// For the host of a launch. `tells`: whether it wants to know, and whether its program alone is to see it.
+    pub(crate) fn new(tells: Option<bool>) -> Self {
         Self {
             tells,
             last: Cell::default(),

@@ -1,7 +1,5 @@
 //! Who has decided whether a call may run.
 
-use serde_json::{Value, json};
-
 use super::{Reason, Unheard};
 
 /// Who has decided about a call, in words.
@@ -64,20 +62,5 @@ impl Decision {
             },
             Unheard::Invalid | Unheard::Failed(_) | Unheard::Gone | Unheard::TimedOut => Self::rejects("config", Some("other")),
         }
-    }
-
-    /// The member about the call.
-    pub(crate) fn told(&self, call: &str) -> Value {
-        let mut told = json!({ "id": call });
-        if let Some(unrun) = self.unrun {
-            told["non_execution_kind"] = unrun.into();
-        }
-        if let Some(source) = self.source {
-            told["permission_decision"] = json!({"decision": if self.accepts { "accept" } else { "reject" }, "source": source});
-            if let Some(reason) = self.reason {
-                told["permission_decision"]["reason_type"] = reason.into();
-            }
-        }
-        told
     }
 }

@@ -10,9 +10,12 @@
 //! | hooks | [`HookForm`]: names of events, shape of payloads |
 //! | settings, memory, sessions on disk | [`SettingsFiles`], [`MemoryFiles`], [`SessionFiles`] |
 //! | MCP | [`Naming`] |
+//! | commands | [`Commands`]: which there are, how they are called |
+//! | what the host is told | [`HostPersona`] |
 
 pub mod claude;
 pub mod cursor;
+pub mod host;
 mod neutral;
 pub mod qwen;
 mod session;
@@ -29,8 +32,10 @@ use std::rc::Rc;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::Launch;
 
+pub use self::host::{HostPersona, Told};
 pub use self::session::{PersonaSession, Start};
 use crate::Error;
+use crate::commands::Commands;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
 use crate::permissions::{Family, Guarded, PermissionPersona};
@@ -79,6 +84,13 @@ pub(crate) fn guarded() -> Guarded {
         guarded.files.extend(files.beside);
     }
     guarded
+}
+
+/// Files that list what nobody wants to see, of any vendor's.
+pub(crate) fn ignore_files() -> Vec<&'static str> {
+    let mut names: Vec<&str> = all().flat_map(|persona| persona.commands().ignores).copied().collect();
+    names.dedup();
+    names
 }
 
 /// What the agent is to a vendor's hosts.
@@ -139,4 +151,10 @@ pub trait Persona: fmt::Debug + Sync {
 
     /// How it names what MCP servers have.
     fn mcp(&self) -> &'static Naming;
+
+    /// Its commands.
+    fn commands(&self) -> &'static Commands;
+
+    /// What its hosts are told, and how.
+    fn host(&self) -> &'static dyn HostPersona;
 }

@@ -3,22 +3,25 @@
 
 use std::rc::Rc;
 
-use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::codec::{Dialect, Mode};
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::{Launch, PermissionMode};
 use serde_json::Value;
 
 use super::session::Plain;
-use super::shared::modes;
-use super::{Persona, PersonaSession, Start, family, guarded};
+use super::shared::{jobs, modes};
+use super::{HostPersona, Persona, PersonaSession, Start, family, guarded};
 use crate::Error;
+use crate::commands::{self, Commands};
 use crate::hooks::{self, HookForm};
 use crate::mcp::{self, Naming};
+use crate::model::ModelError;
 use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
 use crate::tools::fetch;
+use crate::tools::jobs::Job;
 use crate::tools::web_search::Engine;
 use crate::tools::{Access, Given, Spec, Tool};
 
@@ -119,6 +122,14 @@ impl Persona for Neutral {
     fn mcp(&self) -> &'static Naming {
         &mcp::PLAIN
     }
+
+    fn commands(&self) -> &'static Commands {
+        &commands::NONE
+    }
+
+    fn host(&self) -> &'static dyn HostPersona {
+        &NEUTRAL
+    }
 }
 
 impl PermissionPersona for Neutral {
@@ -179,5 +190,19 @@ impl PermissionPersona for Neutral {
 
     fn question(&self, _: &Policy, _: &Spec, _: &Value, _: &Access, _: &Reason) -> Question {
         (None, Vec::new())
+    }
+}
+
+impl HostPersona for Neutral {
+    fn failure(&self, error: &ModelError) -> String {
+        error.message.clone()
+    }
+
+    fn begins_turns(&self, _: Mode) -> bool {
+        false
+    }
+
+    fn job_ended(&self, job: &Job, output: &str) -> String {
+        jobs::notice(job, output)
     }
 }

@@ -14,7 +14,6 @@ use crate::model::message::Part;
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
 use crate::turn::{self, outcome};
-use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::PromptSource;
 
 /// Lives until the host says nothing more.
@@ -38,7 +37,7 @@ async fn answer(core: &Rc<Context>, chats: &ChatRequests, asked: Asked) {
 
 async fn answered(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) {
     let begun = begin(core);
-    if core.host.dialect != Dialect::Qwen {
+    if !core.host.persona.requests_name_turns() {
         asked.turn = name_turn(core, &asked.turn);
     }
     if asked.id.is_empty() {
@@ -104,16 +103,16 @@ async fn answered(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) {
         Some(wanted) => traced(core, &turn, crate::commands::wanted::run(wanted, core, &mut conversation)).await,
         None => traced(core, &turn, turn::rounds(core, &mut conversation)).await,
     };
-    if core.host.dialect == Dialect::Qwen && matches!(came.end, turn::End::Interrupted(_)) {
-        conversation.add_user([Part::Text("Request cancelled.".to_owned())]);
-        crate::conversation::transcript::prompt(
-            &conversation,
-            core.policy.borrow().mode_name(),
-            &[Part::Text("Request cancelled.".to_owned())],
-            &line_id(),
-            &turn,
-            None,
-        );
+    if let Some(note) = core
+        .host
+        .persona
+        .cancelled_note()
+        .filter(|_| matches!(came.end, turn::End::Interrupted(_)))
+    {
+        let note = [Part::Text(note.to_owned())];
+        conversation.add_user(note.clone());
+        let mode = core.policy.borrow().mode_name();
+        crate::conversation::transcript::prompt(&conversation, mode, &note, &line_id(), &turn, None);
     }
     let echoed = asked.fields.into_iter().filter(|(name, _)| name == "origin").collect();
     finish(core, conversation, &came, begun, echoed).await;

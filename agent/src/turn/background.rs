@@ -6,17 +6,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::host::event_writer::line_id;
 use crate::host::prompts::Asked;
 use crate::model::message::Part;
-use crate::persona;
+use crate::persona::host::{SubagentTask, Task};
 use crate::tools::jobs::{Job, State};
 use crate::tools::processes::Processes;
-use crate::tools::shell::Cause;
 use crate::turn::context::Context;
-use agentglot_adapters::raw::codec::{Dialect, Mode};
 
 /// How long the session goes on for the sake of commands in the background when the host has closed its input.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -65,10 +62,9 @@ pub(crate) async fn next(core: &Rc<Context>) -> Option<Asked> {
     })
 }
 
-/// Whether the host can read a turn that nobody asked for: not where it waits for one value at the end, and not by the RFC, where every
-/// turn answers a request.
+/// Whether the host can read a turn that nobody asked for.
 pub(crate) fn begins_turns(core: &Context) -> bool {
-    matches!(core.host.dialect, Dialect::Claude | Dialect::QwenCode) && core.host.launch.format.mode == Mode::StreamJson
+    core.host.persona.begins_turns(core.host.launch.format.mode)
 }
 
 /// The host says nothing more: waits for an end in the background, if there is one to wait for.
@@ -90,20 +86,14 @@ async fn last(core: &Context, processes: &Processes) {
 async fn notices(core: &Context, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
     let mut parts = Vec::new();
     for job in &ended {
-        let text = match core.host.dialect {
-            Dialect::Claude => {
-                core.host.events.line(&notification(core, job));
-                persona::claude::tools::shell::notice(job)
-            }
-            _ => {
-                let output = processes.jobs.output(&job.id).await.unwrap_or_default();
-                persona::qwen::tools::shell::notice(job, tail(&output))
-            }
-        };
-        parts.push(Part::Text(text));
+        if let Some(tasks) = core.host.persona.tasks() {
+            core.host.events.told(&tasks.ended(Task::Command(job)));
+        }
+        let output = processes.jobs.output(&job.id).await.unwrap_or_default();
+        parts.push(Part::Text(core.host.persona.job_ended(job, tail(&output))));
     }
-    if core.host.dialect == Dialect::Claude && !ended.is_empty() {
-        core.host.events.line(&changed(core, processes));
+    if !ended.is_empty() {
+        tell_running(core);
     }
     parts
 }
@@ -119,30 +109,16 @@ fn tail(output: &str) -> &str {
 
 /// Tells the host of commands that were started since this was called the last time.
 pub(crate) fn announce(core: &Context) {
-    let Some(processes) = core.persona_session.processes().filter(|_| core.host.dialect == Dialect::Claude) else {
+    let (Some(processes), Some(tasks)) = (core.persona_session.processes(), core.host.persona.tasks()) else {
         return;
     };
     let started = processes.jobs.take_started();
     for job in &started {
-        core.host.events.line(&json!({
-            "type": "system",
-            "subtype": "task_started",
-            "task_id": job.id,
-            "tool_use_id": job.call,
-            "description": label(job),
-            "is_backgrounded": true,
-            "task_type": "local_bash",
-            "uuid": line_id(),
-            "session_id": *core.host.session.borrow(),
-        }));
+        core.host.events.told(&tasks.started(Task::Command(job)));
     }
     if !started.is_empty() {
-        core.host.events.line(&changed(core, &processes));
+        tell_running(core);
     }
-}
-
-fn label(job: &Job) -> &str {
-    job.description.as_deref().unwrap_or(&job.command)
 }
 
 /// The host wants one of them stopped. One that has ended, or never was, is stopped already.
@@ -159,54 +135,18 @@ pub(crate) fn stop(core: &Rc<Context>, request: &str, task: &str) {
     });
 }
 
-/// Tells a host of Claude's what runs in the background.
+/// Tells a host that wants to know what runs in the background.
 pub(crate) fn tell_running(core: &Context) {
-    if let Some(processes) = core.persona_session.processes() {
-        core.host.events.line(&changed(core, &processes));
-    }
-}
-
-/// Claude's `background_tasks_changed`.
-fn changed(core: &Context, processes: &Processes) -> Value {
-    let running = processes.jobs.list().into_iter().filter(|(job, _)| job.state == State::Running);
-    let commands = running.map(|(job, _)| json!({"task_id": job.id, "task_type": "local_bash", "description": label(&job)}));
-    let tasks: Value = commands.chain(core.tasks.listed()).collect();
-    json!({
-        "type": "system",
-        "subtype": "background_tasks_changed",
-        "tasks": tasks,
-        "uuid": line_id(),
-        "session_id": *core.host.session.borrow(),
-    })
-}
-
-/// Claude's `task_notification`.
-fn notification(core: &Context, job: &Job) -> Value {
-    let (status, summary) = match job.state {
-        State::Ended { cause: Cause::Cancelled, .. } => ("stopped", format!("Background command \"{}\" was stopped", label(job))),
-        State::Ended { exit: Some(exit), .. } if job.state.is_success() => (
-            "completed",
-            format!("Background command \"{}\" completed (exit code {})", label(job), exit.code()),
-        ),
-        State::Ended { cause, exit, .. } => {
-            let code = exit.map_or(137, agentglot_process::Exit::code);
-            let why = if cause == Cause::TimedOut { " after its time-out" } else { "" };
-            (
-                "failed",
-                format!("Background command \"{}\" failed with exit code {code}{why}", label(job)),
-            )
-        }
-        State::Running => ("completed", label(job).to_owned()),
+    let (Some(processes), Some(tasks)) = (core.persona_session.processes(), core.host.persona.tasks()) else {
+        return;
     };
-    json!({
-        "type": "system",
-        "subtype": "task_notification",
-        "task_id": job.id,
-        "tool_use_id": job.call,
-        "status": status,
-        "output_file": job.output,
-        "summary": summary,
-        "uuid": line_id(),
-        "session_id": *core.host.session.borrow(),
-    })
+    let jobs = processes.jobs.list();
+    let running = jobs
+        .iter()
+        .filter(|(job, _)| job.state == State::Running)
+        .map(|(job, _)| Task::Command(job));
+    let subagents = core.tasks.running();
+    let subagents: Vec<SubagentTask<'_>> = subagents.iter().map(|task| task.told(None)).collect();
+    let all: Vec<Task<'_>> = running.chain(subagents.iter().map(Task::Subagent)).collect();
+    core.host.events.told(&tasks.running(&all));
 }

@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
-
 use crate::conversation::Conversation;
 use crate::model::message::{Message, Part};
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind, window};
+use crate::persona::host::Compacted;
 use crate::turn::context::Context;
-use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{Event, Topic};
+use agentglot_adapters::raw::event::Event;
 
 /// Above this part of the window the conversation is made shorter before the next request.
 const FULL: f64 = 0.85;
@@ -136,27 +134,14 @@ fn unanswered(messages: &mut Vec<Rc<Message>>) -> Option<Vec<Part>> {
 
 /// Tells the host, as its dialect does.
 fn told(core: &Context, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
-    if core.host.dialect == Dialect::Claude {
-        let line = json!({
-            "type": "system", "subtype": "compact_boundary", "session_id": *core.host.session.borrow(),
-            "uuid": boundary.unwrap_or_else(crate::host::event_writer::line_id),
-            "compact_metadata": {"trigger": trigger, "pre_tokens": before, "post_tokens": after},
-        });
-        return core.host.events.line(&line);
-    }
-    if core.host.dialect == Dialect::Qwen {
-        let data = json!({"trigger": trigger, "original_tokens": before, "compressed_tokens": after});
-        let message = format!(
-            "This conversation came near the most tokens that the model reads. A compressed context will be sent from now on \
-             (compressed from {before} to {after} tokens)."
-        );
-        return core.host.events.notice("ChatCompressed", Topic::Compaction, Some(&message), Some(&data));
-    }
-    let data = json!({
-        "trigger": trigger, "pre_tokens": before, "post_tokens": after,
-        "original_token_count": before, "new_token_count": after,
+    let told = core.host.persona.compacted(&Compacted {
+        trigger,
+        before,
+        after,
+        boundary: &boundary.unwrap_or_else(crate::host::event_writer::line_id),
+        session: &core.host.session.borrow(),
     });
-    core.host.events.notice("ChatCompressed", Topic::Compaction, None, Some(&data));
+    core.host.events.told(&told);
 }
 
 fn stopped() -> ModelError {

@@ -13,10 +13,10 @@ use crate::hooks::{Facts, HookEvent, HookOutcome, Hooks, Permission, Told};
 use crate::host::Host;
 use crate::host::event_writer::{EventWriter, Speaks};
 use crate::model::message::{Call, Part};
+use crate::persona::HostPersona;
 use crate::tools::Given;
 use crate::turn::context::Context;
-use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{ResultStatus, Topic};
+use agentglot_adapters::raw::event::ResultStatus;
 
 /// The hooks of a session, and what is kept of them from one question to the next.
 #[derive(Debug)]
@@ -292,18 +292,8 @@ pub(crate) fn subagent_ends(core: &Context, speaks: &Speaks) {
 }
 
 /// Shows what a command hook does.
-pub(crate) fn show(dialect: Dialect, events: &EventWriter, told: &Told) {
-    if dialect == Dialect::Claude {
-        let mut members = serde_json::Map::new();
-        for (name, value) in told.data.as_object().into_iter().flatten() {
-            if let Some(output) = told.output.as_ref().filter(|_| name == "stdout") {
-                members.insert("output".to_owned(), json!(output));
-            }
-            members.insert(name.clone(), value.clone());
-        }
-        return events.system(told.name, &Value::Object(members));
-    }
-    events.notice(told.name, Topic::Hook, told.output.as_deref(), Some(&told.data));
+pub(crate) fn show(persona: &dyn HostPersona, events: &EventWriter, told: &Told) {
+    events.told(&persona.hook(told.name, told.output.as_deref(), &told.data));
 }
 
 /// A word of the agent's to whoever looks on.
@@ -312,14 +302,7 @@ pub(crate) fn inform(host: &Host, level: &str, text: &str, more: Value) {
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);
     }
-    if host.dialect == Dialect::Claude {
-        let mut members = json!({"content": text});
-        if let (Value::Object(members), Value::Object(data)) = (&mut members, data) {
-            members.extend(data);
-        }
-        return host.events.system("informational", &members);
-    }
-    host.events.notice("informational", Topic::Other, Some(text), Some(&data));
+    host.events.told(&host.persona.inform(text, data));
 }
 
 fn about(call: &Call, input: &Value) -> Vec<(&'static str, Value)> {

@@ -30,7 +30,6 @@ use crate::model::usage::Tokens;
 use crate::model::{Ask, Gather, ModelError, ModelErrorKind};
 use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
-use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{Event, Kind, RoundStart, StopKind, Topic};
 
 /// How a turn ended.
@@ -216,11 +215,11 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
     let mut teller = Teller::new(
         core.host.events.clone(),
         speaks.clone(),
-        speaks.is_some() && core.host.dialect == Dialect::Claude && !wishes.forwards_text,
-        core.host.dialect == Dialect::Cursor,
+        speaks.is_some() && core.host.persona.hides_subagents() && !wishes.forwards_text,
+        core.host.persona.whole_calls(),
     );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
-    let counts = core.host.dialect == Dialect::Tricode;
+    let counts = core.host.persona.counts_rounds();
     if counts {
         core.host.events.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
     }
@@ -241,9 +240,9 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
         gather.event(event);
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
-            && core.host.dialect == Dialect::Qwen
+            && crate::host::display::retried(&core.host, event, notice)
         {
-            return crate::host::display::retries(&core.host, event, notice);
+            return;
         }
         if counts && matches!(event.kind, Kind::RoundStart(_)) {
             return;

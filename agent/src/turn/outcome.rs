@@ -8,26 +8,24 @@ use crate::host::event_writer::{body, line_id};
 use crate::model::message::Part;
 use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
+use crate::persona::host::{Ended, Reached};
 use crate::turn::context::Context;
 use crate::turn::{Came, End};
-use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{
-    Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Topic, Usage,
-};
+use agentglot_adapters::raw::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// Tells how a turn ended.
 pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
     let mut said = Said::of(core, &came.end);
-    if core.host.dialect == Dialect::Qwen {
-        event(core, &came.end, &said.text);
+    if let Some(told) = reached(&came.end, &said.text).and_then(|limit| core.host.persona.reached(&limit)) {
+        core.host.events.told(&told);
     }
     if let End::Failed(error) = &came.end {
         synthetic(core, error, &said.text);
     }
-    if matches!(came.end, End::Interrupted(_)) && core.host.dialect == Dialect::Qwen {
-        tell_cancelled(core);
-    } else if let End::Interrupted(in_tools) = came.end {
+    if let End::Interrupted(in_tools) = came.end
+        && !tell_cancelled(core)
+    {
         let text = if in_tools {
             "[Request interrupted by user for tool use]"
         } else {
@@ -57,8 +55,8 @@ pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(Str
         error: failed.then_some(Str::trusted(&text)),
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
-        // Claude Code counts messages, which its codec knows; a command of its own is no turn of the model's.
-        num_turns: (core.host.dialect != Dialect::Claude || came.rounds == 0).then_some(Count::derived(came.rounds)),
+        // A command of the agent's own is no turn of the model's.
+        num_turns: (!core.host.persona.codec_counts_turns() || came.rounds == 0).then_some(Count::derived(came.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,
@@ -68,8 +66,8 @@ pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(Str
         ..Outcome::new(said.kind)
     };
     let mut added = vec![("modelUsage".to_owned(), by_model(core))];
-    if core.host.dialect == Dialect::Claude {
-        added.extend(reason(came).map(|reason| ("terminal_reason".to_owned(), reason.into())));
+    if let Some((name, reason)) = ended(came).and_then(|ended| core.host.persona.ended(ended)) {
+        added.push((name.to_owned(), reason.into()));
     }
     if let End::Deferred(call, input) = &came.end {
         added.push(("deferred_tool_use".to_owned(), crate::turn::deferred::told(call, input)));
@@ -78,37 +76,29 @@ pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(Str
     core.host.events.outcome(&outcome, &added, &line_id());
 }
 
-/// Claude's `terminal_reason`, where it does not follow from the kind of the outcome. A turn without the model has none.
-fn reason(came: &Came) -> Option<&'static str> {
+/// How it ended, where that does not follow from the kind of the outcome. A turn without the model has no such word.
+fn ended(came: &Came) -> Option<Ended> {
     match &came.end {
-        End::Deferred(..) => Some("tool_deferred"),
-        End::Unavailable(_) => Some("tool_deferred_unavailable"),
-        End::Held(_) => Some("hook_stopped"),
-        End::Done(..) | End::Refused(_) if came.rounds > 0 => Some("completed"),
+        End::Deferred(..) => Some(Ended::Deferred),
+        End::Unavailable(_) => Some(Ended::Unavailable),
+        End::Held(_) => Some(Ended::Held),
+        End::Done(..) | End::Refused(_) if came.rounds > 0 => Some(Ended::Done),
         _ => None,
     }
 }
 
-/// The RFC's event behind a prompt that the host has cancelled.
-pub(crate) fn tell_cancelled(core: &Context) {
-    core.host
-        .events
-        .notice("USER_CANCELLED", Topic::Cancelled, Some("User cancelled the request."), None);
+/// Tells that the host has cancelled a prompt, if its dialect has an event for it.
+pub(crate) fn tell_cancelled(core: &Context) -> bool {
+    let told = core.host.persona.cancelled();
+    told.inspect(|told| core.host.events.told(told)).is_some()
 }
 
-/// The RFC tells a limit as an event of its own before the turn ends.
-fn event(core: &Context, end: &End, text: &str) {
+/// The limit at which a turn ended.
+fn reached<'a>(end: &End, text: &'a str) -> Option<Reached<'a>> {
     match end {
-        End::Rounds(most) => {
-            let message = format!("The session has reached the maximum number of turns: {most}.");
-            let data = json!({"max_session_turns": most});
-            core.host.events.notice("MaxSessionTurns", Topic::Limit, Some(&message), Some(&data));
-        }
-        End::Failed(error) if error.kind == ModelErrorKind::TooLong => {
-            let text = text.trim_start_matches("QWEN_MODEL_ERROR: ");
-            core.host.events.notice("SessionTokenLimitExceeded", Topic::Limit, Some(text), None);
-        }
-        _ => {}
+        End::Rounds(most) => Some(Reached::Rounds(*most)),
+        End::Failed(error) if error.kind == ModelErrorKind::TooLong => Some(Reached::Context(text)),
+        _ => None,
     }
 }
 
@@ -133,7 +123,7 @@ impl Said {
             End::Refusing(why) => (OutcomeKind::Failed(Place::Protocol), why.clone(), None),
             End::Stopped(why) => (OutcomeKind::Cancelled, why.clone(), None),
             End::Denied(why) => (OutcomeKind::Failed(Place::Tool), why.clone(), None),
-            // Claude Code ends such a turn well, behind the results of its round.
+            // Such a turn ends well, behind the results of its round.
             End::Held(_) => (OutcomeKind::Success, String::new(), Some((StopKind::Tools, "tool_use".to_owned()))),
             End::Deferred(..) => (OutcomeKind::Success, String::new(), Some((StopKind::Other, "tool_deferred".to_owned()))),
             End::Unavailable(call) => (
@@ -144,7 +134,7 @@ impl Said {
                 ),
                 Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
             ),
-            End::Failed(error) => (OutcomeKind::Failed(Place::Model), words(core, error), None),
+            End::Failed(error) => (OutcomeKind::Failed(Place::Model), core.host.persona.failure(error), None),
             End::Unstructured(tries) => (
                 OutcomeKind::Limit(Limit::Retries),
                 format!("Failed to provide valid structured output after {tries} attempts"),
@@ -152,31 +142,6 @@ impl Said {
             ),
         };
         Self { kind, text, stop }
-    }
-}
-
-/// A failure in the words that hosts look for.
-fn words(core: &Context, error: &ModelError) -> String {
-    use agentglot_adapters::raw::codec::Dialect::{Claude, Qwen, QwenCode, Tricode};
-    // What a server says of itself often begins with the status that it has already told.
-    let message = match error.status {
-        Some(status) => error.message.strip_prefix(&format!("{status} ")).unwrap_or(&error.message),
-        None => &error.message,
-    };
-    match (core.host.dialect, error.status) {
-        (Claude, Some(status)) => format!("API Error: {status} {message}"),
-        (Claude, None) => format!("API Error: {}", error.message),
-        (Qwen, Some(status)) => format!("QWEN_MODEL_ERROR: [API Error: {status} {message}]"),
-        (Qwen, None) => format!("QWEN_MODEL_ERROR: [API Error: {}]", error.message),
-        (QwenCode, Some(status)) => format!("[API Error: {status} {message}]"),
-        (QwenCode, None) => format!("[API Error: {}]", error.message),
-        (Tricode, Some(status)) => format!("OpenAI API error: Error code: {status} - {message}"),
-        (Tricode, None) if error.kind == ModelErrorKind::Malformed => {
-            tracing::warn!("{}", error.message);
-            "OpenAI API error: Invalid response from API".to_owned()
-        }
-        (Tricode, None) => format!("OpenAI API error: {}", error.message),
-        _ => error.message.clone(),
     }
 }
 
@@ -207,7 +172,7 @@ fn synthetic(core: &Context, error: &ModelError, text: &str) {
         last: true,
         ..Reply::default()
     };
-    if core.host.dialect == Dialect::Claude {
+    if core.host.persona.tells_failures() {
         core.host.events.say(Kind::Reply(&reply), None, Some(&line_id()));
     }
 }
@@ -223,7 +188,7 @@ fn usage(tokens: Tokens) -> Usage<'static> {
     }
 }
 
-/// Tokens and cost of the whole session by model, as Claude Code tells them.
+/// Tokens and cost of the whole session by model.
 fn by_model(core: &Context) -> Value {
     let spent = core.model.usage.borrow();
     let models = spent.models.iter().map(|(model, spent)| {

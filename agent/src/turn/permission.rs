@@ -12,8 +12,7 @@ use crate::permissions::{Decision, Reason, Unheard, Verdict};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
-use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::{ControlKind, DetailShape, Topic};
+use agentglot_adapters::raw::event::{ControlKind, DetailShape};
 use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What became of the question.
@@ -88,7 +87,7 @@ pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &
             if let Some(speaks) = &conversation.speaks {
                 fields.push(("agent_id".to_owned(), json!(speaks.id)));
             }
-            if core.host.dialect == Dialect::Tricode {
+            if core.host.persona.previews_changes() {
                 fields.extend(
                     preview(core, tool, call, &input)
                         .await
@@ -224,12 +223,7 @@ fn permission_updates(core: &Context, updates: &Value) -> Result<(), String> {
             }
             if updated.mode.is_some() {
                 let mode = core.policy.borrow().mode_name();
-                let data = json!({"status": null, "permissionMode": mode});
-                if core.host.dialect == Dialect::Claude {
-                    core.host.events.system("status", &data);
-                } else {
-                    core.host.events.notice("status", Topic::Status, None, Some(&data));
-                }
+                core.host.events.told(&core.host.persona.mode_changed(mode));
             }
             for folder in core.policy.borrow().folders().skip(1) {
                 // One that is there already, or cannot be had, changes nothing.

@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::event_writer::Speaks;
+use crate::persona::host::{self, SubagentEnd, SubagentTask};
 use crate::turn::context::Context;
-use agentglot_adapters::raw::codec::Dialect;
 
 /// The subagents of a session.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub(crate) enum How {
 }
 
 impl How {
-    /// As hosts of Claude's read it.
+    /// In a word.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -100,6 +100,26 @@ impl Task {
         self.end.borrow().clone()
     }
 
+    /// As a host is told of it.
+    pub(crate) fn told<'a>(&'a self, ended: Option<&'a Ended>) -> SubagentTask<'a> {
+        SubagentTask {
+            id: &self.speaks.id,
+            call: &self.speaks.call,
+            kind: &self.speaks.kind,
+            about: &self.speaks.task,
+            prompt: &self.prompt,
+            background: self.background,
+            output: &self.output,
+            ended: ended.map(|ended| SubagentEnd {
+                status: ended.how.name(),
+                text: &ended.text,
+                tokens: ended.tokens,
+                calls: ended.calls,
+                took: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
+            }),
+        }
+    }
+
     /// What the model reads of its end.
     pub(crate) fn notice(&self, ended: &Ended) -> String {
         let Speaks { id, call, task, .. } = &self.speaks;
@@ -127,17 +147,11 @@ impl Tasks {
         if task.background {
             self.open.borrow_mut().push(Rc::clone(task));
         }
-        let Speaks { id, call, kind, task: about } = &task.speaks;
-        tell(
-            core,
-            "task_started",
-            &json!({
-                "task_id": id, "tool_use_id": call, "description": about, "subagent_type": kind, "is_backgrounded": task.background,
-                "task_type": "local_agent", "prompt": task.prompt,
-            }),
-        );
+        if let Some(tasks) = core.host.persona.tasks() {
+            core.host.events.told(&tasks.started(host::Task::Subagent(&task.told(None))));
+        }
         if task.background {
-            self.tell_open(core);
+            crate::turn::background::tell_running(core);
         }
     }
 
@@ -147,15 +161,12 @@ impl Tasks {
         if let Some(folder) = task.output.parent() {
             let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&task.output, &ended.text));
         }
-        let usage = json!({"total_tokens": ended.tokens, "tool_uses": ended.calls, "duration_ms": ended.took.as_millis() as u64});
-        let about = json!({
-            "task_id": task.speaks.id, "tool_use_id": task.speaks.call, "status": ended.how.name(), "output_file": task.output,
-            "summary": ended.text, "usage": usage,
-        });
-        *task.end.borrow_mut() = Some(ended);
-        tell(core, "task_notification", &about);
+        *task.end.borrow_mut() = Some(ended.clone());
+        if let Some(tasks) = core.host.persona.tasks() {
+            core.host.events.told(&tasks.ended(host::Task::Subagent(&task.told(Some(&ended)))));
+        }
         if task.background {
-            self.tell_open(core);
+            crate::turn::background::tell_running(core);
             self.wake.notify_one();
         }
     }
@@ -196,38 +207,18 @@ impl Tasks {
         self.open.borrow().iter().for_each(|task| task.stop.cancel());
     }
 
-    /// Those at work, as a list of background tasks shows them to a host.
-    pub(crate) fn listed(&self) -> Vec<Value> {
+    /// Those at work.
+    pub(crate) fn running(&self) -> Vec<Rc<Task>> {
         let open = self.open.borrow();
-        let running = open.iter().filter(|task| task.end.borrow().is_none());
-        running
-            .map(|task| {
-                let Speaks { id, kind, task: about, .. } = &task.speaks;
-                json!({"task_id": id, "task_type": "local_agent", "subagent_type": kind, "description": about})
-            })
-            .collect()
+        open.iter().filter(|task| task.end.borrow().is_none()).cloned().collect()
     }
 
     /// The same for hooks that hear of a stop.
     pub(crate) fn for_hooks(&self) -> Vec<Value> {
-        let shown = |task: &Value| {
-            json!({
-                "id": task["task_id"], "type": "subagent", "status": "running", "description": task["description"],
-                "agent_type": task["subagent_type"],
-            })
+        let shown = |task: Rc<Task>| {
+            let Speaks { id, kind, task: about, .. } = &task.speaks;
+            json!({"id": id, "type": "subagent", "status": "running", "description": about, "agent_type": kind})
         };
-        self.listed().iter().map(shown).collect()
-    }
-
-    fn tell_open(&self, core: &Context) {
-        if core.host.dialect == Dialect::Claude {
-            crate::turn::background::tell_running(core);
-        }
-    }
-}
-
-fn tell(core: &Context, subtype: &str, about: &Value) {
-    if core.host.dialect == Dialect::Claude {
-        core.host.events.system(subtype, about);
+        self.running().into_iter().map(shown).collect()
     }
 }

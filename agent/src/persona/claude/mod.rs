@@ -1,7 +1,10 @@
 //! Claude Code, as its SDKs and recordings know it.
 
+mod commands;
 mod hooks;
+mod host;
 mod permissions;
+mod tasks;
 pub mod tools;
 
 use std::ffi::OsString;
@@ -13,8 +16,9 @@ use agentglot_adapters::raw::event::DetailShape;
 use agentglot_adapters::raw::launch::Launch;
 
 use super::session::Plain;
-use super::{Persona, PersonaSession, Start, shared};
+use super::{HostPersona, Persona, PersonaSession, Start, shared};
 use crate::Error;
+use crate::commands::Commands;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
 use crate::permissions::{Family, PermissionPersona};
@@ -173,5 +177,13 @@ impl Persona for Claude {
 
     fn mcp(&self) -> &'static Naming {
         &MCP
+    }
+
+    fn commands(&self) -> &'static Commands {
+        &commands::COMMANDS
+    }
+
+    fn host(&self) -> &'static dyn HostPersona {
+        &host::ClaudeHost
     }
 }

@@ -1,5 +1,6 @@
 //! Cursor's agent, as `cursor-agent --print` is.
 
+mod host;
 mod permissions;
 pub mod tools;
 
@@ -9,9 +10,10 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::{Launch, PermissionMode};
 
 use super::session::Plain;
-use super::{Persona, PersonaSession, Start, shared};
+use super::{HostPersona, Persona, PersonaSession, Start, shared};
 use crate::Error;
 use crate::about::given;
+use crate::commands::{self, Commands};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::{self, Naming};
 use crate::permissions::{Family, PermissionPersona};
@@ -143,5 +145,13 @@ impl Persona for Cursor {
 
     fn mcp(&self) -> &'static Naming {
         &mcp::PLAIN
+    }
+
+    fn commands(&self) -> &'static Commands {
+        &commands::NONE
+    }
+
+    fn host(&self) -> &'static dyn HostPersona {
+        &host::CursorHost
     }
 }

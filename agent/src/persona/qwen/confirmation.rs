@@ -7,7 +7,7 @@ use crate::permissions::shell;
 use crate::tools::{Access, Spec};
 
 /// The payload for a call, of the kinds `edit`, `exec`, `mcp`, `plan` and `info`. `diff` is the change that an edit would make.
-pub(crate) fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
+pub(super) fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     match (spec.kind, access) {
         (ToolKind::ExitPlan, _) => json!({"type": "plan", "title": "Would you like to proceed?", "plan": text("plan").unwrap_or_default()}),

@@ -1,7 +1,10 @@
 //! Qwen Code, and the RFC: the same program to its user, by two protocols.
 
-pub(crate) mod confirmation;
+mod commands;
+mod confirmation;
+mod host;
 mod permissions;
+mod rfc;
 pub mod tools;
 
 use std::rc::Rc;
@@ -13,8 +16,9 @@ use serde_json::{Value, json};
 
 use super::session::Plain;
 use super::shared::asking;
-use super::{Persona, PersonaSession, Start};
+use super::{HostPersona, Persona, PersonaSession, Start};
 use crate::Error;
+use crate::commands::Commands;
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::Naming;
 use crate::permissions::{Family, PermissionPersona};
@@ -178,5 +182,13 @@ impl Persona for Qwen {
 
     fn mcp(&self) -> &'static Naming {
         &MCP
+    }
+
+    fn commands(&self) -> &'static Commands {
+        if self.rfc { &commands::RFC } else { &commands::CODE }
+    }
+
+    fn host(&self) -> &'static dyn HostPersona {
+        if self.rfc { &rfc::RfcHost } else { &host::CodeHost }
     }
 }

@@ -1,5 +1,6 @@
 //! Tricode: its tools under its names, with its result texts, its plan and its reminders. Version 341a160 (docs/tricode.md).
 
+mod host;
 mod permissions;
 pub mod tools;
 
@@ -8,8 +9,9 @@ use std::rc::Rc;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::Launch;
 
-use super::{Persona, PersonaSession, Start};
+use super::{HostPersona, Persona, PersonaSession, Start};
 use crate::Error;
+use crate::commands::{self, Commands};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::{self, Naming};
 use crate::permissions::{Family, PermissionPersona};
@@ -125,5 +127,13 @@ impl Persona for Tricode {
 
     fn mcp(&self) -> &'static Naming {
         &mcp::PLAIN
+    }
+
+    fn commands(&self) -> &'static Commands {
+        &commands::NONE
+    }
+
+    fn host(&self) -> &'static dyn HostPersona {
+        &host::TricodeHost
     }
 }

@@ -1,0 +1,127 @@
+//! What hosts of Claude Code's are told.
+
+use agentglot_adapters::raw::codec::Mode;
+use agentglot_adapters::raw::launch::Launch;
+use serde_json::{Map, Value, json};
+
+use super::tasks::Tasks;
+use super::tools;
+use crate::ids::line_id;
+use crate::model::ModelError;
+use crate::permissions::Decision;
+use crate::persona::host::{Compacted, Ended, HostPersona, SessionFacts, TaskHost, Told, with_status};
+use crate::tools::jobs::Job;
+
+#[derive(Debug)]
+pub(super) struct ClaudeHost;
+
+impl HostPersona for ClaudeHost {
+    fn failure(&self, error: &ModelError) -> String {
+        format!("API Error: {}", with_status(error))
+    }
+
+    fn begins_turns(&self, mode: Mode) -> bool {
+        // Not where the host waits for one value at the end.
+        mode == Mode::StreamJson
+    }
+
+    fn job_ended(&self, job: &Job, _: &str) -> String {
+        tools::shell::notice(job)
+    }
+
+    fn session_members(&self, facts: &SessionFacts<'_>) -> Vec<(&'static str, Value)> {
+        vec![
+            ("output_style", json!(facts.style)),
+            ("skills", facts.skills.clone()),
+            ("plugins", facts.plugins.clone()),
+        ]
+    }
+
+    fn decision(&self, decision: &Decision, call: &str) -> Option<(&'static str, Value)> {
+        let mut told = json!({ "id": call });
+        if let Some(unrun) = decision.unrun {
+            told["non_execution_kind"] = unrun.into();
+        }
+        if let Some(source) = decision.source {
+            told["permission_decision"] = json!({"decision": if decision.accepts { "accept" } else { "reject" }, "source": source});
+            if let Some(reason) = decision.reason {
+                told["permission_decision"]["reason_type"] = reason.into();
+            }
+        }
+        Some(("tool_result_meta", json!([told])))
+    }
+
+    fn hides_subagents(&self) -> bool {
+        true
+    }
+
+    fn compacted(&self, compacted: &Compacted<'_>) -> Told {
+        Told::Line(json!({
+            "type": "system", "subtype": "compact_boundary", "session_id": compacted.session, "uuid": compacted.boundary,
+            "compact_metadata": {"trigger": compacted.trigger, "pre_tokens": compacted.before, "post_tokens": compacted.after},
+        }))
+    }
+
+    fn hook(&self, name: &'static str, output: Option<&str>, data: &Value) -> Told {
+        let mut members = Map::new();
+        for (name, value) in data.as_object().into_iter().flatten() {
+            if let Some(output) = output.filter(|_| name == "stdout") {
+                members.insert("output".to_owned(), json!(output));
+            }
+            members.insert(name.clone(), value.clone());
+        }
+        Told::System(name, Value::Object(members))
+    }
+
+    fn inform(&self, text: &str, data: Value) -> Told {
+        let mut members = Map::new();
+        members.insert("content".to_owned(), json!(text));
+        members.extend(data.as_object().cloned().unwrap_or_default());
+        Told::System("informational", Value::Object(members))
+    }
+
+    fn mode_changed(&self, mode: &str) -> Told {
+        Told::System("status", json!({"status": null, "permissionMode": mode}))
+    }
+
+    fn writes_lost(&self, code: &str, session: &str) -> Option<Told> {
+        Some(Told::Line(json!({
+            "type": "system", "subtype": "session_writes_lost", "error_code": code, "lost": ["transcript"],
+            "transcript_session_ids": [session], "uuid": line_id(), "session_id": session,
+        })))
+    }
+
+    fn wants_state(&self, launch: &Launch, variable: &dyn Fn(&str) -> Option<String>) -> Option<bool> {
+        let set = |name| variable(name).is_some_and(|value| !matches!(&*value.to_ascii_lowercase(), "" | "0" | "false" | "no" | "off"));
+        // The first is a wish of the program's user, the second that of the SDK, which keeps it to itself.
+        if launch.format.mode != Mode::StreamJson {
+            None
+        } else if set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {
+            Some(false)
+        } else {
+            set("CLAUDE_CODE_SDK_READS_SESSION_STATE").then_some(true)
+        }
+    }
+
+    fn tasks(&self) -> Option<&'static dyn TaskHost> {
+        Some(&Tasks)
+    }
+
+    fn codec_counts_turns(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, ended: Ended) -> Option<(&'static str, &'static str)> {
+        let reason = match ended {
+            Ended::Done => "completed",
+            Ended::Deferred => "tool_deferred",
+            Ended::Unavailable => "tool_deferred_unavailable",
+            Ended::Held => "hook_stopped",
+        };
+        Some(("terminal_reason", reason))
+    }
+
+    fn tells_failures(&self) -> bool {
+        true
+    }
+}

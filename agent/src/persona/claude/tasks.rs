@@ -1,0 +1,81 @@
+//! The lines about what runs in the background: `task_started`, `task_notification`, `background_tasks_changed`.
+
+use serde_json::{Value, json};
+
+use crate::persona::host::{Task, TaskHost, Told};
+use crate::tools::jobs::{Job, State};
+use crate::tools::shell::Cause;
+
+#[derive(Debug)]
+pub(super) struct Tasks;
+
+impl TaskHost for Tasks {
+    fn started(&self, task: Task<'_>) -> Told {
+        let members = match task {
+            Task::Command(job) => json!({
+                "task_id": job.id, "tool_use_id": job.call, "description": label(job), "is_backgrounded": true, "task_type": "local_bash",
+            }),
+            Task::Subagent(task) => json!({
+                "task_id": task.id, "tool_use_id": task.call, "description": task.about, "subagent_type": task.kind,
+                "is_backgrounded": task.background, "task_type": "local_agent", "prompt": task.prompt,
+            }),
+        };
+        Told::System("task_started", members)
+    }
+
+    fn ended(&self, task: Task<'_>) -> Told {
+        let members = match task {
+            Task::Command(job) => {
+                let (status, summary) = how(job);
+                json!({
+                    "task_id": job.id, "tool_use_id": job.call, "status": status, "output_file": job.output, "summary": summary,
+                })
+            }
+            Task::Subagent(task) => {
+                let usage = task
+                    .ended
+                    .map(|end| json!({"total_tokens": end.tokens, "tool_uses": end.calls, "duration_ms": end.took}));
+                json!({
+                    "task_id": task.id, "tool_use_id": task.call, "status": task.ended.map(|end| end.status), "output_file": task.output,
+                    "summary": task.ended.map(|end| end.text), "usage": usage,
+                })
+            }
+        };
+        Told::System("task_notification", members)
+    }
+
+    fn running(&self, tasks: &[Task<'_>]) -> Told {
+        let tasks: Value = tasks.iter().map(listed).collect();
+        Told::System("background_tasks_changed", json!({ "tasks": tasks }))
+    }
+}
+
+fn listed(task: &Task<'_>) -> Value {
+    match task {
+        Task::Command(job) => json!({"task_id": job.id, "task_type": "local_bash", "description": label(job)}),
+        Task::Subagent(task) => {
+            json!({"task_id": task.id, "task_type": "local_agent", "subagent_type": task.kind, "description": task.about})
+        }
+    }
+}
+
+fn label(job: &Job) -> &str {
+    job.description.as_deref().unwrap_or(&job.command)
+}
+
+fn how(job: &Job) -> (&'static str, String) {
+    let label = label(job);
+    match job.state {
+        State::Ended { cause: Cause::Cancelled, .. } => ("stopped", format!("Background command \"{label}\" was stopped")),
+        State::Ended { exit: Some(exit), .. } if job.state.is_success() => (
+            "completed",
+            format!("Background command \"{label}\" completed (exit code {})", exit.code()),
+        ),
+        State::Ended { cause, exit, .. } => {
+            let code = exit.map_or(137, agentglot_process::Exit::code);
+            let why = if cause == Cause::TimedOut { " after its time-out" } else { "" };
+            ("failed", format!("Background command \"{label}\" failed with exit code {code}{why}"))
+        }
+        State::Running => ("completed", label.to_owned()),
+    }
+}

@@ -1,0 +1,62 @@
+//! What hosts of Cursor's are told: calls whole, under its names.
+
+use agentglot_adapters::raw::codec::Mode;
+use serde_json::{Value, json};
+
+use super::tools::files;
+use crate::model::ModelError;
+use crate::persona::host::{HostPersona, ToldCall};
+use crate::persona::shared::jobs;
+use crate::tools::jobs::Job;
+
+#[derive(Debug)]
+pub(super) struct CursorHost;
+
+impl HostPersona for CursorHost {
+    fn failure(&self, error: &ModelError) -> String {
+        error.message.clone()
+    }
+
+    fn begins_turns(&self, _: Mode) -> bool {
+        false
+    }
+
+    fn job_ended(&self, job: &Job, output: &str) -> String {
+        jobs::notice(job, output)
+    }
+
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    fn whole_calls(&self) -> Option<ToldCall> {
+        Some(told)
+    }
+}
+
+/// What a call is called where hosts see it, and its arguments: tools for files in Cursor's words, others in those of which the codec
+/// makes Cursor's.
+fn told(name: &str, input: &str) -> (String, String) {
+    let Ok(arguments) = serde_json::from_str::<Value>(input) else {
+        return (name.to_owned(), input.to_owned());
+    };
+    match name {
+        "shell" => ("Bash".to_owned(), input.to_owned()),
+        "task" => ("Agent".to_owned(), input.to_owned()),
+        "updateTodos" => {
+            let todos = arguments.get("todos").and_then(Value::as_array);
+            let todos: Vec<Value> = todos.into_iter().flatten().map(todo).collect();
+            ("TodoWrite".to_owned(), json!({ "todos": todos }).to_string())
+        }
+        _ => match files::told(name, &arguments) {
+            Some((key, arguments)) => (key.to_owned(), arguments.to_string()),
+            None => (name.to_owned(), input.to_owned()),
+        },
+    }
+}
+
+fn todo(todo: &Value) -> Value {
+    let text = |name: &str| todo.get(name).and_then(Value::as_str).unwrap_or_default();
+    let status = text("status").trim_start_matches("TODO_STATUS_").to_lowercase();
+    json!({"id": text("id"), "content": text("content"), "activeForm": text("content"), "status": status})
+}

@@ -1,0 +1,363 @@
+//! What a vendor's hosts are told, and how.
+//!
+//! Where nothing is said here, the canonical event goes out and the codec writes what its dialect has room for.
+
+use std::fmt;
+
+use agentglot_adapters::raw::codec::Mode;
+use agentglot_adapters::raw::event::{At, Topic};
+use agentglot_adapters::raw::launch::Launch;
+use serde_json::{Value, json};
+
+use crate::model::ModelError;
+use crate::permissions::Decision;
+use crate::tools::jobs::Job;
+use crate::tools::{Access, Spec};
+
+/// Something that a host is told beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A line of its dialect, as it is.
+    Line(Value),
+    /// A line of type `system` with these members, an id and the session.
+    System(&'static str, Value),
+    /// An event about the session.
+    Notice {
+        /// What it is called.
+        name: &'static str,
+        /// What it is about.
+        topic: Topic,
+        /// In words.
+        message: Option<String>,
+        /// In members.
+        data: Option<Value>,
+    },
+}
+
+impl Told {
+    /// An event about the session.
+    pub(crate) fn notice(name: &'static str, topic: Topic, message: Option<&str>, data: Option<Value>) -> Self {
+        Self::Notice {
+            name,
+            topic,
+            message: message.map(str::to_owned),
+            data,
+        }
+    }
+}
+
+/// A call as a host sees it: its name and its arguments.
+pub type ToldCall = fn(name: &str, input: &str) -> (String, String);
+
+/// What a host may want to know of a session besides its facts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionFacts<'a> {
+    /// The output style.
+    pub style: &'a str,
+    /// The skills, by name.
+    pub skills: Value,
+    /// The plugins.
+    pub plugins: Value,
+    /// The format of what the host reads.
+    pub output: &'a str,
+}
+
+/// How far a conversation was made shorter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compacted<'a> {
+    /// `auto` or `manual`.
+    pub trigger: &'a str,
+    /// Tokens before it.
+    pub before: u64,
+    /// Tokens after it.
+    pub after: u64,
+    /// The id of the line in the transcript where it begins anew.
+    pub boundary: &'a str,
+    /// The session.
+    pub session: &'a str,
+}
+
+/// A limit at which a turn has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reached<'a> {
+    /// So many rounds.
+    Rounds(u64),
+    /// The conversation does not fit the model; what is said of that.
+    Context(&'a str),
+}
+
+/// How a turn ended, where the kind of its outcome does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The model was done.
+    Done,
+    /// A hook has put a call off.
+    Deferred,
+    /// The call that was put off cannot be gone on with.
+    Unavailable,
+    /// A hook has ended it.
+    Held,
+}
+
+/// A subagent at work and its calls, for whoever sees a display of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubagentShown<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its task.
+    pub task: &'a str,
+    /// Its calls.
+    pub calls: Vec<CallShown<'a>>,
+}
+
+/// A call of a subagent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallShown<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The tool.
+    pub name: &'a str,
+    /// How far it is.
+    pub status: &'static str,
+    /// The arguments.
+    pub input: &'a Value,
+    /// What it gave.
+    pub text: Option<&'a str>,
+}
+
+/// What hosts of a vendor's are told.
+pub trait HostPersona: fmt::Debug + Sync {
+    /// What stands for a reply that failed, in the words that hosts look for.
+    fn failure(&self, error: &ModelError) -> String;
+
+    /// Whether a host can read a turn that nobody asked for, such as one about the end of a command in the background.
+    fn begins_turns(&self, mode: Mode) -> bool;
+
+    /// What the model is told of a command in the background that has ended. `output` is the end of what it printed.
+    fn job_ended(&self, job: &Job, output: &str) -> String;
+
+    /// Every line has a time; otherwise only results have one.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Where a session's line has the members that only this vendor has.
+    fn session_members_at(&self) -> At<'static> {
+        At::Line
+    }
+
+    /// Those members.
+    fn session_members(&self, facts: &SessionFacts<'_>) -> Vec<(&'static str, Value)> {
+        let _ = facts;
+        Vec::new()
+    }
+
+    /// What a host may do besides asking: a JSON text.
+    fn capabilities(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The session's facts come before anything else, and not only with a turn.
+    fn introduces_first(&self) -> bool {
+        false
+    }
+
+    /// Requests of the host name their turns; else turns have names of ours.
+    fn requests_name_turns(&self) -> bool {
+        false
+    }
+
+    /// Calls are told whole, and so.
+    fn whole_calls(&self) -> Option<ToldCall> {
+        None
+    }
+
+    /// What a result says of who has decided about its call: the member's name and its value.
+    fn decision(&self, decision: &Decision, call: &str) -> Option<(&'static str, Value)> {
+        let _ = (decision, call);
+        None
+    }
+
+    /// Rounds are told of before the model is asked, and those that fail too.
+    fn counts_rounds(&self) -> bool {
+        false
+    }
+
+    /// A subagent's words and thoughts stay with it unless the host wants them.
+    fn hides_subagents(&self) -> bool {
+        false
+    }
+
+    /// A model call is tried again.
+    fn retried(&self, message: Option<&str>, metrics: &Value) -> Option<Told> {
+        let _ = (message, metrics);
+        None
+    }
+
+    /// The conversation was made shorter.
+    fn compacted(&self, compacted: &Compacted<'_>) -> Told {
+        let Compacted { trigger, before, after, .. } = compacted;
+        let data = json!({
+            "trigger": trigger, "pre_tokens": before, "post_tokens": after,
+            "original_token_count": before, "new_token_count": after,
+        });
+        Told::notice("ChatCompressed", Topic::Compaction, None, Some(data))
+    }
+
+    /// What a command hook does.
+    fn hook(&self, name: &'static str, output: Option<&str>, data: &Value) -> Told {
+        Told::notice(name, Topic::Hook, output, Some(data.clone()))
+    }
+
+    /// A word of the agent's to whoever looks on. `data` has its `level`.
+    fn inform(&self, text: &str, data: Value) -> Told {
+        Told::notice("informational", Topic::Other, Some(text), Some(data))
+    }
+
+    /// The permission mode has changed.
+    fn mode_changed(&self, mode: &str) -> Told {
+        Told::notice("status", Topic::Status, None, Some(json!({"status": null, "permissionMode": mode})))
+    }
+
+    /// A transcript could not be written. `None`: the terminal is told.
+    fn writes_lost(&self, code: &str, session: &str) -> Option<Told> {
+        let _ = (code, session);
+        None
+    }
+
+    /// Whether the host wants to know if the session works: `None` if it does not; else whether only its program is to see it.
+    fn wants_state(&self, launch: &Launch, variable: &dyn Fn(&str) -> Option<String>) -> Option<bool> {
+        let _ = (launch, variable);
+        None
+    }
+
+    /// Calls are shown while they wait and run.
+    fn shows_calls(&self) -> bool {
+        false
+    }
+
+    /// What a person sees of a call that waits for permission. `diff` is the change that an edit would make.
+    fn confirmation(&self, spec: &Spec, input: &Value, access: &Access, diff: Option<&str>) -> Value {
+        let _ = (spec, input, access, diff);
+        Value::Null
+    }
+
+    /// What is shown of a subagent at work.
+    fn subagent_shown(&self, shown: &SubagentShown<'_>) -> Value {
+        let _ = shown;
+        Value::Null
+    }
+
+    /// A question for permission shows what the call would change.
+    fn previews_changes(&self) -> bool {
+        false
+    }
+
+    /// What runs in the background is told of, and so.
+    fn tasks(&self) -> Option<&'static dyn TaskHost> {
+        None
+    }
+
+    /// The turn was stopped by the host. `None`: that is said as a text of the user's.
+    fn cancelled(&self) -> Option<Told> {
+        None
+    }
+
+    /// What the conversation keeps of a turn that the host has stopped.
+    fn cancelled_note(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// A turn has ended at a limit.
+    fn reached(&self, limit: &Reached<'_>) -> Option<Told> {
+        let _ = limit;
+        None
+    }
+
+    /// The codec counts the turns of an outcome by itself.
+    fn codec_counts_turns(&self) -> bool {
+        false
+    }
+
+    /// A member of the outcome that says how the turn ended.
+    fn ended(&self, ended: Ended) -> Option<(&'static str, &'static str)> {
+        let _ = ended;
+        None
+    }
+
+    /// A reply that failed is told as a reply.
+    fn tells_failures(&self) -> bool {
+        false
+    }
+}
+
+/// A command or a subagent that runs, or has run, in the background.
+#[derive(Clone, Copy, Debug)]
+pub enum Task<'a> {
+    /// A command.
+    Command(&'a Job),
+    /// A subagent.
+    Subagent(&'a SubagentTask<'a>),
+}
+
+/// A subagent at work for a session.
+#[derive(Clone, Copy, Debug)]
+pub struct SubagentTask<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The call that began it.
+    pub call: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its task in a few words.
+    pub about: &'a str,
+    /// Its task.
+    pub prompt: &'a str,
+    /// Nobody waits for it.
+    pub background: bool,
+    /// Where its last words are found.
+    pub output: &'a std::path::Path,
+    /// How it ended, if it has.
+    pub ended: Option<SubagentEnd<'a>>,
+}
+
+/// How a subagent ended.
+#[derive(Clone, Copy, Debug)]
+pub struct SubagentEnd<'a> {
+    /// `completed`, `failed`, `stopped`.
+    pub status: &'static str,
+    /// What it said last.
+    pub text: &'a str,
+    /// Tokens of its last request.
+    pub tokens: u64,
+    /// Calls of tools that it made.
+    pub calls: u64,
+    /// How long it worked, in milliseconds.
+    pub took: u64,
+}
+
+/// Who is told of what runs in the background.
+pub trait TaskHost: Sync {
+    /// One has begun.
+    fn started(&self, task: Task<'_>) -> Told;
+
+    /// One has ended.
+    fn ended(&self, task: Task<'_>) -> Told;
+
+    /// These run now.
+    fn running(&self, tasks: &[Task<'_>]) -> Told;
+}
+
+/// What a failed model call says, without the status that many servers repeat.
+pub(super) fn plain(error: &ModelError) -> &str {
+    let repeated = error.status.and_then(|status| error.message.strip_prefix(&format!("{status} ")));
+    repeated.unwrap_or(&error.message)
+}
+
+/// The same behind the status, if there is one.
+pub(super) fn with_status(error: &ModelError) -> String {
+    match error.status {
+        Some(status) => format!("{status} {}", plain(error)),
+        None => error.message.clone(),
+    }
+}
