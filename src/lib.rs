@@ -1,7 +1,8 @@
 //! agentglot lets software written for one headless coding agent talk to another.
 //!
 //! Everything about protocols is in [`adapters`], which is pure. This crate is what touches the world: files, pipes, threads
-//! and the command line. To convert inside another program, [`convert`] goes from a reader to a writer:
+//! and the command line. What lives (`agent`, `backend`, `child`, `session` …) is there on Unix, with the feature `agent`; the rest
+//! needs nothing of an operating system but files and standard streams. To convert inside another program, [`convert`] goes from a reader to a writer:
 //!
 //! ```
 //! use agentglot::adapters::convert::Options;
@@ -15,26 +16,31 @@
 
 #![deny(unsafe_code)]
 
-#[cfg(not(unix))]
-compile_error!("agentglot serves pipes and process groups as Unix has them; the package agentglot-adapters, which converts, builds everywhere");
-
 use std::io::{ErrorKind, Read, Write};
 
 pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options};
+#[cfg(all(unix, feature = "agent"))]
 pub use agentglot_agent as agent;
+#[cfg(all(unix, feature = "agent"))]
 pub use agentglot_process as child;
+#[cfg(all(unix, feature = "agent"))]
 pub use agentglot_process::live;
 
+#[cfg(all(unix, feature = "agent"))]
 pub mod backend;
 pub mod cli;
 pub mod command;
+#[cfg(all(unix, feature = "agent"))]
 pub mod config;
 pub mod io;
+#[cfg(all(unix, feature = "agent"))]
 pub mod record;
 pub mod schema;
+#[cfg(all(unix, feature = "agent"))]
 pub mod session;
 pub mod status;
+mod system;
 pub mod work;
 
 /// What there is to say about a conversion when it is over.

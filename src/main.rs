@@ -3,6 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    agentglot::child::watch::serve_if_asked();
     ExitCode::from(agentglot::cli::main())
 }

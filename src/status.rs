@@ -75,6 +75,7 @@ impl Failure {
     }
 }
 
+#[cfg(all(unix, feature = "agent"))]
 impl From<agentglot_agent::Error> for Failure {
     fn from(error: agentglot_agent::Error) -> Self {
         use agentglot_agent::Error;

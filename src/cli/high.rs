@@ -1,7 +1,6 @@
 //! The command line as it is meant: checked, with files in place of names.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -13,25 +12,9 @@ use agentglot_adapters::raw::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use crate::command::check::Check;
-use crate::command::run::{Choice, FOR_EVER, Run};
-use crate::command::sessions::Sessions;
-use crate::config::Config;
 use crate::io::{Console, Input, Source};
-use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
 use crate::work::Work;
-
-/// What `sessions` is to do.
-pub(super) fn sessions(typed: low::Sessions) -> Sessions {
-    match typed {
-        low::Sessions::List { all, json } => Sessions::List { all, json },
-        low::Sessions::Show { id, to } => Sessions::Show {
-            id,
-            to: to.and_then(|to| if let Chosen::Named(format) = to { Some(format) } else { None }),
-        },
-        low::Sessions::Delete { id, all } => Sessions::Delete { id, all },
-    }
-}
 
 /// What `convert` is to do.
 pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
@@ -90,48 +73,6 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
         inputs: inputs(&typed.files)?,
         dialect: readable(typed.dialect)?,
         max_line: typed.max_line,
-    })
-}
-
-/// What a stand-in is to do.
-pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> Result<Run, Failure> {
-    let text = |arg: OsString| {
-        arg.into_string()
-            .map_err(|arg| usage(&format!("{}: an argument that is no UTF-8", arg.display())))
-    };
-    Ok(Run {
-        dialect,
-        backend: settings.backend.map(|backend| match backend {
-            Choice::Cli(dialect, None) => Choice::Cli(dialect, config.program(dialect).map(|(path, _)| path.to_owned())),
-            other => other,
-        }),
-        models: config.models(),
-        record: settings.record,
-        max_line: settings.max_line,
-        max_pending: settings.max_pending,
-        max_queued: settings.max_queued,
-        args: args.into_iter().map(text).collect::<Result<_, _>>()?,
-        strict: settings.strict_args,
-        pace: settings.pace,
-        timers: Timers {
-            start: settings.start_timeout,
-            silence: settings.silence_timeout,
-            permission: settings.permission_timeout,
-            control: settings.control_timeout,
-            shutdown: settings.shutdown_timeout,
-        },
-        prompt_timeout: settings.prompt_timeout,
-        heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
-        on_ask: settings.on_ask.as_deref().map(|on_ask| match on_ask {
-            "deny" => OnAsk::Deny,
-            "host" => OnAsk::Host,
-            command if command.starts_with("command:") => OnAsk::Command(command["command:".len()..].to_owned()),
-            names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
-        }),
-        pass_env: settings.pass_env,
-        keep_daemons: settings.keep_daemons,
-        confine_commands: settings.confine_commands,
-        search_engine: settings.search_engine,
     })
 }
 

@@ -27,12 +27,8 @@ pub struct Check {
 /// # Errors
 /// When stdout cannot be written.
 pub fn run(check: &Check) -> Result<Status, Failure> {
-    let failed = |error| Failure::Write {
-        name: "standard output".to_owned(),
-        error,
-    };
     let mut page = Page {
-        stdout: Target::stdout().map_err(failed)?,
+        stdout: Target::stdout(),
         status: Status::Clean,
     };
     for input in &check.inputs {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::print;
-use crate::cli::links;
+use crate::cli::live::links;
 use crate::status::{Failure, Status};
 
 /// Makes the links, and says which.

@@ -4,12 +4,17 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+#[cfg(all(unix, feature = "agent"))]
 pub mod doctor;
+#[cfg(all(unix, feature = "agent"))]
 pub mod install_shims;
 pub mod man;
+#[cfg(all(unix, feature = "agent"))]
 mod refusal;
+#[cfg(all(unix, feature = "agent"))]
 pub mod run;
 pub mod schema;
+#[cfg(all(unix, feature = "agent"))]
 pub mod sessions;
 
 use std::io::Write;
@@ -23,6 +28,6 @@ fn print(text: &[u8]) -> Result<Status, Failure> {
         name: "standard output".to_owned(),
         error,
     };
-    Target::stdout().and_then(|mut stdout| stdout.write_all(text)).map_err(failed)?;
+    Target::stdout().write_all(text).map_err(failed)?;
     Ok(Status::Clean)
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::adapters::raw::launch::Program;
-use crate::cli::low;
+use crate::cli::live::low::{count, pace};
+use crate::cli::low::size;
 use crate::command::run::{Choice, seconds};
 
 /// A value as a flag would take it.
@@ -55,7 +56,7 @@ enum Takes {
 pub(super) const SETTINGS: [Key; 19] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
     key("on_ask", Takes::TextOrList, |_| Ok(()), true),
-    key("pace", Takes::TextOrNumber, |text| low::pace(text).map(drop), false),
+    key("pace", Takes::TextOrNumber, |text| pace(text).map(drop), false),
     key("start_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
     key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
@@ -69,9 +70,9 @@ pub(super) const SETTINGS: [Key; 19] = [
     key("search_engine", Takes::Text, |_| Ok(()), true),
     key("strict_args", Takes::Switch, |_| Ok(()), false),
     key("record", Takes::Path, |_| Ok(()), true),
-    key("max_line", Takes::TextOrNumber, |text| low::size(text).map(drop), false),
-    key("max_pending", Takes::TextOrNumber, |text| low::count(text).map(drop), false),
-    key("max_queued", Takes::TextOrNumber, |text| low::size(text).map(drop), false),
+    key("max_line", Takes::TextOrNumber, |text| size(text).map(drop), false),
+    key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop), false),
+    key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop), false),
 ];
 
 /// Takes an entry of a table: its key, its text, its line.

@@ -1,7 +1,7 @@
 //! Files that have not got their names yet are removed when a signal ends the program.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -9,15 +9,12 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file was begun. From the first one on, signals are listened to.
+/// A file was begun. From the first one on, signals are listened to; without a listener the program ends all the same, and only leaves its
+/// files behind.
 pub(super) fn begun(path: &Path) {
-    let mut all = unfinished();
-    all.push(path.to_owned());
-    #[cfg(unix)]
-    {
-        static LISTENING: std::sync::Once = std::sync::Once::new();
-        LISTENING.call_once(listen);
-    }
+    static LISTENING: Once = Once::new();
+    unfinished().push(path.to_owned());
+    LISTENING.call_once(|| crate::system::before_signals(remove));
 }
 
 /// A file has got its name, or is gone.
@@ -25,22 +22,11 @@ pub(super) fn done(path: &Path) {
     unfinished().retain(|known| known != path);
 }
 
-/// Without a listener the program ends all the same; it only leaves its files behind.
-#[cfg(unix)]
-fn listen() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
-        return;
-    };
-    let remove = move || {
-        if let Some(signal) = signals.forever().next() {
-            // The lock is kept: no file gets its name from now on.
-            let all = unfinished();
-            for path in all.iter() {
-                let _ = std::fs::remove_file(path);
-            }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-    };
-    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(remove);
+fn remove() {
+    let all = unfinished();
+    for path in all.iter() {
+        let _ = std::fs::remove_file(path);
+    }
+    // No file gets its name from now on.
+    std::mem::forget(all);
 }

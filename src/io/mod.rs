@@ -10,7 +10,7 @@ mod target;
 
 pub use ahead::{Piece, Pieces};
 pub use console::{Console, visible};
-pub use range::{Range, read_at};
+pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
 pub use target::Target;
 

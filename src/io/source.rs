@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
 
-use super::{Console, READ};
+use super::{Console, READ, Shared};
 use crate::status::Failure;
 
 /// Where a log is read from.
@@ -64,7 +64,7 @@ pub struct Source {
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
     over: bool,
-    file: Option<(Arc<File>, u64)>,
+    file: Option<Arc<Shared>>,
 }
 
 impl fmt::Debug for Source {
@@ -89,19 +89,25 @@ impl Source {
 
     fn begin(input: &Input, name: &str, console: &Console) -> io::Result<Self> {
         let (mut raw, file): (Box<dyn Read + Send>, _) = match input {
-            Input::Stdin => (Box::new(stdin()?), None),
+            // A read as long as ours goes past the standard library's buffer, and gives what is there.
+            Input::Stdin => (Box::new(io::stdin()), None),
             Input::File(path) => {
                 let file = File::open(path)?;
                 let about = file.metadata()?;
                 if about.is_dir() {
                     return Err(ErrorKind::IsADirectory.into());
                 }
-                let shared = Arc::new(file.try_clone()?);
+                // A place of its own in the file: the other one is where the log is read from its beginning.
+                let shared = if about.is_file() {
+                    Some(Arc::new(Shared::new(File::open(path)?, about.len())))
+                } else {
+                    None
+                };
                 let counted = Counted {
                     inner: file,
                     console: console.clone(),
                 };
-                (Box::new(counted), about.is_file().then_some((shared, about.len())))
+                (Box::new(counted), shared)
             }
         };
         let head = first_bytes(&mut raw)?;
@@ -134,8 +140,8 @@ impl Source {
         &self.name
     }
 
-    /// The file and its length, if it is a plain one that can be read anywhere.
-    pub const fn file(&self) -> Option<&(Arc<File>, u64)> {
+    /// The file, if it is a plain one that can be read anywhere.
+    pub const fn file(&self) -> Option<&Arc<Shared>> {
         self.file.as_ref()
     }
 
@@ -236,18 +242,6 @@ fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     }
     head.truncate(len);
     Ok(head)
-}
-
-/// Standard input without the standard library's buffer: a read gives what is there.
-#[cfg(unix)]
-fn stdin() -> io::Result<impl Read + Send> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(not(unix))]
-fn stdin() -> io::Result<impl Read + Send> {
-    Ok(io::stdin())
 }
 
 /// Moves the progress bar.

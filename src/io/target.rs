@@ -7,23 +7,26 @@ use super::interrupt;
 /// Where output goes.
 #[derive(Debug)]
 pub struct Target {
-    file: File,
+    to: To,
     name: String,
     /// The name that the file has until it is whole, and the one that it gets then.
     replacing: Option<(PathBuf, PathBuf)>,
 }
 
+#[derive(Debug)]
+enum To {
+    Stdout(io::Stdout),
+    File(File),
+}
+
 impl Target {
-    /// Standard output without the standard library's buffer.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub fn stdout() -> io::Result<Self> {
-        Ok(Self {
-            file: raw_stdout()?,
+    /// Standard output; nothing stays in the standard library's buffer.
+    pub fn stdout() -> Self {
+        Self {
+            to: To::Stdout(io::stdout()),
             name: "standard output".to_owned(),
             replacing: None,
-        })
+        }
     }
 
     /// A file, written under another name in the same folder until [`Self::commit`]. What is not a plain file (a device, a
@@ -37,7 +40,11 @@ impl Target {
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(about) if !about.is_file() => {
                 let file = OpenOptions::new().write(true).open(path)?;
-                return Ok(Self { file, name, replacing: None });
+                return Ok(Self {
+                    to: To::File(file),
+                    name,
+                    replacing: None,
+                });
             }
             Ok(about) => Some(about),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -46,15 +53,14 @@ impl Target {
         // A link stays a link: the file that it leads to is replaced.
         let path = if old.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
         let (file, temporary) = beside(&path)?;
+        let permissions = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
+        // It goes with the target, whatever came of that.
         let target = Self {
-            file,
+            to: To::File(file),
             name,
             replacing: Some((temporary, path)),
         };
-        if let Some(old) = old {
-            target.file.set_permissions(old.permissions())?;
-        }
-        Ok(target)
+        permissions.map(|()| target)
     }
 
     /// What it is called in messages.
@@ -67,7 +73,7 @@ impl Target {
     /// # Errors
     /// Those of the system.
     pub fn commit(mut self) -> io::Result<()> {
-        self.file.flush()?;
+        self.flush()?;
         if let Some((temporary, path)) = &self.replacing {
             fs::rename(temporary, path)?;
             interrupt::done(temporary);
@@ -79,11 +85,22 @@ impl Target {
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        match &mut self.to {
+            To::File(file) => file.write(bytes),
+            To::Stdout(stdout) => {
+                let mut stdout = stdout.lock();
+                let written = stdout.write(bytes)?;
+                stdout.flush()?;
+                Ok(written)
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.to {
+            To::File(file) => file.flush(),
+            To::Stdout(stdout) => stdout.flush(),
+        }
     }
 }
 
@@ -110,16 +127,4 @@ fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
         }
     }
     Err(ErrorKind::AlreadyExists.into())
-}
-
-#[cfg(unix)]
-fn raw_stdout() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(windows)]
-fn raw_stdout() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }

@@ -31,10 +31,7 @@ impl Desk {
     pub(super) fn open(work: &Work, console: &Console) -> Result<Self, Failure> {
         let stdout = match &work.outputs {
             Some(_) => None,
-            None => Some(Target::stdout().map_err(|error| Failure::Write {
-                name: "standard output".to_owned(),
-                error,
-            })?),
+            None => Some(Target::stdout()),
         };
         let ledger = match &work.ledger {
             Some(path) => {

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +9,7 @@ use agentglot_adapters::raw::cuts::Cuts;
 use agentglot_adapters::raw::frame::{Line, Lines};
 
 use super::Work;
-use crate::io::{Console, Input, READ, Range, Source, other_side, read_at};
+use crate::io::{Console, Input, READ, Range, Shared, Source, other_side};
 use crate::status::Failure;
 
 /// One log that is converted.
@@ -70,8 +69,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 struct Split {
     log: Arc<Log>,
-    file: Arc<File>,
-    len: u64,
+    file: Arc<Shared>,
     at: u64,
 }
 
@@ -152,11 +150,10 @@ impl Plan {
         let has_headers = options.from.dialect.vendor().stores_others;
         let separable = self.jobs > 1 && options.from.is_streaming() && !has_headers && options.prompts.is_empty() && !options.strict;
         match source.file() {
-            Some((file, len)) if separable && *len >= WORTH_CUTTING => {
+            Some(file) if separable && file.len() >= WORTH_CUTTING => {
                 let split = Split {
                     log,
                     file: Arc::clone(file),
-                    len: *len,
                     at: 0,
                 };
                 self.part(split)
@@ -166,12 +163,13 @@ impl Plan {
     }
 
     fn part(&mut self, split: Split) -> (Arc<Log>, Piece, bool) {
-        let Split { log, file, len, at } = split;
+        let Split { log, file, at } = split;
+        let len = file.len();
         let to = if len - at < WORTH_CUTTING {
             None
         } else {
             let part = ((len - at) / (2 * self.jobs as u64)).clamp(SHORTEST_PART, LONGEST_PART);
-            cut(&file, at + part, len, &log.options)
+            cut(&file, at + part, &log.options)
         };
         let part = Range::new(Arc::clone(&file), at, to);
         if let Some(at) = to {
@@ -179,7 +177,6 @@ impl Plan {
             self.splitting = Some(Split {
                 log: Arc::clone(&log),
                 file,
-                len,
                 at,
             });
         }
@@ -198,7 +195,8 @@ fn detect(input: &Input, source: &mut Source) -> Result<Option<Found>, Failure> 
 }
 
 /// A place behind `from` where the log may be cut. An error of reading is left to those who read the part.
-fn cut(file: &File, from: u64, len: u64, options: &Options) -> Option<u64> {
+fn cut(file: &Shared, from: u64, options: &Options) -> Option<u64> {
+    let len = file.len();
     let search = Search {
         file,
         dialect: options.from.dialect,
@@ -229,7 +227,7 @@ const STEP: u64 = READ as u64;
 
 /// Looks for sessions in a file.
 struct Search<'f> {
-    file: &'f File,
+    file: &'f Shared,
     dialect: Dialect,
     max_line: usize,
 }
@@ -238,7 +236,7 @@ impl Search<'_> {
     /// The session of the first line behind `at` that names one, if that is not far away.
     fn session_at(&self, at: u64) -> Option<String> {
         let mut buffer = vec![0; READ / 8];
-        let read = read_at(self.file, &mut buffer, at).ok()?;
+        let read = self.file.read_at(&mut buffer, at).ok()?;
         let cuts = Cuts::new(self.dialect, self.max_line);
         // The first piece is the end of a line, the last one the beginning of another.
         let lines = buffer[..read]
@@ -258,7 +256,7 @@ impl Search<'_> {
         let mut whole = false;
         let mut found = None;
         while found.is_none() && at < to {
-            let read = read_at(self.file, &mut buffer, at).ok().filter(|&read| read > 0)?;
+            let read = self.file.read_at(&mut buffer, at).ok().filter(|&read| read > 0)?;
             at += read as u64;
             lines.feed(&buffer[..read], |line| {
                 let bytes = match line {

@@ -12,7 +12,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     let Task { log, piece, last, .. } = task;
     let mut end = End { last, ..End::default() };
     let (mut pieces, counted) = match piece {
-        Piece::Whole(source) if source.file().is_some_and(|(_, len)| *len >= WORTH_CUTTING) => (Pieces::ahead(source.into_reader()), true),
+        Piece::Whole(source) if source.file().is_some_and(|file| file.len() >= WORTH_CUTTING) => (Pieces::ahead(source.into_reader()), true),
         Piece::Whole(source) => (Pieces::on_demand(source.into_reader()), true),
         Piece::Part(range) => (Pieces::on_demand(range), false),
         Piece::Nothing(failure) => {

@@ -1,0 +1,67 @@
+//! The commands with agents that live, as they are meant.
+
+use std::ffi::OsString;
+
+use agentglot_adapters::raw::codec::Dialect;
+
+use super::low;
+use crate::cli::low::Chosen;
+use crate::command::run::{Choice, FOR_EVER, Run};
+use crate::command::sessions::Sessions;
+use crate::config::Config;
+use crate::session::{OnAsk, Timers};
+use crate::status::Failure;
+
+/// What `sessions` is to do.
+pub(super) fn sessions(typed: low::Sessions) -> Sessions {
+    match typed {
+        low::Sessions::List { all, json } => Sessions::List { all, json },
+        low::Sessions::Show { id, to } => Sessions::Show {
+            id,
+            to: to.and_then(|to| if let Chosen::Named(format) = to { Some(format) } else { None }),
+        },
+        low::Sessions::Delete { id, all } => Sessions::Delete { id, all },
+    }
+}
+
+/// What a stand-in is to do.
+pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> Result<Run, Failure> {
+    let text = |arg: OsString| {
+        arg.into_string()
+            .map_err(|arg| Failure::Usage(format!("{}: an argument that is no UTF-8", arg.display())))
+    };
+    Ok(Run {
+        dialect,
+        backend: settings.backend.map(|backend| match backend {
+            Choice::Cli(dialect, None) => Choice::Cli(dialect, config.program(dialect).map(|(path, _)| path.to_owned())),
+            other => other,
+        }),
+        models: config.models(),
+        record: settings.record,
+        max_line: settings.max_line,
+        max_pending: settings.max_pending,
+        max_queued: settings.max_queued,
+        args: args.into_iter().map(text).collect::<Result<_, _>>()?,
+        strict: settings.strict_args,
+        pace: settings.pace,
+        timers: Timers {
+            start: settings.start_timeout,
+            silence: settings.silence_timeout,
+            permission: settings.permission_timeout,
+            control: settings.control_timeout,
+            shutdown: settings.shutdown_timeout,
+        },
+        prompt_timeout: settings.prompt_timeout,
+        heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
+        on_ask: settings.on_ask.as_deref().map(|on_ask| match on_ask {
+            "deny" => OnAsk::Deny,
+            "host" => OnAsk::Host,
+            command if command.starts_with("command:") => OnAsk::Command(command["command:".len()..].to_owned()),
+            names => OnAsk::Allow(names.split(',').map(|name| name.trim().to_owned()).collect()),
+        }),
+        pass_env: settings.pass_env,
+        keep_daemons: settings.keep_daemons,
+        confine_commands: settings.confine_commands,
+        search_engine: settings.search_engine,
+    })
+}

@@ -1,0 +1,182 @@
+//! The commands with agents that live, as they are typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::backend::replay::Pace;
+use crate::cli::low::{Chosen, Dialects, size};
+use crate::command::run::seconds;
+
+/// What can be done with agents that live.
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)]
+pub enum Command {
+    /// Be another agent's program for its hosts, with somebody else behind it
+    #[command(after_long_help = RUN_MORE)]
+    Run(Run),
+    /// List, show or delete the sessions of the built-in agent
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// Say what was found: configuration, programs, keys, and what would run
+    Doctor {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put links into a folder that are called like the programs we can be
+    InstallShims {
+        /// The folder; it has to come first in PATH, or its links are given to SDKs by their path
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+    },
+    /// Pass what a hook is told to the session that waits for it
+    #[command(name = crate::backend::hooks::RELAY, hide = true)]
+    HookRelay {
+        /// The session's socket
+        socket: PathBuf,
+    },
+}
+
+const RUN_MORE: &str = "\
+Back ends:
+  demo                                   a small session inside the program: no key, no network
+  replay:FILE                            a recorded log of any dialect answers, prompt by prompt
+  cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
+
+A link to agentglot that is called claude, qwen, qwen-rfc, cursor-agent, agent or tricode is `run --as` that program; its back end and the
+other settings then come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
+
+Examples:
+  agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
+  agentglot run --as cursor --backend cli:claude -- -p --output-format stream-json 'What is here?'";
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Whose program to be: claude, qwen (the RFC), qwen-code, cursor or tricode
+    #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+    pub dialect: Chosen,
+    /// Everything else
+    #[command(flatten)]
+    pub settings: Settings,
+    /// The program's own arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+}
+
+/// `sessions`.
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// The sessions of this folder, the latest first
+    List {
+        /// Of all folders
+        #[arg(long)]
+        all: bool,
+        /// As JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// What was said in a session
+    Show {
+        /// Its id, or enough of its beginning
+        id: String,
+        /// In the words of this dialect instead of as text (see `agentglot dialects`)
+        #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+        to: Option<Chosen>,
+    },
+    /// Delete a session: its transcript, its subagents' and its checkpoints
+    Delete {
+        /// Its id, or enough of its beginning
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// All sessions of this folder
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// What a stand-in needs to know besides its program's own arguments.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Who answers: demo, replay:FILE, cli:NAME[=PATH]
+    #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::command::run::Choice::read)]
+    pub backend: Option<crate::command::run::Choice>,
+    /// What happens to permission questions that the host cannot be asked: deny, a list of tools that are allowed, a command that
+    /// decides, or host: as Tricode, ask in plain text and read the choice from standard input. Unless said, it is deny, and for the
+    /// built-in agent as Tricode host
+    #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
+    pub on_ask: Option<String>,
+    /// How fast a log is replayed: full, original, or a factor on the recorded waits
+    #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
+    pub pace: Pace,
+    /// Seconds to wait for an agent's first sign after a prompt; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_START_TIMEOUT", default_value = "120", value_parser = seconds)]
+    pub start_timeout: Duration,
+    /// Seconds to wait for an agent's next sign in a turn; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SILENCE_TIMEOUT", default_value = "1800", value_parser = seconds)]
+    pub silence_timeout: Duration,
+    /// Seconds to wait for a host's answer to a permission question, then it is denied; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PERMISSION_TIMEOUT", default_value = "600", value_parser = seconds)]
+    pub permission_timeout: Duration,
+    /// Seconds to wait for an agent's answer to a control request; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_CONTROL_TIMEOUT", default_value = "60", value_parser = seconds)]
+    pub control_timeout: Duration,
+    /// Seconds that an agent has to end by itself when the session is over, then it is stopped; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SHUTDOWN_TIMEOUT", default_value = "1.5", value_parser = seconds)]
+    pub shutdown_timeout: Duration,
+    /// Seconds that a prompt on standard input may go without a byte before it is given up; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PROMPT_TIMEOUT", default_value = "120", value_parser = seconds)]
+    pub prompt_timeout: Duration,
+    /// As the RFC's program: seconds between signs of life that the host did not ask for; 0 is none
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_HEARTBEAT", default_value = "0", value_parser = seconds)]
+    pub heartbeat: Duration,
+    /// Variables that an agent's program gets from our environment besides its own ones; a * at the end stands for any ending
+    #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
+    pub pass_env: Vec<String>,
+    /// Let daemons live on that the agent's tools start: processes that left its group
+    #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub keep_daemons: bool,
+    /// Let commands of the built-in agent write only in the workspace and in the folders for temporary files (Landlock, Linux)
+    #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub confine_commands: bool,
+    /// The address that the built-in agent searches the web at: Brave's search API, SearXNG with format=json, or a page of results
+    #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
+    pub search_engine: Option<String>,
+    /// Refuse arguments that nobody knows also where the program's hosts may send new ones
+    #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub strict_args: bool,
+    /// Keep what the host, we and the agent say in this folder, with keys and tokens taken out
+    #[arg(long, value_name = "DIR", env = "AGENTGLOT_RECORD", value_hint = ValueHint::DirPath)]
+    pub record: Option<PathBuf>,
+    /// Call lines longer than this damaged; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_LINE", default_value = "256M", value_parser = size)]
+    pub max_line: usize,
+    /// How many questions may wait for an answer in each direction; one more, and the oldest is answered for
+    #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_PENDING", default_value = "1024", value_parser = count)]
+    pub max_pending: usize,
+    /// How many bytes may wait for the host to read them before the agent has to wait; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_QUEUED", default_value = "256K", value_parser = size)]
+    pub max_queued: usize,
+}
+
+/// At least one.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number above 0 is wanted".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
+    match text {
+        "full" => Ok(Pace::Full),
+        "original" => Ok(Pace::Factor(1.0)),
+        factor => match factor.parse() {
+            Ok(factor) if f64::is_finite(factor) && factor >= 0.0 => Ok(Pace::Factor(factor)),
+            _ => Err("full, original or a factor is wanted".to_owned()),
+        },
+    }
+}

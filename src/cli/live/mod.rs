@@ -1,0 +1,111 @@
+//! The commands with agents that live, behind us or in us: `run` (by its name or by an agent's), `sessions`, `doctor`, `install-shims`.
+
+mod high;
+pub(crate) mod low;
+pub(crate) mod settings;
+mod shim;
+
+pub(super) use low::Command;
+pub(crate) use shim::names as links;
+
+use std::ffi::OsString;
+
+use agentglot_adapters::raw::codec::Dialect;
+use clap::{CommandFactory, FromArgMatches};
+
+use super::low::{Chosen, Command as Any, Typed};
+use super::{log, told};
+use crate::command;
+use crate::config::Config;
+use crate::status::{Failure, Status};
+
+/// What there is to do before the command line is read: this process may be a child's watcher, or be called by an agent's name.
+pub(super) fn called() -> Option<u8> {
+    crate::child::watch::serve_if_asked();
+    let dialect = shim::called()?;
+    let config = match log::begin(0, &log::Wish::of(std::env::args_os())).and_then(|()| config()) {
+        Ok(config) => config,
+        Err(failure) => return Some(told(&failure).code()),
+    };
+    let args = std::env::args_os().skip(1).collect();
+    Some(match settings::alone(&config) {
+        Ok((settings, _)) => stand_in(dialect, settings, args, &config),
+        Err(error) => {
+            let _ = error.print();
+            Status::Usage.code()
+        }
+    })
+}
+
+/// What the host whose command line this is wants of our log.
+pub(super) fn wish(command: &Command) -> log::Wish {
+    match command {
+        Command::Run(run) => log::Wish::of(run.args.iter().cloned()),
+        _ => log::Wish::default(),
+    }
+}
+
+/// Does what was asked for.
+pub(super) fn run(command: Command) -> u8 {
+    let done = match command {
+        Command::Run(_) => return run_as(),
+        Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
+        Command::Doctor { json } => command::doctor::run(json),
+        Command::InstallShims { dir } => command::install_shims::run(&dir),
+        Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
+            .map(|()| Status::Clean)
+            .map_err(|error| Failure::Read {
+                name: socket.display().to_string(),
+                error,
+            }),
+    };
+    done.unwrap_or_else(|failure| told(&failure)).code()
+}
+
+/// `run`: the command line once more, with the files below it.
+fn run_as() -> u8 {
+    let config = match config() {
+        Ok(config) => config,
+        Err(failure) => return told(&failure).code(),
+    };
+    let command = Typed::command().mut_subcommand("run", |run| settings::below(run, &config));
+    let typed = command.try_get_matches().and_then(|matches| Typed::from_arg_matches(&matches));
+    match typed {
+        Ok(Typed {
+            command: Any::Live(Command::Run(typed)),
+            ..
+        }) => match typed.dialect {
+            Chosen::Named(format) => stand_in(format.dialect, typed.settings, typed.args, &config),
+            Chosen::Auto => Status::Usage.code(),
+        },
+        Ok(_) => Status::Usage.code(),
+        Err(error) => {
+            let _ = error.print();
+            Status::Usage.code()
+        }
+    }
+}
+
+/// The configuration of the folder that we were started in.
+fn config() -> Result<Config, Failure> {
+    let cwd = std::env::current_dir().map_err(|error| Failure::Read {
+        name: "the working folder".to_owned(),
+        error,
+    })?;
+    let config = Config::load(&cwd)?;
+    if !config.ignored.is_empty() {
+        let ignored: Vec<String> = config.ignored.iter().map(ToString::to_string).collect();
+        tracing::warn!("{}", ignored.join("; "));
+    }
+    Ok(config)
+}
+
+/// Is another program.
+fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> u8 {
+    let run = match high::run(dialect, settings, args, config) {
+        Ok(run) => run,
+        Err(failure) => return told(&failure).code(),
+    };
+    // From here on it is that program's failure, and all of them exit with 1 if they cannot begin.
+    command::run::run(&run).unwrap_or_else(|failure| u8::from(told(&failure) != Status::Clean))
+}

@@ -1,0 +1,48 @@
+//! In place of the commands with agents that live, where they are not: they say so.
+
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand};
+
+use super::{log, told};
+use crate::status::Failure;
+
+/// What other builds can do.
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)]
+pub enum Command {
+    #[command(hide = true)]
+    Run(Whatever),
+    #[command(hide = true)]
+    Sessions(Whatever),
+    #[command(hide = true)]
+    Doctor(Whatever),
+    #[command(hide = true)]
+    InstallShims(Whatever),
+}
+
+/// Any arguments.
+#[derive(Debug, Args)]
+pub struct Whatever {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    args: Vec<OsString>,
+}
+
+pub(super) const fn called() -> Option<u8> {
+    None
+}
+
+pub(super) fn wish(_: &Command) -> log::Wish {
+    log::Wish::default()
+}
+
+pub(super) fn run(command: Command) -> u8 {
+    let (Command::Run(typed) | Command::Sessions(typed) | Command::Doctor(typed) | Command::InstallShims(typed)) = command;
+    tracing::debug!(args = ?typed.args, "not done");
+    let why = if cfg!(unix) {
+        "this agentglot was built without agents (the feature `agent`); it converts and checks logs"
+    } else {
+        "agents run on Unix, whose process groups and pipes they need; here agentglot converts and checks logs"
+    };
+    told(&Failure::Usage(why.to_owned())).code()
+}
