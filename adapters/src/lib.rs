@@ -56,6 +56,9 @@ pub mod schema;
 pub mod session;
 
 mod assemble;
+#[cfg(test)]
+#[path = "../tests/common/beside.rs"]
+mod beside;
 mod blocks;
 mod chat;
 mod codec;

@@ -1,5 +1,8 @@
 //! The dialect of every golden log, and of every recording where they are at hand, is told rightly.
 
+#[path = "common/beside.rs"]
+mod beside;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +81,7 @@ fn goldens() {
 
 #[test]
 fn recordings() {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings");
+    let Some(recordings) = beside::shared("recordings") else { return };
     let mut all = Vec::new();
     files(&recordings, &mut all);
     let mut wrong = Vec::new();

@@ -12,8 +12,9 @@ use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Dialect, Encode, Encod
 use agentglot_adapters::raw::event::{Block, Content, Event, Fields, Input, Kind, Sink};
 use agentglot_adapters::raw::json::Out;
 
+use common::beside::shared;
 use common::json::Json;
-use common::{Log, goldens, recordings, shared};
+use common::{Log, goldens, recordings};
 
 /// Encodes at once what is decoded, and notes unknown members.
 struct Rebuild<'e> {
@@ -204,7 +205,7 @@ fn words(page: &str) -> BTreeSet<&str> {
 
 #[test]
 fn no_member_that_the_protocol_names_is_unknown() {
-    let Some(folder) = shared().map(|s| s.join("protocols")) else { return };
+    let Some(folder) = shared("protocols") else { return };
     let mut wrong = Vec::new();
     let mut by_dialect: BTreeMap<Dialect, Count> = BTreeMap::new();
     for log in logs().into_iter().filter(|log| log.format.dialect != Dialect::Agentglot) {

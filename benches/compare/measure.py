@@ -21,8 +21,8 @@ class Cost:
     peak: int  # bytes; 0 if it was not asked for
 
 
-def run(command, stdout=None, watch=False):
-    """Runs `command` to its end, output to `stdout` (a path; the null device by default).
+def run(command, stdout=None, watch=False, codes=(0,)):
+    """Runs `command` to its end, output to `stdout` (a path; the null device by default). Other exit codes than `codes` are failures.
 
     `watch` asks for the peak of its memory. The kernel's own figure is no use for a small program: a child begins with the
     peak of the process that started it, here a Python of some 15 MB. So the peak is read from /proc while the program runs,
@@ -43,7 +43,7 @@ def run(command, stdout=None, watch=False):
                 time.sleep(0.0002)
         wall = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
+        if child.returncode not in codes:
             err.seek(0)
             raise Failed(f"{' '.join(command)}: exit {child.returncode}: {err.read()[-400:].decode(errors='replace').strip()}")
     if watch and used.ru_maxrss > own_peak + 1024:
@@ -62,7 +62,7 @@ def peak(command):
     return highest
 
 
-def interleaved(commands, rounds):
+def interleaved(commands, rounds, codes=(0,)):
     """The median costs of each of `commands` (a dict), run in turn so that all meet the same machine.
 
     A program that is soon over is run several times in a turn, of which the median counts: one run says more about what the
@@ -72,9 +72,9 @@ def interleaved(commands, rounds):
     costs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            turn = [run(command)]
+            turn = [run(command, codes=codes)]
             while sum(cost.wall for cost in turn) < 0.3 and len(turn) < 5:
-                turn.append(run(command))
+                turn.append(run(command, codes=codes))
             costs[name].append(median(turn))
     return {name: median(of) for name, of in costs.items()}
 

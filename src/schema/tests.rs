@@ -1,3 +1,6 @@
+#[path = "../../adapters/tests/common/beside.rs"]
+mod beside;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,11 +63,9 @@ fn logs() -> Vec<(PathBuf, Dialect, bool)> {
             }
         }
     }
-    let shared = root().join("../shared/protocols");
-    for mode in ["stream-json", "stream-chunk-json"] {
-        let path = shared.join(format!("qwen-rfc-example.{mode}.jsonl"));
-        if path.exists() {
-            logs.push((path, Dialect::Qwen, false));
+    if let Some(shared) = beside::shared("protocols") {
+        for mode in ["stream-json", "stream-chunk-json"] {
+            logs.push((shared.join(format!("qwen-rfc-example.{mode}.jsonl")), Dialect::Qwen, false));
         }
     }
     logs

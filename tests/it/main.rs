@@ -54,6 +54,7 @@ mod model_requests;
 #[cfg(unix)]
 mod model_servers;
 mod pages;
+mod portable;
 #[cfg(unix)]
 mod python_types;
 mod rfc;

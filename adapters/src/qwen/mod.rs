@@ -35,8 +35,6 @@ mod schema;
 mod side;
 mod tasks;
 mod teller;
-#[cfg(test)]
-mod tests;
 
 pub use decode::Decoder;
 pub use encode::Encoder;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // Each test file uses a part of it.
 
+pub mod beside;
 pub mod json;
 pub mod leaves;
 pub mod lost;
@@ -42,12 +43,6 @@ impl Log {
 
 pub fn golden_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden")
-}
-
-/// The reference material that may lie beside the clone; tests that read it pass without it.
-pub fn shared() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    path.is_dir().then_some(path)
 }
 
 /// One `[[file]]` of `golden/MANIFEST.toml`, as far as tests need it.
@@ -107,7 +102,7 @@ pub fn plain_goldens() -> Vec<Log> {
 
 /// Every recorded log, where they are at hand.
 pub fn recordings() -> Vec<Log> {
-    let Some(root) = shared().map(|s| s.join("recordings")) else {
+    let Some(root) = beside::shared("recordings") else {
         return Vec::new();
     };
     let mut paths = Vec::new();

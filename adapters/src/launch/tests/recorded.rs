@@ -1,7 +1,7 @@
 //! The command lines of the recordings, when they are there: what the programs accepted we accept, what they refused we
 //! refuse in their words.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -9,9 +9,11 @@ use serde_json::Value;
 use super::*;
 
 fn metas(folder: &str) -> Vec<(PathBuf, Value)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings").join(folder);
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+    let Some(root) = crate::beside::shared(&format!("recordings/{folder}")) else {
+        return found;
+    };
+    for entry in std::fs::read_dir(root).expect("a folder of recordings").flatten() {
         let path = entry.path();
         if path.to_string_lossy().ends_with(".meta.json") {
             let value = serde_json::from_slice(&std::fs::read(&path).expect("it can be read")).expect("it is JSON");
@@ -77,8 +79,10 @@ fn what_the_recorded_qwen_said() {
             Ok(_) => assert!(!usage, "{name}: not refused"),
         }
     }
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings/qwen-code/sdk");
-    for entry in std::fs::read_dir(sdk).into_iter().flatten().flatten() {
+    let Some(sdk) = crate::beside::shared("recordings/qwen-code/sdk") else {
+        return;
+    };
+    for entry in std::fs::read_dir(sdk).expect("a folder of recordings").flatten() {
         if !entry.path().to_string_lossy().ends_with(".argv.json") {
             continue;
         }

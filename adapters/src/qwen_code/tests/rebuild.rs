@@ -5,19 +5,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Mirror;
+use crate::beside::shared;
 
 /// Every recorded line of the program and of its hosts, and the elements of its `json` format.
 fn recorded() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [
-        root.join("../../shared/recordings/qwen-code"),
-        root.join("../../shared/recordings/qwen-code/sdk"),
-        root.join("../golden/qwen-code"),
-    ];
-    let mut files: Vec<PathBuf> = folders
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flatten()
+    let recordings = ["recordings/qwen-code", "recordings/qwen-code/sdk"];
+    let mut files: Vec<PathBuf> = recordings
+        .into_iter()
+        .filter_map(shared)
+        .chain([root.join("../golden/qwen-code")])
+        .flat_map(|folder| std::fs::read_dir(folder).expect("a folder of logs"))
         .map(|entry| entry.unwrap().path())
         .collect();
     files.sort();

@@ -67,10 +67,7 @@ const STAYS: &[&str] = &[
 
 #[test]
 fn every_recorded_call_goes_over_or_stays_for_a_reason() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings");
-    if !root.exists() {
-        return;
-    }
+    let Some(root) = crate::beside::shared("recordings") else { return };
     let mut stays = BTreeSet::new();
     let mut count = 0;
     for pair in pairs(&root) {

@@ -12,12 +12,10 @@ use crate::tricode::{Decoder, Encoder, formatted_call, formatted_result};
 /// Recorded logs where they are at hand, else those in the repository.
 fn logs() -> Vec<(PathBuf, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recorded = [
-        here.join("../../shared/recordings/tricode"),
-        here.join("../../shared/recordings/tricode/65cba1e"),
-    ];
-    let ours = [here.join("../golden/tricode")];
-    let folders = if recorded[0].is_dir() { &recorded[..] } else { &ours[..] };
+    let folders: Vec<PathBuf> = match crate::beside::shared("recordings/tricode") {
+        Some(recorded) => vec![recorded.join("65cba1e"), recorded],
+        None => vec![here.join("../golden/tricode")],
+    };
     let mut logs = Vec::new();
     for folder in folders {
         for entry in std::fs::read_dir(folder).expect("a folder of logs") {
