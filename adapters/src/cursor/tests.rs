@@ -29,7 +29,9 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
 /// Recorded logs beside the repository, and the ones in it.
 fn logs() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = crate::beside::shared("recordings/cursor").into_iter().chain([root.join("../golden/cursor")]);
+    let folders = crate::beside::shared("recordings/cursor")
+        .into_iter()
+        .chain([root.join("../golden/cursor")]);
     let files = folders.flat_map(|folder| std::fs::read_dir(folder).expect("a folder of logs"));
     let mut logs: Vec<_> = files
         .map(|file| file.unwrap().path())
