@@ -100,7 +100,7 @@ fn shared_modules_name_no_vendor() {
     let folders = folders();
     let mut wrong = Vec::new();
     let mut needed = BTreeSet::new();
-    for crate_root in ["adapters/src", "agent/process/src", "src"] {
+    for crate_root in ["adapters/src", "agent/src", "agent/process/src", "src"] {
         let path = root().join(crate_root);
         for file in files(&path) {
             if file.module.iter().any(|part| folders.contains(part)) {

@@ -112,7 +112,9 @@ impl Decoder {
                     piece: Piece::Thinking(text),
                     ..
                 }) => (Voice::Thinking, text),
-                Kind::Delta(Delta { piece: Piece::Text(text), .. }) => (Voice::Text, text),
+                Kind::Delta(Delta {
+                    piece: Piece::Text(text), ..
+                }) => (Voice::Text, text),
                 _ => return false,
             };
             self.piece(voice, text, event.origin, &[], sink);

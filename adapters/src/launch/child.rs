@@ -133,10 +133,8 @@ impl Line<'_> {
         if let Some(id) = &launch.resume_at {
             self.value("resume_at", Means::ResumeAt, id)?;
         }
-        if launch.partial {
-            if !self.program.traits.always_in_pieces {
-                self.switch("partial", Means::Partial)?;
-            }
+        if launch.partial && !self.program.traits.always_in_pieces {
+            self.switch("partial", Means::Partial)?;
         }
         if launch.replay_user_messages {
             self.switch("replay_user_messages", Means::Replay)?;

@@ -287,10 +287,7 @@ impl Decoder {
                 }),
                 thinking.fields,
             );
-            only = choice
-                .reasoning
-                .filter(|_| thinking.fields.is_empty())
-                .map(Piece::Thinking);
+            only = choice.reasoning.filter(|_| thinking.fields.is_empty()).map(Piece::Thinking);
         });
         let grows = self.round.current.is_some_and(|(_, grows)| grows == Voice::Text);
         if let Some(text) = choice.content.filter(|c| !c.is_empty() || grows && count == 0) {

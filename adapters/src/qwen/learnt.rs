@@ -7,8 +7,8 @@
 //! line says depends on whether these are new.
 
 use super::annotations::{Annotation, AnnotationKind, Display, Status};
-use super::completion::keep_finish;
 use super::chunk::Voice;
+use super::completion::keep_finish;
 use super::decode::Decoder;
 use super::finish;
 use super::line::{End, Line};
@@ -17,8 +17,8 @@ use super::teller::{Teller, settled, time_of};
 use crate::chat::{CallPiece, Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Thinking, Time, ToolCall, ToolResult,
-    Topic,
+    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Thinking, Time, ToolCall,
+    ToolResult, Topic,
 };
 use crate::json::{Raw, Shape, Str, alike};
 use crate::learn::{Aside, Learned, Rules};
@@ -120,13 +120,7 @@ pub(super) fn spelled_reply<'a>(
 
 /// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call. `None` if the line says
 /// it otherwise.
-pub(super) fn spelled_piece<'a>(
-    line: &'a str,
-    piece: Piece<'a>,
-    choice: &Choice<'a>,
-    list: &[Annotation<'a>],
-    cx: &Cx<'a>,
-) -> Option<Event<'a>> {
+pub(super) fn spelled_piece<'a>(line: &'a str, piece: Piece<'a>, choice: &Choice<'a>, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<Event<'a>> {
     let again = match (piece, list) {
         (_, []) => None,
         (Piece::Thinking(_), [only]) => match only.kind {

@@ -22,7 +22,7 @@ pub struct Tools {
     /// names, and names that mean the same).
     ///
     /// A name may mean more than one thing, which only the arguments tell, as an edit that also writes whole files.
-    pub names: &'static [(ToolKind, &'static [&'static str])],
+    pub names: Names,
     /// [`Self::names`] the other way round; made by the same macro.
     pub(crate) kind: fn(&str) -> ToolKind,
     /// Whether the arguments are read in other agents' spellings too, so that where it is not known whose call it is, they are
@@ -42,6 +42,12 @@ pub struct Tools {
     pub(crate) texts: Texts,
 }
 
+/// The names of tools by kind.
+pub(crate) type Names = &'static [(ToolKind, &'static [&'static str])];
+
+/// The stdout, the stderr and the exit code of a command.
+pub(crate) type Report<'a> = (Str<'a>, Str<'a>, Option<i64>);
+
 /// The arguments of a call of a kind of tool; `None` when they have another shape.
 pub(crate) type ReadArgs = for<'a> fn(ToolKind, Raw<'a>, &'a Bump) -> Option<Args<'a>>;
 
@@ -55,7 +61,7 @@ pub(crate) struct Texts {
     /// A file that was read.
     pub(crate) file: for<'a> fn(&Read<'a>, Str<'a>, &'a Bump) -> Option<FileRead<'a>>,
     /// A report on a command: stdout, stderr, exit code.
-    pub(crate) report: for<'a> fn(Str<'a>) -> Option<(Str<'a>, Str<'a>, Option<i64>)>,
+    pub(crate) report: for<'a> fn(Str<'a>) -> Option<Report<'a>>,
     /// The stdout and the stderr in the output of a command.
     pub(crate) streams: for<'a> fn(Str<'a>) -> (Str<'a>, Str<'a>),
     /// What became of a file.
@@ -100,7 +106,7 @@ impl Texts {
 impl Tools {
     /// Tools with results that are texts.
     pub(crate) const fn new(
-        (names, kind): (&'static [(ToolKind, &'static [&'static str])], fn(&str) -> ToolKind),
+        (names, kind): (Names, fn(&str) -> ToolKind),
         read: ReadArgs,
         write: WriteArgs,
         write_result: for<'a> fn(&Answer<'_, 'a>) -> Option<ToolResult<'a>>,
