@@ -99,7 +99,7 @@ impl Decode for Decoder {
         Ok(used)
     }
 
-    fn next_session(&mut self, _from: &str, to: &str) {
+    fn next_session(&mut self, to: &str) {
         to.clone_into(&mut self.session);
     }
 }
