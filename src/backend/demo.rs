@@ -3,10 +3,10 @@
 use super::replay::{Asked, Live, Pace, Replay, ScriptError};
 use crate::adapters::raw::codec::Dialect;
 
-/// Text, thinking, a tool call that asks for leave, a subagent, an error: three turns, as Claude Code would write them.
+/// Text, thinking, a tool call that asks for permission, a subagent, an error: three turns, as Claude Code would write them.
 const LOG: &[u8] = include_bytes!("demo.jsonl");
 
-/// The same, if the leave is not given.
+/// The same, if the permission is not given.
 const DENIED: &[u8] = include_bytes!("demo-denied.jsonl");
 
 /// The demonstration.

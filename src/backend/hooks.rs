@@ -1,6 +1,6 @@
 //! Settings hooks of Qwen Code: what its control channel does not carry (docs/qwen-code.md).
 //!
-//! Qwen Code asks for leave over its control channel, but runs the original arguments whatever the answer says, and calls no hooks of
+//! Qwen Code asks for permission over its control channel, but runs the original arguments whatever the answer says, and calls no hooks of
 //! its host's there. The hooks of a settings file do both. So it gets a settings file of its own, merged with the one that the user
 //! had, whose hooks start our own program; that hands the question over a socket to the session, which asks the host.
 

@@ -25,7 +25,7 @@ pub use agentglot_agent::model;
 pub enum Said {
     /// Bytes were appended: lines of its dialect, or a part of one.
     Bytes,
-    /// It asks for leave in plain text, which is no line. The answer comes as the response to this question.
+    /// It asks for permission in plain text, which is no line. The answer comes as the response to this question.
     Asks(Box<TypedQuestion>),
     /// The turn that runs ends here because a call was not allowed, for this reason.
     Denied(String),

@@ -159,7 +159,7 @@ impl Session {
         });
     }
 
-    /// Keeps the rules that the host gives together with its leave, where a whole tool is allowed: the agent does not know them.
+    /// Keeps the rules that the host gives together with its permission, where a whole tool is allowed: the agent does not know them.
     pub(super) fn learn_rules(&mut self, updates: Option<Raw<'_>>) {
         let is = |value: Raw<'_>, name: &str, word: &str| value.get(name).and_then(Raw::string).is_some_and(|text| text.is(word));
         let adds = |update: &Raw<'_>| is(*update, "type", "addRules") && is(*update, "behavior", "allow");
@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// Whether a call that asks for leave has it already: the host lets everything run. Questions to the user are no such calls.
+    /// Whether a call that asks for permission has it already: the host lets everything run. Questions to the user are no such calls.
     pub(super) fn is_free(&self, permission: Option<&Permission<'_>>, agent: Dialect) -> bool {
         let asks_user = permission.is_some_and(|permission| {
             let kind = crate::adapters::raw::tools::kind_of(agent, permission.name);
@@ -217,7 +217,7 @@ impl Session {
         ));
     }
 
-    /// Answers a question for leave by what the host's command line says. Returns whether it says anything.
+    /// Answers a question for permission by what the host's command line says. Returns whether it says anything.
     pub(super) fn ruled(&mut self, id: &str, request: &Request<'_>, backend: &mut dyn Backend) -> bool {
         let (true, Some(permission)) = (!self.same, request.permission) else {
             return false;

@@ -67,7 +67,7 @@ pub enum OnAsk {
     Deny,
     /// Tools of these names are allowed, others denied.
     Allow(Vec<String>),
-    /// A command decides: it reads the question as JSON, and its exit code 0 is leave.
+    /// A command decides: it reads the question as JSON, and its exit code 0 is permission.
     Command(String),
     /// A person is asked in plain text, where the program that we are does that; else it is denied.
     Host,

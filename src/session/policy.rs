@@ -32,7 +32,7 @@ pub(super) struct Decision {
 }
 
 impl Session {
-    /// A question for leave waits for the command.
+    /// A question for permission waits for the command.
     pub(super) fn put_to_command(&mut self, id: &str, request: &Request<'_>, command: &str) {
         let permission = request.permission.copied().unwrap_or_default();
         let quoted = |text: &str| {
@@ -82,7 +82,7 @@ impl Session {
     }
 }
 
-/// Has the command decide: it reads the question, and exits with 0 for leave. What it writes else is the reason.
+/// Has the command decide: it reads the question, and exits with 0 for permission. What it writes else is the reason.
 pub(super) async fn ask(undecided: Undecided, patience: Duration) -> Decision {
     let verdict = match tokio::time::timeout(patience, run(&undecided)).await {
         Ok(Ok(verdict)) => verdict,

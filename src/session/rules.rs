@@ -1,4 +1,4 @@
-//! What a host's command line says about tools, where the agent behind us is another program: questions for leave are answered by
+//! What a host's command line says about tools, where the agent behind us is another program: questions for permission are answered by
 //! it before the host is asked, as the host's own program would.
 
 use crate::adapters::raw::codec::Dialect;

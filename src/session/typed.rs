@@ -14,7 +14,7 @@ use crate::adapters::raw::live::Heard;
 use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::{Backend, TypedQuestion};
 
-/// A question for leave that waits for its turn.
+/// A question for permission that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
     id: String,
@@ -74,7 +74,7 @@ impl Question {
 }
 
 impl Session {
-    /// The back end asks for leave in plain text.
+    /// The back end asks for permission in plain text.
     pub fn asks(&mut self, question: &TypedQuestion, now: Instant, backend: &mut dyn Backend) {
         let question = Question {
             id: question.id.clone(),

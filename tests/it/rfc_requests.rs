@@ -360,7 +360,7 @@ fn a_question_that_may_be_asked_again_is_asked_once_more() {
         assert_eq!(asked, times);
         assert!(faults(&host.seen[before..]).contains("the dialog broke"));
     }
-    // What is neither yes nor no is no leave.
+    // What is neither yes nor no is no permission.
     host.prompt("ASK");
     let asked = host.kind("control_request");
     host.answer_well(&asked, json!({"behavior": "perhaps"}));

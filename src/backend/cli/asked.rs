@@ -12,14 +12,14 @@ use crate::adapters::raw::launch;
 use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::hooks::{Hooks, Question, VARIABLE};
 
-/// The hook event that asks for leave.
+/// The hook event that asks for permission.
 const LEAVE: &str = "PermissionRequest";
 
 /// How long a hook may be ahead of the lines that tell of its call: they come through another pipe.
 pub(super) const EARLY: Duration = Duration::from_millis(30);
 
 impl Cli {
-    /// The hooks that the host needs: for its own callbacks, and for its leave if it gives it.
+    /// The hooks that the host needs: for its own callbacks, and for its permission if it gives it.
     pub(super) fn listen(&self) -> std::io::Result<Hooks> {
         let mut events: Vec<String> = self.callbacks.iter().map(|callback| callback.event.clone()).collect();
         let named = self.host.program().is_some_and(launch::Program::names_answerer);
@@ -180,7 +180,7 @@ pub(super) async fn next(hooks: &mut Option<Hooks>) -> Question {
     }
 }
 
-/// The host's answer to a permission question, as a hook gives it. What is no leave is a denial.
+/// The host's answer to a permission question, as a hook gives it. What is no permission is a denial.
 fn decision(body: &Value) -> Value {
     let allows = matches!(body["behavior"].as_str(), Some("allow" | "approve"));
     let mut decision = if allows {

@@ -56,7 +56,7 @@ impl Cli {
                 let _ = child.write(prompt.as_bytes());
                 child.close_stdin();
             }
-            // It is asked for leave there, and reads nothing else.
+            // It is asked for permission there, and reads nothing else.
             (PromptBy::Argument, _) if self.launch.permission != Some(PermissionMode::Bypass) => {}
             (PromptBy::Argument, _) => child.close_stdin(),
             _ => {}

@@ -1,4 +1,4 @@
-//! What a program asks in plain text, put to the host as a question for leave, and the host's answer as what a person would type.
+//! What a program asks in plain text, put to the host as a question for permission, and the host's answer as what a person would type.
 
 use crate::adapters::raw::conduct::{Choice, Conduct, TextQuestion, TextQuestions};
 use crate::adapters::raw::event::Response;
@@ -82,7 +82,7 @@ impl Typed {
         }))
     }
 
-    /// The host has answered: types it. What is no leave is a denial.
+    /// The host has answered: types it. What is no permission is a denial.
     pub(super) fn answered(&mut self, response: &Response<'_>, child: Option<&Child>) -> bool {
         let Some(tool) = response.id.and_then(|id| self.take(id.as_escaped())) else {
             return false;
