@@ -72,6 +72,36 @@ impl Both {
     }
 }
 
+impl Both {
+    /// The lines that follow are those of another session.
+    fn next_session(&mut self, id: &str) {
+        self.learning.next_session(id);
+        self.general.next_session(id);
+    }
+}
+
+/// A log, and again as three other sessions, whose ids are as long, or not.
+fn sessions(dialect: Dialect, name: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Some(id) = session(&text) else { return };
+    let ids = [id.to_owned(), id.chars().rev().collect(), format!("{id}-2"), id.to_owned()];
+    let mut both = Both::new(dialect, name);
+    for other in ids {
+        both.next_session(&other);
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            both.line(&line.replace(id, &other));
+        }
+    }
+}
+
+/// The id that a log's lines name.
+fn session(text: &str) -> Option<&str> {
+    const BEFORE: [&str; 4] = ["\"session_id\":\"", "\"session\":\"", "\"id\":\"chatcmpl-", "Session ID: "];
+    let from = BEFORE.iter().find_map(|before| Some(text.find(before)? + before.len()))?;
+    let id = text[from..].split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next()?;
+    (id.len() > 3).then_some(id)
+}
+
 /// Each line as it stands, then each one with changes, between the others.
 fn both_ways(dialect: Dialect, name: &str, bytes: &[u8], changes: usize) {
     let text = String::from_utf8_lossy(bytes);
@@ -95,10 +125,12 @@ fn both_ways(dialect: Dialect, name: &str, bytes: &[u8], changes: usize) {
 
 fn all(logs: &[Log], changes: usize) {
     for log in logs {
+        sessions(log.format.dialect, &log.name, &log.bytes);
         both_ways(log.format.dialect, &log.name, &log.bytes, changes);
         if log.format.is_streaming() {
             let stored = quick(log.format, events(), &log.bytes);
             both_ways(Dialect::Agentglot, &format!("{} as events", log.name), &stored.out, changes);
+            sessions(Dialect::Agentglot, &format!("{} as events", log.name), &stored.out);
         }
     }
 }

@@ -92,12 +92,30 @@ pub fn pair(input: &[u8]) {
             "a line of the ledger is no JSON: {entry}"
         );
     }
+    both_ways(from, to, rest, &options);
     if from != to {
         // Within one dialect text that is no JSON stays where it stood.
         if from.dialect != to.dialect {
             sound(to, &whole.out);
         }
         one_end(from, to, rest, &options);
+    }
+}
+
+/// Lines that repeat are read by comparing them with earlier ones, unless somebody keeps a ledger. Both ways give the same, for the log
+/// and for the log said twice.
+fn both_ways(from: Format, to: Format, input: &[u8], options: &Options) {
+    let twice = [input, b"\n", input].concat();
+    for log in [input, &twice] {
+        let with = |ledger: Option<&str>| {
+            let options = Options {
+                ledger: ledger.map(str::to_owned),
+                ..options.clone()
+            };
+            let Converted { out, damaged, .. } = convert(&options, log, usize::MAX);
+            (out, damaged)
+        };
+        assert!(with(None) == with(Some("log")), "with a ledger and without one, {from} -> {to}");
     }
 }
 

@@ -58,7 +58,7 @@ impl Decode for Decoder {
             if cx.trace.is_none() && !unknown {
                 let aside = Aside {
                     index: members.value("index"),
-                    meta: None,
+                    ..Aside::default()
                 };
                 self.learned.learn(line.as_str(), &RULES, &event, aside);
             }

@@ -278,7 +278,7 @@ impl Decoder {
             fields: head.fields.into_bump_slice(),
         };
         if piece.is_none() {
-            self.learn(&text[..used], &event, Aside { index, meta: None }, reader.cx);
+            self.learn(&text[..used], &event, Aside { index, ..Aside::default() }, reader.cx);
         }
         sink.event(&event);
         if let Some(delta) = piece {
@@ -425,7 +425,7 @@ impl Decoder {
                         fields: std::mem::take(&mut fields),
                     };
                     if parts.len() == 1 {
-                        self.learn(&text[..used], &event, Aside { index: None, meta }, reader.cx);
+                        self.learn(&text[..used], &event, Aside { meta, ..Aside::default() }, reader.cx);
                     }
                     sink.event(&event);
                 }

@@ -106,7 +106,7 @@ impl Decoder {
     #[inline]
     fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         let mut learned = self.learned.take()?;
-        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, sink| {
+        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, _, sink| {
             let (voice, text) = match event.kind {
                 Kind::Delta(Delta {
                     piece: Piece::Thinking(text),

@@ -68,9 +68,6 @@ impl Out {
     /// Writes a value of which only the structure was checked when it was read ([`super::Cursor::skip`]). If it turns
     /// out to be damaged, `null` is written in its place and the ledger is told.
     pub fn unchecked(&mut self, value: Raw<'_>) {
-        if value.is_checked() {
-            return self.raw(value);
-        }
         match value.check() {
             Ok(()) => self.raw(value),
             Err(error) => {

@@ -102,7 +102,19 @@ impl<'a> Raw<'a> {
     /// The string, if it is one that passes the full check.
     #[inline]
     pub fn string(self) -> Option<Str<'a>> {
+        if self.sound {
+            return self.text.strip_prefix('"')?.strip_suffix('"').map(Str::checked);
+        }
         Cursor::new(self.text).string().ok()
+    }
+
+    /// A part of it, which was found by structure.
+    #[inline]
+    const fn part(self, part: Self) -> Self {
+        Self {
+            text: part.text,
+            sound: self.sound,
+        }
     }
 
     /// The value of `true` or `false`.
@@ -152,7 +164,7 @@ impl<'a> Raw<'a> {
         while let Some(name) = object.key(&mut at).ok()? {
             let value = at.skip().ok()?;
             if name.is(key) {
-                return Some(value);
+                return Some(self.part(value));
             }
         }
         None
@@ -164,7 +176,7 @@ impl<'a> Raw<'a> {
         let mut object = at.object().ok();
         std::iter::from_fn(move || {
             let key = object.as_mut()?.key(&mut at).ok()??;
-            Some((key, at.skip().ok()?))
+            Some((key, self.part(at.skip().ok()?)))
         })
     }
 
@@ -172,7 +184,10 @@ impl<'a> Raw<'a> {
     pub fn elements(self) -> impl Iterator<Item = Self> {
         let mut at = Cursor::new(self.text);
         let mut array = at.array().ok();
-        std::iter::from_fn(move || if array.as_mut()?.more(&mut at).ok()? { at.skip().ok() } else { None })
+        std::iter::from_fn(move || {
+            let more = array.as_mut()?.more(&mut at).ok()?;
+            if more { Some(self.part(at.skip().ok()?)) } else { None }
+        })
     }
 
     /// The elements of an array that are strings and pass the full check, in order. Stops at the first damage of the structure.
@@ -194,6 +209,9 @@ impl<'a> Raw<'a> {
 
     /// Checks the whole value.
     pub fn check(self) -> Result<(), Error> {
+        if self.sound {
+            return Ok(());
+        }
         Cursor::new(self.text).raw().map(|_| ())
     }
 

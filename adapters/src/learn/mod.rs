@@ -14,6 +14,8 @@ mod reply;
 mod shape;
 mod turn;
 
+use std::cell::Cell;
+
 use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Field, Input, Piece, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
@@ -47,6 +49,8 @@ pub(crate) struct Aside<'a> {
     pub(crate) index: Option<Raw<'a>>,
     /// Where the line says more about how a call went.
     pub(crate) meta: Option<Raw<'a>>,
+    /// Values of the line that may change and are no part of the event: what follows from them is for the decoder to tell.
+    pub(crate) beside: &'a [Raw<'a>],
 }
 
 /// How the lines that come again and again were spelled.
@@ -64,8 +68,8 @@ pub(crate) struct Learned {
     clock: u64,
     /// For each class of lines, how many were spelled otherwise since the last that was not.
     misses: [u32; Mold::CLASSES],
-    /// Grows with each line that has a known shape and shrinks with each that has none. With keys shuffled on each line, trying is
-    /// not worth its time.
+    /// Grows with each line that has a known shape and shrinks with each that could have had one. With keys shuffled on each line,
+    /// trying is not worth its time.
     trust: u32,
     /// Where the pieces of the line begin that is being read.
     starts: Starts,
@@ -110,6 +114,8 @@ struct Known {
     session: u32,
     /// Where the id of the session stands; `None` if that is not sure, and then its lines are those of one session alone.
     names: Option<Names>,
+    /// It stands before the first value that changes.
+    begins_with_id: bool,
 }
 
 impl Known {
@@ -140,7 +146,7 @@ impl Known {
 impl Learned {
     /// The most trust, and what there is at the beginning.
     const TRUST: u32 = 256;
-    /// A line without a known shape costs as much trust as so many with one bring.
+    /// A line that was spelled otherwise costs as much trust as so many others bring.
     const COST: u32 = 2;
     /// Without trust, only one of so many lines is tried and learnt.
     const PROBE: u64 = 64;
@@ -153,22 +159,27 @@ impl Learned {
         if std::mem::take(&mut self.missed) == text.as_ptr() as usize {
             return None;
         }
-        self.tell(text, None, rules, cx, sink)
+        self.tell(text, None, rules, cx, sink, &Cell::default())
     }
 
     /// The same for the first of some lines, which all have their line feeds; returns how long it is with its end.
     #[inline]
     pub(crate) fn read_line<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        self.tell_line(text, rules, cx, sink, &Cell::default())
+    }
+
+    #[inline(always)]
+    fn tell_line<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, beside: &Beside<'a>) -> Option<usize> {
         let mut end = 0;
-        let Some(used) = self.tell(text, Some(&mut end), rules, cx, sink) else {
+        let Some(used) = self.tell(text, Some(&mut end), rules, cx, sink, beside) else {
             self.missed = text.as_ptr() as usize;
             return None;
         };
         Some(used + end)
     }
 
-    /// Reads a line like [`Self::read`], or the `first` of some lines like [`Self::read_line`], and hands what it says to the decoder,
-    /// which `tell`s what follows from it. False if the line has to be read in the general way.
+    /// Reads a line like [`Self::read`], or the `first` of some lines like [`Self::read_line`], and hands what it says to the decoder
+    /// with the values [beside](Aside::beside) it, which `tell`s what follows. False if the line has to be read in the general way.
     #[inline]
     pub(crate) fn read_spelled<'a>(
         &mut self,
@@ -176,13 +187,21 @@ impl Learned {
         rules: &Rules,
         cx: &Cx<'a>,
         sink: &mut dyn Sink<'a>,
-        tell: impl FnMut(&Event<'a>, &mut dyn Sink<'a>) -> bool,
+        tell: impl FnMut(&Event<'a>, &'a [Raw<'a>], &mut dyn Sink<'a>) -> bool,
     ) -> Option<usize> {
-        let mut spelled = Spelled { sink, tell, told: false };
+        let beside = Beside::default();
+        let mut spelled = Spelled {
+            sink,
+            tell,
+            beside: &beside,
+            told: false,
+        };
         let used = if first {
-            self.read_line(text, rules, cx, &mut spelled)
+            self.tell_line(text, rules, cx, &mut spelled, &beside)
+        } else if std::mem::take(&mut self.missed) == text.as_ptr() as usize {
+            None
         } else {
-            self.read(text, rules, cx, &mut spelled)
+            self.tell(text, None, rules, cx, &mut spelled, &beside)
         };
         let told = spelled.told;
         if used.is_some() && !told {
@@ -192,7 +211,15 @@ impl Learned {
     }
 
     #[inline(always)]
-    fn tell<'a>(&mut self, text: &'a str, end: Option<&mut usize>, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+    fn tell<'a>(
+        &mut self,
+        text: &'a str,
+        end: Option<&mut usize>,
+        rules: &Rules,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+        beside: &Beside<'a>,
+    ) -> Option<usize> {
         self.clock += 1;
         if self.is_weary() {
             self.growing = None;
@@ -206,12 +233,13 @@ impl Learned {
         });
         let Some((at, len)) = found else {
             self.growing = None;
-            self.trust = self.trust.saturating_sub(Self::COST);
             return None;
         };
         let known = &mut self.known[at];
         let before = self.growing.take();
-        self.growing = known.mold.tell(Match::new(text, &self.starts), at, before, rules, cx, sink)?;
+        let found = Match::new(text, &self.starts);
+        known.mold.beside(found, cx, beside);
+        self.growing = known.mold.tell(found, at, before, rules, cx, sink)?;
         known.seen = self.clock;
         self.misses[known.class] = 0;
         self.trust = (self.trust + 1).min(Self::TRUST);
@@ -254,7 +282,8 @@ impl Learned {
         let all = known.len();
         let mut fits = |at: usize| {
             let this = known.get_mut(at)?;
-            if !this.is_of(session) || !this.may_be(text) {
+            // Most are ruled out before the session's id is put in its place.
+            if this.begins_with_id && !this.is_of(session) || !this.may_be(text) || !this.is_of(session) {
                 return None;
             }
             // What begins as that shape does need not be read again.
@@ -327,6 +356,7 @@ impl Learned {
         if self.is_weary() {
             return;
         }
+        self.trust = self.trust.saturating_sub(Self::COST);
         let Some(class) = Mold::class(&event.kind) else { return };
         self.misses[class] += 1;
         if self.misses[class] > Self::PATIENCE && !self.misses[class].is_multiple_of(Self::PATIENCE) {
@@ -348,13 +378,15 @@ impl Learned {
         pick.drawn = true;
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
         let Some(head) = head(&shape) else { return };
+        let names = Names::of(&shape, mold.session());
         let fresh = Known {
             head,
             next: [0; 3],
             seen: self.clock,
             class,
             session: self.session.0,
-            names: Names::of(&shape, mold.session()),
+            begins_with_id: names.as_ref().is_some_and(|names| names.stand_before(head.0)),
+            names,
             shape,
             mold,
         };
@@ -378,13 +410,17 @@ impl Learned {
 struct Spelled<'s, 'a, F> {
     sink: &'s mut dyn Sink<'a>,
     tell: F,
+    beside: &'s Beside<'a>,
     told: bool,
 }
 
-impl<'a, F: FnMut(&Event<'a>, &mut dyn Sink<'a>) -> bool> Sink<'a> for Spelled<'_, 'a, F> {
+/// The values of a line that are no part of its event.
+type Beside<'a> = Cell<&'a [Raw<'a>]>;
+
+impl<'a, F: FnMut(&Event<'a>, &'a [Raw<'a>], &mut dyn Sink<'a>) -> bool> Sink<'a> for Spelled<'_, 'a, F> {
     #[inline]
     fn event(&mut self, event: &Event<'a>) {
-        self.told = (self.tell)(event, self.sink);
+        self.told = (self.tell)(event, self.beside.get(), self.sink);
     }
 
     fn input(&mut self, _: &Input<'a>) {}

@@ -1,5 +1,7 @@
 //! What a line of a known shape says.
 
+use std::cell::Cell;
+
 use super::parts::{FieldMold, UsageMold, fields_at, fields_of, str_at};
 use super::reply::{ReplyMold, ResultMold};
 use super::shape::{Drawing, Hole, Match, Spot};
@@ -17,6 +19,7 @@ pub(super) struct Mold {
     origin: OriginMold,
     fields: Box<[FieldMold]>,
     kind: KindMold,
+    beside: Box<[Spot]>,
     /// Whether it is about a turn or the session as a whole: whoever passes over the fields within a turn looks at these.
     aside: bool,
     /// Whether such lines say nothing about where they belong, but for their session and their own id.
@@ -176,6 +179,7 @@ impl Mold {
             origin,
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
+            beside: aside.beside.iter().map(|value| pick.loose(value.as_str())).collect::<Option<_>>()?,
             aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_)),
         })
     }
@@ -214,6 +218,14 @@ impl Mold {
     /// Where the session's id stands.
     pub(super) const fn session(&self) -> Option<Spot> {
         self.origin.session
+    }
+
+    /// Finds the values that are no part of the event.
+    #[inline]
+    pub(super) fn beside<'a>(&self, found: Match<'_, 'a>, cx: &Cx<'a>, values: &Cell<&'a [Raw<'a>]>) {
+        if !self.beside.is_empty() {
+            values.set(cx.arena.alloc_slice_fill_iter(self.beside.iter().map(|spot| found.raw(*spot))));
+        }
     }
 
     /// Tells what a line says that has the shape number `shape`. `None` if a part of it does not fit, and then nothing was told.

@@ -44,10 +44,6 @@ impl Hole {
     const fn is_checked(self) -> bool {
         !matches!(self, Self::Object | Self::Array | Self::Loose)
     }
-
-    const fn is_string(self) -> bool {
-        matches!(self, Self::Text | Self::Filled)
-    }
 }
 
 /// How a line is spelled: every byte of it but the holes.
@@ -86,6 +82,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Whether the id stands within the first `len` bytes of the fixed text.
+    pub(super) fn stand_before(&self, len: usize) -> bool {
+        self.places.first().is_some_and(|first| *first < len)
+    }
+
     /// The id stands at `spot` or, without one, nowhere, and `session_id` may say it again. `None` if it stands elsewhere too: it may mean
     /// something else there.
     pub(super) fn of(shape: &Shape, spot: Option<Spot>) -> Option<Self> {
@@ -305,7 +306,13 @@ impl<'l> Drawing<'l> {
         }
         for &(from, to, hole) in &self.holes {
             let quoted = from > at && bytes[from - 1] == b'"' && bytes.get(to) == Some(&b'"');
-            if from < at || from - at > LONGEST || (hole.is_string() && !quoted) || (!hole.is_string() && from == to) {
+            let begins = match hole {
+                Hole::Text | Hole::Filled => quoted,
+                Hole::Object => bytes.get(from) == Some(&b'{'),
+                Hole::Array | Hole::List => bytes.get(from) == Some(&b'['),
+                Hole::Number | Hole::Value | Hole::Loose => from < to,
+            };
+            if from < at || from - at > LONGEST || !begins {
                 return None;
             }
             fixed.extend_from_slice(&bytes[at..from]);
@@ -323,9 +330,7 @@ impl<'l> Drawing<'l> {
             fixed: fixed.into(),
             holes: holes.into(),
         };
-        // A value that its hole does not take would only cost time.
-        let mut starts = NO_STARTS;
-        (shape.fixed.len() <= LONGEST && shape.read(self.line, 0, &mut starts) == Ok(self.line.len())).then_some(shape)
+        (shape.fixed.len() <= LONGEST).then_some(shape)
     }
 
     /// Where a part stands in every line of the shape. The holes are in order.

@@ -9,7 +9,7 @@ use super::learnt::spelled_piece;
 use super::line::{End, Line};
 use super::teller::Teller;
 use crate::chat::{CallPiece, Choice, FieldList, inner};
-use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
+use crate::event::{BlockHead, BlockStart, BlockStop, Delta, Kind, Piece, RoundEnd, RoundStart, RoundStop, Scope, Stop, StopKind, Usage};
 use crate::ids;
 use crate::json::Str;
 
@@ -249,8 +249,7 @@ impl Decoder {
         if let Some(piece) = only.filter(|_| plain && choice.role.is_none() && cx.trace.is_none())
             && let Some(spelled) = spelled_piece(text, piece, &choice, &line.notes.list, cx)
         {
-            let origin = teller.origin;
-            self.learn(text, &Event { origin, ..spelled }, cx);
+            self.learn(text, teller.origin, &[], spelled, cx);
         }
     }
 

@@ -9,7 +9,7 @@ use super::metadata::Meta;
 use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Event, Field, Kind, Outcome, Reply, Scope, Stop, Thinking, ToolCall, Usage};
+use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, Thinking, ToolCall, Usage};
 use crate::json::{Raw, Str};
 use crate::tools;
 
@@ -43,13 +43,8 @@ impl Decoder {
             // What is shown with the summary comes before it.
             self.tell_annotations(&line, terminals, teller);
             teller.tell(Kind::Outcome(cx.keep(outcome)));
-            if let Some((notice, fields)) = spelled {
-                let event = Event {
-                    origin: teller.origin,
-                    kind: Kind::Notice(notice),
-                    fields,
-                };
-                self.learn(text, &event, cx);
+            if let Some(spelled) = spelled {
+                self.learn(text, teller.origin, &[], spelled, cx);
             }
             return;
         }
@@ -74,14 +69,9 @@ impl Decoder {
             && cx.trace.is_none()
             && let [annotation] = &*line.notes.list
             && let (AnnotationKind::Display(display), Some(result)) = (annotation.kind, teller.result)
-            && let Some(result) = spelled_result(result, display, annotation.fields, cx)
+            && let Some(spelled) = spelled_result(result, display, annotation.fields, cx)
         {
-            let event = Event {
-                origin: teller.origin,
-                kind: Kind::ToolResult(result),
-                fields,
-            };
-            self.learn(text, &event, cx);
+            self.learn(text, teller.origin, fields, spelled, cx);
         }
     }
 
@@ -121,14 +111,9 @@ impl Decoder {
         if plain
             && cx.trace.is_none()
             && teller.told == 1
-            && let Some(reply) = spelled_reply(text, &reply, &choice, &line.notes.list, cx)
+            && let Some(spelled) = spelled_reply(text, &reply, &choice, &line.notes.list, cx)
         {
-            let event = Event {
-                origin: teller.origin,
-                kind: Kind::Reply(reply),
-                fields,
-            };
-            self.learn(text, &event, cx);
+            self.learn(text, teller.origin, fields, spelled, cx);
         }
         if let Some(outcome) = outcome {
             teller.tell(Kind::Outcome(cx.keep(outcome)));

@@ -17,8 +17,8 @@ use super::teller::{Teller, settled, time_of};
 use crate::chat::{CallPiece, Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Thinking, Time, ToolCall,
-    ToolResult, Topic,
+    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Time, ToolCall, ToolResult,
+    Topic,
 };
 use crate::json::{Raw, Shape, Str, alike};
 use crate::learn::{Aside, Learned, Rules};
@@ -28,14 +28,11 @@ static RULES: Rules = Rules {
     indexed: false,
     places: &[],
     // Nearly all that has no place in the model is structure with another value, or the session again.
-    stays: |field| field.at != BESIDE && !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
+    stays: |field| !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
     tools: Some(Dialect::Qwen),
     counts_in_raw: true,
     status: None,
 };
-
-/// The place of values that may change and are no fields of the event that is told.
-const BESIDE: At<'static> = At::Block(u32::MAX);
 
 /// How much of a result's `result_display` may stay as it is for the line to be learnt.
 const FRAME: usize = 64;
@@ -51,16 +48,18 @@ impl Decoder {
         }
         let mut learned = std::mem::take(&mut self.learned)?;
         let mut spelled = Spelled { decoder: self, cx };
-        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, sink| spelled.tell(event, sink));
+        let used = learned.read_spelled((text, first), &RULES, cx, sink, |event, beside, sink| spelled.tell(event, beside, sink));
         self.learned = Some(learned);
         used
     }
 
     /// Remembers how a line is spelled that says this and nothing else.
-    pub(super) fn learn(&mut self, line: &str, event: &Event<'_>, cx: &Cx<'_>) {
+    pub(super) fn learn<'a>(&mut self, line: &str, origin: Origin<'a>, fields: Fields<'a>, (kind, beside): Spelling<'a>, cx: &Cx<'_>) {
         // A model that is a field is one that was not told before; the next line's is structure.
-        if cx.trace.is_none() && !event.fields.iter().any(|field| field.key.is("model")) {
-            self.learned.get_or_insert_default().learn(line, &RULES, event, Aside::default());
+        if cx.trace.is_none() && !fields.iter().any(|field| field.key.is("model")) {
+            let aside = Aside { beside, ..Aside::default() };
+            let event = Event { origin, kind, fields };
+            self.learned.get_or_insert_default().learn(line, &RULES, &event, aside);
         }
     }
 
@@ -79,32 +78,24 @@ impl Decoder {
     }
 }
 
-/// A reply as its line spells it: the thought that is said again stands in the place of a signature, which the RFC does not have,
-/// and the arguments are the string that they are. `None` if there is more than one thought, or anything but thoughts besides.
+/// What an event is made of, as its line spells it, and the values that stand beside that.
+pub(super) type Spelling<'a> = (Kind<'a>, &'a [Raw<'a>]);
+
+/// A reply as its line spells it: the arguments are the string that they are, and the thought that is said again stands beside it. `None`
+/// if there is more than one thought, or anything but thoughts besides.
 pub(super) fn spelled_reply<'a>(
     line: &'a str,
     reply: &Reply<'a>,
     choice: &Choice<'a>,
     list: &[Annotation<'a>],
     cx: &Cx<'a>,
-) -> Option<&'a Reply<'a>> {
+) -> Option<Spelling<'a>> {
     let reasoning = choice.reasoning.filter(|reasoning| !reasoning.is_empty());
-    let again = match list {
-        [] => None,
-        [only] => match only.kind {
-            AnnotationKind::Thought { description, .. } => reasoning.map(|_| description),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let again = again(line, reasoning.is_some(), list, cx)?;
     let mut calls = choice.calls.iter();
     let mut blocks = bumpalo::collections::Vec::with_capacity_in(reply.blocks.len(), cx.arena);
     for block in reply.blocks {
         blocks.push(match *block {
-            Block::Thinking(thinking) => Block::Thinking(Thinking {
-                signature: again,
-                ..thinking
-            }),
             Block::Call(call) => Block::Call(ToolCall {
                 input: quoted(line, calls.next()?.arguments?)?,
                 ..call
@@ -112,37 +103,44 @@ pub(super) fn spelled_reply<'a>(
             other => other,
         });
     }
-    Some(cx.keep(Reply {
+    let reply = cx.keep(Reply {
         blocks: blocks.into_bump_slice(),
         ..*reply
-    }))
+    });
+    Some((Kind::Reply(reply), again))
+}
+
+/// The thought that is said again, if there is one. `None` if something else is said with the thought, or without one.
+fn again<'a>(line: &'a str, thinks: bool, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<&'a [Raw<'a>]> {
+    match list {
+        [] => Some(&[]),
+        [only] => match only.kind {
+            AnnotationKind::Thought { description, .. } if thinks => Some(cx.list(&[quoted(line, description)?])),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call. `None` if the line says
 /// it otherwise.
-pub(super) fn spelled_piece<'a>(line: &'a str, piece: Piece<'a>, choice: &Choice<'a>, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<Event<'a>> {
-    let again = match (piece, list) {
-        (_, []) => None,
-        (Piece::Thinking(_), [only]) => match only.kind {
-            AnnotationKind::Thought { description, .. } => Some(quoted(line, description)?),
-            _ => return None,
-        },
-        _ => return None,
-    };
+pub(super) fn spelled_piece<'a>(
+    line: &'a str,
+    piece: Piece<'a>,
+    choice: &Choice<'a>,
+    list: &[Annotation<'a>],
+    cx: &Cx<'a>,
+) -> Option<Spelling<'a>> {
     let beside = match piece {
-        Piece::Input(_) => Some(choice.calls.first()?.number?),
-        _ => again,
+        Piece::Input(_) if list.is_empty() => cx.list(&[choice.calls.first()?.number?]),
+        _ => again(line, matches!(piece, Piece::Thinking(_)), list, cx)?,
     };
-    let fields = beside.map(|value| self::beside(Str::trusted(&line[..1]), value));
-    Some(Event {
-        fields: fields.map_or(&[], |field| cx.list(&[field])),
-        ..Event::new(Origin::default(), Kind::Delta(Delta { index: 0, piece }))
-    })
+    Some((Kind::Delta(Delta { index: 0, piece }), beside))
 }
 
-/// A result as its line spells it: behind its fields stand what is shown besides its text, and its timestamp. `None` if it is not
+/// A result as its line spells it: its timestamp is a field, and beside it stands what is shown besides its text. `None` if it is not
 /// likely that others are alike.
-pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, own: Fields<'a>, cx: &Cx<'a>) -> Option<&'a ToolResult<'a>> {
+pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, own: Fields<'a>, cx: &Cx<'a>) -> Option<Spelling<'a>> {
     let Status::Final(status) = display.status else { return None };
     let Content::Text(text) = told.content else { return None };
     let shown = display.shown?;
@@ -150,14 +148,15 @@ pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, ow
         return None;
     }
     // The kind decides where the text is, which is a part that may change already.
-    let beside = |&(key, value): &(Str<'a>, Raw<'a>)| {
+    let beside = |(key, value): (Str<'a>, Raw<'a>)| {
         let is_text = value
             .string()
             .is_some_and(|body| body.as_escaped().as_ptr() == text.as_escaped().as_ptr());
-        !is_text && !key.is("kind") && !matches!(value.shape(), None | Some(Shape::Null | Shape::Bool))
+        let changes = !is_text && !key.is("kind") && !matches!(value.shape(), None | Some(Shape::Null | Shape::Bool));
+        changes.then_some(value)
     };
-    let beside: Vec<_> = shown.members().filter(beside).map(|(key, value)| self::beside(key, value)).collect();
-    let changes = beside.iter().map(|field| field.value.as_str().len()).sum::<usize>() + text.as_escaped().len();
+    let beside: Vec<_> = shown.members().filter_map(beside).collect();
+    let changes = beside.iter().map(|value| value.as_str().len()).sum::<usize>() + text.as_escaped().len();
     if shown.as_str().len() > changes + FRAME {
         return None;
     }
@@ -167,17 +166,18 @@ pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, ow
         value,
         known: true,
     });
-    let fields: Vec<_> = own.iter().copied().chain(beside).chain(timestamp).collect();
-    Some(cx.keep(ToolResult {
+    let fields: Vec<_> = own.iter().copied().chain(timestamp).collect();
+    let result = cx.keep(ToolResult {
         status,
         fields: cx.list(&fields),
         ..*told
-    }))
+    });
+    Some((Kind::ToolResult(result), cx.list(&beside)))
 }
 
 /// A summary that is no reply too, as its line spells it: under its `finish_reason`, which stays, are the metadata, and beside them
 /// the usage. `None` if the line says more.
-pub(super) fn spelled_summary<'a>(line: &Line<'a>, choice: &Choice<'a>, cx: &Cx<'a>) -> Option<(&'a Notice<'a>, Fields<'a>)> {
+pub(super) fn spelled_summary<'a>(line: &Line<'a>, choice: &Choice<'a>, cx: &Cx<'a>) -> Option<Spelling<'a>> {
     // An error may refuse the version.
     let finish = choice.finish.filter(|word| !word.is("error"))?;
     if !line.notes.list.is_empty() {
@@ -189,21 +189,11 @@ pub(super) fn spelled_summary<'a>(line: &Line<'a>, choice: &Choice<'a>, cx: &Cx<
         message: None,
         data: Some(line.meta.raw?),
     };
-    let usage: Option<Field<'a>> = match line.envelope.usage {
-        None => None,
-        Some(usage) => Some(beside(finish, usage.raw?)),
+    let usage = match line.envelope.usage {
+        None => &[],
+        Some(usage) => cx.list(&[usage.raw?]),
     };
-    Some((cx.keep(notice), usage.map_or(&[], |usage| cx.list(&[usage]))))
-}
-
-/// A value that may change beside what the event says, under any text that stays.
-const fn beside<'a>(key: Str<'a>, value: Raw<'a>) -> Field<'a> {
-    Field {
-        at: BESIDE,
-        key,
-        value,
-        known: true,
-    }
+    Some((Kind::Notice(cx.keep(notice)), usage))
 }
 
 /// A string of the line, with its quotes.
@@ -221,23 +211,27 @@ struct Spelled<'d, 'c, 'a> {
 
 impl<'a> Spelled<'_, '_, 'a> {
     /// False if the line has to be read in the general way.
-    fn tell(&mut self, event: &Event<'a>, sink: &mut dyn Sink<'a>) -> bool {
+    fn tell(&mut self, event: &Event<'a>, beside: &'a [Raw<'a>], sink: &mut dyn Sink<'a>) -> bool {
         // A time that is none is something else.
-        if event.origin.time.is_some_and(|time| time.millis().is_none()) {
+        if event
+            .origin
+            .time
+            .is_some_and(|time| !alike(time.source(), &self.decoder.created) && time.millis().is_none())
+        {
             return false;
         }
         let told = match event.kind {
-            Kind::Delta(delta) => return self.piece(delta.piece, event, sink),
-            Kind::Reply(reply) => self.reply(reply).map(|reply| Event {
+            Kind::Delta(delta) => return self.piece(delta.piece, event.origin, beside, sink),
+            Kind::Reply(reply) => self.reply(reply, beside).map(|reply| Event {
                 kind: Kind::Reply(reply),
                 ..*event
             }),
-            Kind::ToolResult(result) => self.result(result, event.origin).map(|(origin, result)| Event {
+            Kind::ToolResult(result) => self.result(result, event.origin, beside).map(|(origin, result)| Event {
                 origin,
                 kind: Kind::ToolResult(result),
                 ..*event
             }),
-            Kind::Notice(notice) => self.summary(notice, event.fields).map(|(outcome, fields)| Event {
+            Kind::Notice(notice) => self.summary(notice, beside).map(|(outcome, fields)| Event {
                 kind: Kind::Outcome(outcome),
                 fields,
                 ..*event
@@ -253,28 +247,21 @@ impl<'a> Spelled<'_, '_, 'a> {
     }
 
     /// Tells a piece, and the beginning of its block if that is not open.
-    fn piece(&mut self, piece: Piece<'a>, event: &Event<'a>, sink: &mut dyn Sink<'a>) -> bool {
+    fn piece(&mut self, piece: Piece<'a>, origin: Origin<'a>, beside: &'a [Raw<'a>], sink: &mut dyn Sink<'a>) -> bool {
         let round = &mut self.decoder.round;
         let mut teller = Teller {
             cx: self.cx,
             sink,
-            origin: event.origin,
+            origin,
             fields: &[],
             told: 0,
             result: None,
         };
-        let index = match (piece, event.fields) {
+        let index = match (piece, beside) {
             (Piece::Text(text), []) if !text.is_empty() => round.grow(Voice::Text, &mut teller),
-            (Piece::Thinking(thought), again) if !thought.is_empty() => {
-                // What is said again is the same.
-                let same = |field: &Field<'a>| field.value.string().is_some_and(|text| alike(text.as_escaped(), thought.as_escaped()));
-                if !again.iter().all(same) {
-                    return false;
-                }
-                round.grow(Voice::Thought, &mut teller)
-            }
+            (Piece::Thinking(thought), again) if !thought.is_empty() && says_again(thought, again) => round.grow(Voice::Thought, &mut teller),
             (Piece::Input(_), [call]) => {
-                let index = call.value.u64().filter(|index| u32::try_from(*index).is_ok());
+                let index = call.u64().filter(|index| u32::try_from(*index).is_ok());
                 if index.is_none() {
                     return false;
                 }
@@ -287,17 +274,15 @@ impl<'a> Spelled<'_, '_, 'a> {
             _ => return false,
         };
         teller.tell(Kind::Delta(Delta { index, piece }));
-        self.decoder.says_so(event.origin.time);
+        self.decoder.says_so(origin.time);
         true
     }
 
-    fn reply(&mut self, reply: &'a Reply<'a>) -> Option<&'a Reply<'a>> {
+    fn reply(&mut self, reply: &'a Reply<'a>, again: &[Raw<'a>]) -> Option<&'a Reply<'a>> {
         // An empty text is no block; an error may refuse the version.
         let fits = |block: &Block<'a>| match block {
             Block::Text { text, .. } => !text.is_empty(),
-            Block::Thinking(thought) => {
-                !thought.text.is_empty() && thought.signature.is_none_or(|again| alike(again.as_escaped(), thought.text.as_escaped()))
-            }
+            Block::Thinking(thought) => !thought.text.is_empty() && says_again(thought.text, again),
             Block::Call(call) => call.input.shape() == Some(Shape::String),
             _ => false,
         };
@@ -305,12 +290,11 @@ impl<'a> Spelled<'_, '_, 'a> {
             return None;
         }
         self.decoder.end = reply.stop.and_then(|stop| End::of_reply(stop, None));
-        if reply.blocks.iter().all(|block| matches!(block, Block::Text { .. })) {
+        if !reply.blocks.iter().any(|block| matches!(block, Block::Call(_))) {
             return Some(reply);
         }
         let cx = self.cx;
         let blocks = reply.blocks.iter().map(|&block| match block {
-            Block::Thinking(thought) => Block::Thinking(Thinking { signature: None, ..thought }),
             Block::Call(call) => Block::Call(ToolCall {
                 input: arguments_json(call.input.as_str().get(1..call.input.as_str().len() - 1).map(Str::trusted), cx),
                 ..call
@@ -323,7 +307,7 @@ impl<'a> Spelled<'_, '_, 'a> {
         }))
     }
 
-    fn result(&self, result: &'a ToolResult<'a>, mut origin: Origin<'a>) -> Option<(Origin<'a>, &'a ToolResult<'a>)> {
+    fn result(&self, result: &'a ToolResult<'a>, mut origin: Origin<'a>, beside: &[Raw<'a>]) -> Option<(Origin<'a>, &'a ToolResult<'a>)> {
         let mut fields = result.fields;
         if let Some((last, others)) = fields.split_last()
             && last.value.shape() == Some(Shape::Number)
@@ -335,25 +319,22 @@ impl<'a> Spelled<'_, '_, 'a> {
             origin.time = time;
             fields = others;
         }
-        while let Some((last, others)) = fields.split_last()
-            && last.at == BESIDE
-        {
-            last.value.check().ok()?;
-            fields = others;
+        for value in beside {
+            value.check().ok()?;
         }
         let Content::Text(text) = result.content else { return None };
         let status = settled(result.status, text);
         Some((origin, self.cx.keep(ToolResult { status, fields, ..*result })))
     }
 
-    fn summary(&mut self, spelled: &Notice<'a>, usage: Fields<'a>) -> Option<(&'a Outcome<'a>, Fields<'a>)> {
+    fn summary(&mut self, spelled: &Notice<'a>, usage: &[Raw<'a>]) -> Option<(&'a Outcome<'a>, Fields<'a>)> {
         let cx = self.cx;
         let mut meta = Meta::of(spelled.data?, cx).filter(Meta::is_summary)?;
         let usage = match usage {
             [] => None,
             [usage, ..] => {
-                usage.value.check().ok()?;
-                read_usage(usage.value)
+                usage.check().ok()?;
+                read_usage(*usage)
             }
         };
         let outcome = self.decoder.summary_of(&mut meta, usage, Some(spelled.name), cx);
@@ -362,6 +343,14 @@ impl<'a> Spelled<'_, '_, 'a> {
         meta.pour(&mut fields);
         Some((cx.keep(outcome), fields.into_bump_slice()))
     }
+}
+
+/// Whether what is said again, if anything is, is the same thought.
+#[inline]
+fn says_again(thought: Str<'_>, again: &[Raw<'_>]) -> bool {
+    again
+        .iter()
+        .all(|again| again.string().is_some_and(|text| alike(text.as_escaped(), thought.as_escaped())))
 }
 
 impl Decoder {

@@ -12,7 +12,7 @@ pub(crate) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> O
     let mut object = at.object().ok()?;
     let mut found = [None; N];
     while let Some(key) = object.key(&mut at).ok()? {
-        let value = at.skip().ok()?;
+        let value = Raw::known(at.skip().ok()?.as_str(), value.is_checked());
         if let Some(index) = names.iter().position(|name| key.is(name)) {
             found[index] = (!value.is_null()).then_some(value);
         }

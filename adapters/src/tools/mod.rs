@@ -101,7 +101,8 @@ impl Translate {
             }
         }
         list.push(']');
-        changed.then(|| Raw::trusted(arena.alloc_str(&list)))
+        // Names are strings that were checked.
+        changed.then(|| Raw::checked(arena.alloc_str(&list)))
     }
 
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
