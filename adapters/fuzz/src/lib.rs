@@ -1,7 +1,7 @@
 //! The laws that hold for any bytes, as assertions for the fuzz targets.
 
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
+use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
 
 /// What a conversion gave.
 #[derive(Debug, PartialEq, Eq)]

@@ -286,7 +286,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("tool", "mcp_call: the tool"),
     ("toolAliases", "initialize: other names for tools"),
     ("tool_name", "the tool"),
-    ("tool_result_meta", "how permission was given: [{id, permission_decision, non_execution_kind}]"),
+    (
+        "tool_result_meta",
+        "how permission was given: [{id, permission_decision, non_execution_kind}]",
+    ),
     ("tool_use_id", "the call"),
     ("tool_use_meta", "what is known about the calls of a reply"),
     ("tool_use_result", "the result in the tool's own form"),

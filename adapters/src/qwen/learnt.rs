@@ -17,8 +17,7 @@ use super::teller::{Teller, settled, time_of};
 use crate::chat::{CallPiece, Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
-    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Time, ToolCall, ToolResult,
-    Topic,
+    At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Time, ToolCall, ToolResult, Topic,
 };
 use crate::json::{Raw, Shape, Str, alike};
 use crate::learn::{Aside, Learned, Rules};
@@ -83,13 +82,7 @@ pub(super) type Spelling<'a> = (Kind<'a>, &'a [Raw<'a>]);
 
 /// A reply as its line spells it: the arguments are the string that they are, and the thought that is said again stands beside it. `None`
 /// if there is more than one thought, or anything but thoughts besides.
-pub(super) fn spelled_reply<'a>(
-    line: &'a str,
-    reply: &Reply<'a>,
-    choice: &Choice<'a>,
-    list: &[Annotation<'a>],
-    cx: &Cx<'a>,
-) -> Option<Spelling<'a>> {
+pub(super) fn spelled_reply<'a>(line: &'a str, reply: &Reply<'a>, choice: &Choice<'a>, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<Spelling<'a>> {
     let reasoning = choice.reasoning.filter(|reasoning| !reasoning.is_empty());
     let again = again(line, reasoning.is_some(), list, cx)?;
     let mut calls = choice.calls.iter();
@@ -124,13 +117,7 @@ fn again<'a>(line: &'a str, thinks: bool, list: &[Annotation<'a>], cx: &Cx<'a>) 
 
 /// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call. `None` if the line says
 /// it otherwise.
-pub(super) fn spelled_piece<'a>(
-    line: &'a str,
-    piece: Piece<'a>,
-    choice: &Choice<'a>,
-    list: &[Annotation<'a>],
-    cx: &Cx<'a>,
-) -> Option<Spelling<'a>> {
+pub(super) fn spelled_piece<'a>(line: &'a str, piece: Piece<'a>, choice: &Choice<'a>, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<Spelling<'a>> {
     let beside = match piece {
         Piece::Input(_) if list.is_empty() => cx.list(&[choice.calls.first()?.number?]),
         _ => again(line, matches!(piece, Piece::Thinking(_)), list, cx)?,

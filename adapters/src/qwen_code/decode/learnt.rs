@@ -85,7 +85,9 @@ impl<'a> Line<'_, 'a, '_> {
     /// Tells an event, of which its line says nothing else, and remembers how the line is spelled.
     pub(super) fn only(&mut self, decoder: &mut Decoder, event: &Event<'a>, used: usize, index: Option<Raw<'a>>) {
         if self.cx.trace.is_none() {
-            decoder.learned.learn(&self.text[..used], &RULES, event, Aside { index, ..Aside::default() });
+            decoder
+                .learned
+                .learn(&self.text[..used], &RULES, event, Aside { index, ..Aside::default() });
         }
         decoder.side = Side::Agent;
         told(event, &mut decoder.in_message, &mut decoder.unconfirmed);
