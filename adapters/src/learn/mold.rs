@@ -221,7 +221,7 @@ impl Mold {
     }
 
     /// Finds the values that are no part of the event.
-    #[inline]
+    #[inline(always)]
     pub(super) fn beside<'a>(&self, found: Match<'_, 'a>, cx: &Cx<'a>, values: &Cell<&'a [Raw<'a>]>) {
         if !self.beside.is_empty() {
             values.set(cx.arena.alloc_slice_fill_iter(self.beside.iter().map(|spot| found.raw(*spot))));

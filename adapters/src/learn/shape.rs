@@ -156,20 +156,19 @@ impl Shape {
         if bytes.len() > u32::MAX as usize {
             return Err(0);
         }
-        let (mut at, from) = match known.checked_sub(1) {
+        let (mut at, mut from) = match known.checked_sub(1) {
             None => (0, 0),
             Some(last) => (starts[known] as usize, self.holes[last].0 as usize),
         };
-        let mut fixed = self.fixed.get(from..).ok_or(known)?;
-        let mut begin = from;
-        for ((n, &(end, hole)), start) in self.holes.iter().enumerate().zip(&mut *starts).skip(known) {
-            *start = at as u32;
-            let (piece, behind) = fixed.split_at_checked(end as usize - begin).ok_or(n)?;
+        for n in known..self.holes.len() {
+            let (end, hole) = self.holes[n];
+            *starts.get_mut(n).ok_or(n)? = at as u32;
+            let piece = self.fixed.get(from..end as usize).ok_or(n)?;
             if !stands_at(bytes, at, piece) {
                 return Err(n);
             }
             at += piece.len();
-            (fixed, begin) = (behind, end as usize);
+            from = end as usize;
             let mut cursor = Cursor::starting(line, at);
             match (hole, bytes.get(at).ok_or(n)?) {
                 // The piece before it ends with the quote that the string begins with.
@@ -203,8 +202,9 @@ impl Shape {
             at = cursor.position();
         }
         let n = self.holes.len();
+        let piece = self.fixed.get(from..).ok_or(n)?;
         *starts.get_mut(n).ok_or(n)? = at as u32;
-        stands_at(bytes, at, fixed).then(|| at + fixed.len()).ok_or(n)
+        stands_at(bytes, at, piece).then(|| at + piece.len()).ok_or(n)
     }
 
     /// How long the line's end is behind a value of this shape, which is `len` bytes long. `None` if it does not end there, or has
