@@ -41,7 +41,7 @@ fn the_examples_of_both_texts_are_understood() {
 #[test]
 fn the_checklist_names_tests_that_exist_and_has_no_empty_row() {
     let mut known = BTreeSet::new();
-    for folder in ["tests", "src", "adapters/src", "adapters/tests"] {
+    for folder in ["tests", "src", "agent/src", "adapters/src", "adapters/tests"] {
         tests_of(&root().join(folder), &mut known);
     }
     let page = fs::read_to_string(root().join("docs/rfc-checklist.md")).unwrap();

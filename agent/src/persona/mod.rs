@@ -10,7 +10,7 @@
 //! | hooks | [`HookForm`]: names of events, shape of payloads |
 //! | settings, memory, sessions on disk | [`SettingsFiles`], [`MemoryFiles`], [`SessionFiles`] |
 //! | MCP | [`Naming`] |
-//! | commands | [`Commands`]: which there are, how they are called |
+//! | commands | `Commands`: which there are, how they are called |
 //! | what the host is told | [`HostPersona`] |
 
 pub mod claude;
