@@ -238,7 +238,9 @@ pub(crate) struct Intake<R> {
     pub(crate) name: Option<Box<str>>,
     /// What was read to find that out, and is still to be handed on.
     head: Vec<u8>,
-    piece: Vec<u8>,
+    room: Vec<u8>,
+    /// How much of it was read.
+    filled: usize,
 }
 
 impl<R: Read> Intake<R> {
@@ -248,7 +250,8 @@ impl<R: Read> Intake<R> {
             from,
             name: None,
             head: Vec::new(),
-            piece: Vec::new(),
+            room: Vec::new(),
+            filled: 0,
         }
     }
 
@@ -274,8 +277,8 @@ impl<R: Read> Intake<R> {
                 Answer::Unclear(unclear) => return Err(self.error(ErrorKind::Unclear(unclear))),
             }
             self.fill()?;
-            over = self.piece.is_empty();
-            self.head.extend_from_slice(&self.piece);
+            over = self.filled == 0;
+            self.head.extend_from_slice(&self.room[..self.filled]);
         }
     }
 
@@ -284,21 +287,25 @@ impl<R: Read> Intake<R> {
         if self.head.is_empty() {
             self.fill()?;
         } else {
-            self.piece = std::mem::take(&mut self.head);
+            self.filled = self.head.len();
+            self.room = std::mem::take(&mut self.head);
         }
-        Ok(&self.piece)
+        Ok(&self.room[..self.filled])
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        self.piece.resize(PIECE, 0);
-        let read = loop {
-            match self.input.read(&mut self.piece) {
+        if self.room.len() != PIECE {
+            self.room.resize(PIECE, 0);
+        }
+        self.filled = 0;
+        self.filled = loop {
+            match self.input.read(&mut self.room) {
+                Ok(read) => break read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
+                Err(error) => return Err(self.error(ErrorKind::Io(error))),
             }
         };
-        self.piece.truncate(*read.as_ref().unwrap_or(&0));
-        read.map(drop).map_err(|error| self.error(ErrorKind::Io(error)))
+        Ok(())
     }
 
     fn error(&self, kind: ErrorKind) -> Error {

@@ -222,3 +222,48 @@ fn a_session_is_put_together() {
     let last = turns(cut, log.format).filter_map(Result::ok).last().unwrap();
     assert!(last.outcome.unwrap().synthetic);
 }
+
+/// Gives a few bytes at a time.
+struct Trickle<'l>(&'l [u8], usize);
+
+impl std::io::Read for Trickle<'_> {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        let taken = self.1.min(room.len()).min(self.0.len());
+        let (now, rest) = self.0.split_at(taken);
+        room[..taken].copy_from_slice(now);
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+#[test]
+fn where_a_log_is_cut_into_reads_changes_nothing() {
+    let said = |found: Vec<Result<Event, Error>>| -> Vec<String> {
+        let line = |item: Result<Event, Error>| item.map_or_else(|error| error.to_string(), |event| event.to_json());
+        found.into_iter().map(line).collect()
+    };
+    for log in goldens().into_iter().filter(|log| log.bytes.len() < 8000) {
+        let whole = said(read(log.bytes.as_slice(), log.format).collect());
+        assert_eq!(said(read(Trickle(&log.bytes, 7), log.format).collect()), whole, "{}", log.name);
+        let count = |found: Vec<Result<_, _>>| found.into_iter().filter(Result::is_ok).count();
+        assert_eq!(
+            count(turns(Trickle(&log.bytes, 7), log.format).collect()),
+            count(turns(log.bytes.as_slice(), log.format).collect()),
+            "{}",
+            log.name
+        );
+    }
+}
+
+#[test]
+fn every_turn_has_its_outcome_wherever_a_log_breaks_off() {
+    for log in goldens().into_iter().filter(|log| !log.host) {
+        for part in 1..6 {
+            let cut = &log.bytes[..log.bytes.len() * part / 6];
+            for turn in turns(cut, log.format).filter_map(Result::ok) {
+                let holds = !turn.thread.rounds.is_empty() || !turn.strays.is_empty();
+                assert!(turn.outcome.is_some() || !holds, "{} {part}: {turn:?}", log.name);
+            }
+        }
+    }
+}
