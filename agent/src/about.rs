@@ -3,30 +3,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::persona::{self, Start};
-use super::tools::fetch::Policy;
-use super::tools::shell::Settings;
-use super::tools::web_search::Engine;
-use super::tools::{Tool, World};
-use super::turn::{structured, subagent};
-use super::workspace::Wall;
+use crate::persona::{self, Start};
+use crate::tools::fetch::Policy;
+use crate::tools::shell::Settings;
+use crate::tools::web_search::Engine;
+use crate::tools::{Tool, World};
+use crate::turn::{structured, subagent};
+use crate::workspace::Wall;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::{Flag, Launch, Means, PermissionMode};
-
-/// A flag without a place in [`Launch`], as it was given last: its name and its value.
-pub fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, Option<String>)> {
-    every(launch, flag).next_back()
-}
-
-/// The same, each time that it was given.
-pub(crate) fn every<'l>(launch: &'l Launch, flag: &'static str) -> impl DoubleEndedIterator<Item = &'l (String, Option<String>)> {
-    debug_assert!(
-        persona::all().any(|persona| persona.flags().contains(&flag)),
-        "{flag} is heeded and not said to be"
-    );
-    launch.rest.iter().filter(move |(known, _)| known == flag)
-}
 
 /// Whether the agent does what a flag of a dialect's program says. The others are taken and change nothing.
 pub fn heeds(dialect: Dialect, flag: &Flag) -> bool {

@@ -6,8 +6,11 @@
 #![deny(unsafe_code)]
 
 pub mod about;
+mod clock;
 mod commands;
+pub mod control_requests;
 mod conversation;
+pub mod flags;
 pub mod hooks;
 pub mod host;
 mod http;
@@ -39,11 +42,11 @@ use self::settings::{Places, Settings};
 use self::store::{Checkpoints, History, Transcript};
 use crate::commands::hint::Hints;
 use crate::commands::request::ChatRequests;
+use crate::control_requests::{HostRequests, Unanswered};
 use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::host::event_writer::EventWriter;
 use crate::host::prompts::{Asked, PromptQueue};
-use crate::host::requests::{HostRequests, Unanswered};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::permissions::Policy;

@@ -13,7 +13,7 @@ use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, P
 use agentglot_adapters::raw::live::Listener;
 
 use super::refusal::{self, Reader, refuse};
-use crate::agent::about::given;
+use crate::agent::flags::given;
 use crate::agent::model::names::Models;
 use crate::agent::persona;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};

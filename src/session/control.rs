@@ -10,7 +10,7 @@ use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Or
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::tools::Translate;
-use crate::agent::host::requests::NOBODY;
+use crate::agent::control_requests::NOBODY;
 use crate::backend::Backend;
 
 /// What the host was asked.

@@ -26,7 +26,7 @@ use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Origin, Out
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::live::{Heard, Manner, Speaker};
-use crate::agent::host::requests::CLOSED;
+use crate::agent::control_requests::CLOSED;
 use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;

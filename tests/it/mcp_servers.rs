@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentglot::adapters::raw::event::ResultStatus;
-use agentglot::agent::host::requests::HostRequests;
+use agentglot::agent::control_requests::HostRequests;
 use agentglot::agent::mcp::{Mcp, Options, Status, config};
 use agentglot::agent::model::message::Part;
 use agentglot::agent::tools::{Cx, Given, World};

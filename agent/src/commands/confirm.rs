@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::request::ChatRequests;
 use super::{Given, failed, message};
-use crate::host::requests::NOBODY;
-use crate::host::requests::{Question, Unanswered};
+use crate::control_requests::NOBODY;
+use crate::control_requests::{Question, Unanswered};
 use crate::turn::context::Context;
 use agentglot_adapters::raw::event::ControlKind;
 

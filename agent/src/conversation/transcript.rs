@@ -11,7 +11,7 @@ use crate::host::event_writer::{Done, Speaks, line_id};
 use crate::host::prompts::Attached;
 use crate::model::message::{Call, CallResult, Message, Part};
 use crate::model::usage::Tokens;
-use crate::store::{ApiFailure, Compaction, ResultFacts, Round, Subagent, Transcript, UserFacts};
+use crate::store::{ApiFailure, Compaction, ResultFacts, Round, STATE, Subagent, Transcript, UserFacts};
 use agentglot_adapters::raw::event::ResultStatus;
 
 /// The transcript of a conversation; none if it is not kept.
@@ -197,9 +197,6 @@ pub(crate) fn rename(host: &Host, transcript: &Handle, title: &str) {
         "uuid": line_id(), "session_id": *host.session.borrow(),
     }));
 }
-
-/// The kind of line that holds what a persona keeps.
-pub(crate) const STATE: &str = "agentglot-state";
 
 fn with(conversation: &Conversation, write: impl FnOnce(&mut Transcript)) {
     if let Some(kept) = &conversation.transcript {

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use self::matcher::Matcher;
 pub use self::output::{HookOutcome, Permission};
-use crate::host::requests::{CLOSED, NOBODY};
-use crate::host::requests::{HostRequests, Question};
+use crate::control_requests::{CLOSED, NOBODY};
+use crate::control_requests::{HostRequests, Question};
 use crate::permissions::Source;
 use agentglot_adapters::raw::event::ControlKind;
 use agentglot_process::Watcher;
@@ -355,7 +355,7 @@ impl Hooks {
                     Ok(Ok(answer)) if nobody(&answer) => output::Said::Unheard,
                     Ok(Ok(answer)) if answer.is_object() => output::Said::Json(answer),
                     Ok(Ok(Value::Null)) => output::Said::Nothing,
-                    Ok(Err(crate::host::requests::Unanswered::Gone)) => output::Said::Unheard,
+                    Ok(Err(crate::control_requests::Unanswered::Gone)) => output::Said::Unheard,
                     answer => {
                         tracing::warn!(
                             hook = id,
@@ -427,7 +427,7 @@ impl Hooks {
         }
         put("hook_event_name", json!(self.form.name(event)));
         if self.form.has_time {
-            put("timestamp", json!(crate::host::event_writer::now_iso()));
+            put("timestamp", json!(crate::clock::now_iso()));
         }
         for (name, value) in fields {
             put(name, value);

@@ -86,7 +86,9 @@ fn callbacks_are_asked_with_the_recorded_payload() {
             loop {
                 let (asked, _) = hooks.requests.take();
                 if let Some((id, _)) = asked.into_iter().next() {
-                    hooks.requests.answer(&id, Err(crate::host::requests::Unanswered::Failed("broke".into())));
+                    hooks
+                        .requests
+                        .answer(&id, Err(crate::control_requests::Unanswered::Failed("broke".into())));
                     return;
                 }
                 hooks.requests.wake().notified().await;

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::host::requests::Question;
+use crate::clock::now_iso;
+use crate::control_requests::Question;
 use crate::model::message::{Call, Part};
 use crate::permissions::Decision;
 use crate::persona::{HostPersona, Told};
@@ -384,11 +385,6 @@ pub(crate) fn body(plain: &str) -> String {
 }
 
 pub(crate) use crate::ids::line_id;
-
-/// The time in ISO 8601.
-pub(crate) fn now_iso() -> String {
-    chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
-}
 
 /// The arguments of a call as JSON, also if the model wrote something else.
 fn sound(input: &str) -> Cow<'_, str> {

@@ -18,7 +18,7 @@ use super::config::{Reach, Server};
 use super::link::{self, Around, Link, Offer, Remote, Trouble, innermost};
 use super::sse::Sse;
 use super::stdio::{Fault, LONGEST_LINE, Stdio, ended};
-use crate::host::requests::HostRequests;
+use crate::control_requests::HostRequests;
 use agentglot_process::{Child, Environment, Plan};
 
 /// How long a connection to an address may take to come up.

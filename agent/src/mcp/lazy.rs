@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use super::{Mcp, Options, Server};
-use crate::host::requests::HostRequests;
+use crate::control_requests::HostRequests;
 
 /// The servers of a session.
 #[derive(Debug)]

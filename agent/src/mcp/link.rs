@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Asking, Client, Heard};
 use super::stdio::{Fault, STEPS};
-use crate::host::requests::{HostRequests, Question, Unanswered};
+use crate::control_requests::{HostRequests, Question, Unanswered};
 use agentglot_adapters::raw::event::ControlKind;
 use agentglot_process::Child;
 

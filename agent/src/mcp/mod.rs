@@ -52,7 +52,7 @@ pub use prompt::Command;
 use self::content::Store;
 use self::link::{Around, Trouble};
 use self::slot::{Phase, Slot};
-use crate::host::requests::HostRequests;
+use crate::control_requests::HostRequests;
 use crate::tools::{Spec, Tool};
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_process::Watcher;

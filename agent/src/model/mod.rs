@@ -14,6 +14,7 @@ mod history;
 pub mod message;
 pub mod names;
 mod openai;
+mod spec;
 mod stream;
 pub(crate) mod usage;
 mod written;
@@ -25,12 +26,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::model::message::Message;
-use crate::tools::Spec;
 use agentglot_adapters::raw::event::Event;
 pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
 pub use client::Client;
 pub use endpoint::{Api, Endpoint, Key, Patience};
 pub use gather::Gather;
+pub use spec::Spec;
 pub use written::Written;
 
 /// Who is told what a model says.

@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use super::Spec;
 use super::history::{self, Turn};
 use super::{Api, Ask, anthropic, openai};
 use crate::model::message::{Message, Role};
-use crate::tools::Spec;
 
 /// The texts of a conversation's last request, for its next one.
 #[derive(Default)]

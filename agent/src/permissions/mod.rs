@@ -30,7 +30,7 @@ pub use self::rule::{Behavior, Grounds, Rule, Source};
 pub use self::update::Updated;
 use self::verdict::reason;
 pub use self::verdict::{Reason, Unheard, Verdict};
-use crate::about::given;
+use crate::flags::given;
 use crate::tools::{Access, Spec};
 use agentglot_adapters::raw::launch::{Answerer, Launch, PermissionMode};
 

@@ -14,7 +14,7 @@ const MOST: usize = 4096;
 pub struct Updated {
     /// The mode, if it was changed: hosts are told by a status.
     pub mode: Option<PermissionMode>,
-    /// What belongs into settings files: see [`crate::settings::Places::write`].
+    /// What belongs into files of settings.
     pub keep: Vec<(Source, Value)>,
     /// What was not done, and why.
     pub problems: Vec<String>,

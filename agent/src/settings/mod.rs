@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::about::every;
+use crate::flags::every;
 use crate::permissions::{Behavior, Policy, Source};
 use agentglot_adapters::raw::launch::Launch;
 

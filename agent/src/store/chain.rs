@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::STATE;
 use super::entry::Entry;
 use super::line::quoted;
 use super::scan::Tail;
-use crate::conversation::transcript::STATE;
 use crate::model::message::{Call, CallResult, Message, Part, Role};
 
 /// What a call is answered that the session ended over.

@@ -62,6 +62,9 @@ use dir::Dir;
 use scan::Tail;
 use transcript::Place;
 
+/// The kind of line that holds what a persona keeps.
+pub(crate) const STATE: &str = "agentglot-state";
+
 /// The sessions of a dialect in a working folder.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -137,7 +140,7 @@ impl Default for Ask {
 impl Ask {
     /// What a command line asks for.
     pub fn of(launch: &Launch) -> Self {
-        let given = |flag| crate::about::given(launch, flag);
+        let given = |flag| crate::flags::given(launch, flag);
         let off = given("--no-session-persistence").is_some()
             || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
             || given("--no-chat-recording").is_some();

@@ -17,7 +17,7 @@ use super::dir::Dir;
 use super::facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 use super::line::{self, Object, quoted};
 use super::place;
-use crate::host::event_writer::now_iso;
+use crate::clock::now_iso;
 use crate::model::message::{CallResult, Part};
 use crate::redact::Secrets;
 

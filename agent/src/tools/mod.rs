@@ -28,4 +28,5 @@ pub mod web_search;
 pub mod work;
 pub mod write;
 
+pub use crate::model::Spec;
 pub use tool::*;

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::model::Spec;
 use crate::model::message::Part;
 use crate::workspace::Wall;
-use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
+use agentglot_adapters::raw::event::{DetailShape, ResultStatus};
 
 /// Something that the model can call.
 #[async_trait(?Send)]
@@ -49,21 +50,6 @@ pub trait Tool: fmt::Debug {
     /// Runs it. Every way it can go wrong is a [`Given`] too. When `cx.cancel` is cancelled it comes back soon and leaves no process and
     /// no half-written file behind.
     async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given;
-}
-
-/// What the model is told of a tool.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
-    /// Its name in the dialect in use.
-    pub name: String,
-    /// What it does, for the model.
-    pub description: String,
-    /// The JSON Schema of its arguments.
-    pub schema: Value,
-    /// What it means.
-    pub kind: ToolKind,
-    /// It changes nothing, whatever its arguments.
-    pub reads_only: bool,
 }
 
 /// What a call touches.

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use crate::control_requests::NOBODY;
+use crate::control_requests::{self, Question};
 use crate::conversation::Conversation;
-use crate::host::requests::NOBODY;
-use crate::host::requests::{self, Question};
 use crate::model::message::Call;
 use crate::permissions::{Decision, Reason, Unheard, Verdict};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
@@ -135,7 +135,7 @@ async fn host(
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),
-        permission: Some(requests::Asked {
+        permission: Some(control_requests::Asked {
             name: call.name.clone(),
             call: call.id.clone(),
             input: input.clone(),
@@ -152,8 +152,8 @@ async fn host(
     drop(notice);
     match answer {
         Ok(answer) => read(core, tool, access, &answer, input),
-        Err(requests::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
-        Err(requests::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
+        Err(control_requests::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
+        Err(control_requests::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
     }
 }
 

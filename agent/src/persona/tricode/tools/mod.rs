@@ -29,7 +29,7 @@ use serde_json::Value;
 use self::plan::Plan;
 use self::sessions::Sessions;
 use crate::Error;
-use crate::about::given;
+use crate::flags::given;
 use crate::model::Ask;
 use crate::model::message::Message;
 use crate::model::usage::Tokens;
