@@ -60,7 +60,7 @@ impl Persona for Neutral {
     }
 
     fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::new(start, |_, _, _| Vec::new(), unknown))
+        Ok(Plain::begin(start, |_, _, _| Vec::new(), unknown))
     }
 
     fn fetch(&self, _: fetch::Policy) -> Option<Rc<dyn Tool>> {

@@ -108,7 +108,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub(super) fn new(start: Start<'_>, tools: MakeTools, unknown: fn(&str) -> Given) -> Rc<dyn PersonaSession> {
+    pub(super) fn begin(start: Start<'_>, tools: MakeTools, unknown: fn(&str) -> Given) -> Rc<dyn PersonaSession> {
         Rc::new(Self {
             tools,
             unknown,

@@ -75,13 +75,16 @@ pub struct Store {
     secrets: Rc<Secrets>,
 }
 
+/// The folder that these variables of the environment name.
+pub type Root = fn(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
+
 /// How a vendor's sessions are kept.
 #[derive(Debug)]
 pub struct SessionFiles {
     /// Whose they are: the name in the first line of a transcript.
     pub dialect: Dialect,
     /// The folder that holds a folder for each working folder.
-    pub root: fn(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>,
+    pub root: Root,
     /// What ids look like.
     pub ids: Ids,
     /// A session is found by its title too.

@@ -112,7 +112,7 @@ impl Persona for Claude {
     }
 
     fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::new(start, tools::all, unknown))
+        Ok(Plain::begin(start, tools::all, unknown))
     }
 
     fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {

@@ -84,7 +84,7 @@ impl Persona for Cursor {
     }
 
     fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::new(start, tools::all, unknown))
+        Ok(Plain::begin(start, tools::all, unknown))
     }
 
     fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {

@@ -121,7 +121,7 @@ impl Persona for Qwen {
     }
 
     fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::new(start, if self.rfc { tools::of_rfc } else { tools::of_code }, unknown))
+        Ok(Plain::begin(start, if self.rfc { tools::of_rfc } else { tools::of_code }, unknown))
     }
 
     fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {
