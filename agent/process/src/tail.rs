@@ -29,7 +29,7 @@ impl Tail {
     }
 
     /// How many bytes are kept.
-    pub fn len(&self) -> usize {
+    pub fn kept(&self) -> usize {
         self.bytes.len()
     }
 

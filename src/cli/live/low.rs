@@ -16,7 +16,7 @@ use crate::command::run::seconds;
 pub enum Command {
     /// Be another agent's program for its hosts, with somebody else behind it
     #[command(after_long_help = RUN_MORE)]
-    Run(Run),
+    Run(Box<Run>),
     /// List, show or delete the sessions of the built-in agent
     #[command(subcommand)]
     Sessions(Sessions),

@@ -39,7 +39,7 @@ impl Kept {
 
     /// How many of them are not kept.
     pub fn missing(&self) -> u64 {
-        self.total - self.head.len() as u64 - self.tail.len() as u64
+        self.total - self.head.len() as u64 - self.tail.kept() as u64
     }
 
     /// The first bytes.
