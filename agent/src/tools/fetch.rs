@@ -20,7 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 
 pub use address::{Refused, judge};
 
@@ -261,12 +261,11 @@ async fn get(url: &Url, headers: &HeaderMap, policy: &Policy) -> Result<Response
     let host = url.host_str().ok_or_else(|| FetchError::Url("there is no host in it".to_owned()))?;
     let port = url.port_or_known_default().unwrap_or(80);
     let named = policy.names(host);
-    let mut client = Client::builder()
+    let mut client = crate::http::builder()
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .referer(false)
-        .pool_max_idle_per_host(0)
-        .user_agent(concat!("agentglot/", env!("CARGO_PKG_VERSION")));
+        .pool_max_idle_per_host(0);
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
     let addresses = match literal {
         Some(address) => vec![SocketAddr::new(address, port)],
