@@ -1,8 +1,8 @@
 //! Measures the built-in agent over a scripted model on this machine.
 //!
 //! ```text
-//! cargo build --release --bin agentglot --example agent_figures
-//! target/release/examples/agent_figures first-token | sessions [N] | rounds [N] | resume [MB] | search FOLDER
+//! cargo build --profile dist --bin agentglot --example agent_figures
+//! target/dist/examples/agent_figures first-token | sessions [N] | rounds [N] | resume [MB] | search FOLDER
 //! ```
 //!
 //! Without a name all but the last are measured, which needs ripgrep. Exit code 1: a bar is missed, or something was lost.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `agentglot run` while somebody talks: added latency of an event, a saturated pipe, many sessions at once.
 
-    cargo build --release --bin agentglot --example fake_agent
+    cargo build --profile dist --bin agentglot --example fake_agent
     python3 benches/live.py [--rounds N] [--only latency|pipe|many] [--seconds S]
 
 The fake agent of the tests stands for the agent's program and stamps its lines with the monotonic clock. Each figure is taken
@@ -312,7 +312,7 @@ def crowd(stage, sessions, children):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--binary", default=os.path.join(ROOT, "target/release/agentglot"))
+    arguments.add_argument("--binary", default=os.path.join(ROOT, "target/dist/agentglot"))
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--seconds", type=float, default=2)
     arguments.add_argument("--sessions", type=int, default=1000)
@@ -323,7 +323,7 @@ def main():
     agent = os.path.join(os.path.dirname(binary), "examples/fake_agent")
     for program in (binary, agent):
         if not os.path.exists(program):
-            sys.exit(f"{program} is not built: cargo build --release --bin agentglot --example fake_agent")
+            sys.exit(f"{program} is not built: cargo build --profile dist --bin agentglot --example fake_agent")
     stage = Stage(binary, agent)
     missed = []
     try:
