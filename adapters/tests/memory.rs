@@ -67,7 +67,7 @@ fn held(options: &Options, rounds: usize, mut piece: impl FnMut(usize) -> Vec<u8
     after
 }
 
-/// Each golden forty times, as one log: turn after turn of one session, and session after session.
+/// Each golden 160 times, as one log: turn after turn of one session, and session after session.
 #[test]
 fn does_not_grow_with_the_log() {
     let logs = plain_goldens();
@@ -84,7 +84,7 @@ fn does_not_grow_with_the_log() {
                 } else {
                     Options::new(from, to)
                 };
-                let after = held(&options, 40, |round| {
+                let after = held(&options, 160, |round| {
                     let mut bytes = log.bytes.clone();
                     if !bytes.ends_with(b"\n") {
                         bytes.push(b'\n');
@@ -97,14 +97,14 @@ fn does_not_grow_with_the_log() {
                 });
                 wrongs.check();
                 let (early, late) = (
-                    after[12..20].iter().max().copied().unwrap_or(0),
-                    after[32..40].iter().max().copied().unwrap_or(0),
+                    after[72..80].iter().max().copied().unwrap_or(0),
+                    after[152..160].iter().max().copied().unwrap_or(0),
                 );
                 // A ledger remembers some thousands of the runs of lines that may go on.
                 if !keep_ledger && late > early + early / 10 + 4096 {
                     wrongs.add(
                         format!("memory {from} -> {to}"),
-                        format!("{} (ledger {keep_ledger}): {early} bytes after 20 rounds, {late} after 40", log.name),
+                        format!("{} (ledger {keep_ledger}): {early} bytes after 80 rounds, {late} after 160", log.name),
                     );
                 }
                 if late > 2 << 20 {

@@ -8,7 +8,7 @@
 //! (`initialize.sdkMcpServers`, servers of type `sdk`) get their JSON-RPC over the control channel, one `mcp_message` a message.
 //!
 //! ```no_run
-//! # async fn example(requests: agentglot_agent::requests::HostRequests, environment: Vec<(String, String)>) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example(requests: agentglot_agent::control_requests::HostRequests, environment: Vec<(String, String)>) -> Result<(), Box<dyn std::error::Error>> {
 //! use agentglot_agent::mcp::{Mcp, Options, config};
 //!
 //! let cwd = std::env::current_dir()?;

@@ -8,6 +8,7 @@
 //! ```no_run
 //! # use agentglot_agent::store::{Ask, Round, Store, UserFacts, Writer};
 //! # use agentglot_agent::model::message::Part;
+//! # use agentglot_agent::persona;
 //! # use agentglot_adapters::raw::codec::Dialect;
 //! # use agentglot_adapters::raw::launch::Resume;
 //! # fn main() -> Result<(), agentglot_agent::store::StoreError> {

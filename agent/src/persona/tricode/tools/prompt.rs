@@ -81,8 +81,11 @@ const fn about(tool: What) -> &'static str {
         What::Sessions => "list the sessions",
         What::Fetch => "fetch a page",
         What::WebSearch => "search the web",
+        #[cfg(feature = "symbols")]
         What::Symbol => "find where a name of the program is defined",
+        #[cfg(feature = "symbols")]
         What::Symbols => "list what a file or folder defines",
+        #[cfg(feature = "symbols")]
         What::References => "find where a name of the program is used",
     }
 }

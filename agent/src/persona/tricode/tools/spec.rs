@@ -280,6 +280,7 @@ fn symbols() -> [(What, Spec); 3] {
     ]
 }
 
+#[cfg(feature = "symbols")]
 fn folder() -> Value {
     json!({"type": "string", "description": "The folder or file to look in.", "default": "."})
 }
@@ -326,10 +327,12 @@ fn hunk() -> Value {
 }
 
 fn tool(what: What, description: &str, properties: Value, required: &[&str]) -> (What, Spec) {
-    let reads_only = matches!(
-        what,
-        What::Search | What::Read | What::List | What::Fetch | What::WebSearch | What::Sessions | What::Symbol | What::Symbols | What::References
-    );
+    let reads_only = match what {
+        What::Search | What::Read | What::List | What::Fetch | What::WebSearch | What::Sessions => true,
+        #[cfg(feature = "symbols")]
+        What::Symbol | What::Symbols | What::References => true,
+        _ => false,
+    };
     let spec = Spec {
         name: what.name().to_owned(),
         description: description.to_owned(),
