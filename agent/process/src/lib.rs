@@ -35,6 +35,7 @@ mod driver;
 mod environment;
 mod error;
 mod exit;
+pub mod file;
 pub mod live;
 mod lookup;
 mod plan;
