@@ -1,6 +1,6 @@
 //! The pages lead somewhere: the paths and types that they name are there, and so is what links lead to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -84,6 +84,32 @@ fn links_lead_somewhere() {
     assert!(links > 30, "only {links} links");
 }
 
+#[test]
+fn threats_name_the_tests_that_hold_them() {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let (_, table) = page.split_once("\n## Threats\n").unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let tests = tests();
+    let (mut rows, mut wrong) = (0, Vec::new());
+    // Behind the head and the line below it.
+    for row in table.lines().filter(|line| line.starts_with('|')).skip(2) {
+        rows += 1;
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let named: Vec<&str> = cells.last().unwrap().split('`').skip(1).step_by(2).collect();
+        if cells.len() != 3 || named.is_empty() {
+            wrong.push(format!("no test: {row}"));
+        }
+        wrong.extend(
+            named
+                .iter()
+                .filter(|name| !tests.contains(**name))
+                .map(|name| format!("no test is called {name}")),
+        );
+    }
+    assert!(wrong.is_empty(), "docs/security.md:\n{}", wrong.join("\n"));
+    assert!(rows > 10, "the table was not understood: {rows} rows");
+}
+
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = std::fs::read_dir(root().join("docs"))
         .unwrap()
@@ -115,29 +141,61 @@ fn is_type(word: &str) -> bool {
 /// The files that define each type of the crates.
 fn types() -> BTreeMap<String, Vec<Rc<str>>> {
     let mut types: BTreeMap<String, Vec<Rc<str>>> = BTreeMap::new();
-    let mut folders = ["adapters/src", "agent/src", "agent/process/src", "src"]
-        .map(|folder| root().join(folder))
-        .to_vec();
+    for text in sources(&["adapters/src", "agent/src", "agent/process/src", "src"]) {
+        for line in text.lines() {
+            let words: Vec<&str> = line
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|word| !word.is_empty())
+                .collect();
+            for pair in words.windows(2).filter(|pair| matches!(pair[0], "struct" | "enum" | "trait" | "type")) {
+                types.entry(pair[1].to_owned()).or_default().push(Rc::clone(&text));
+            }
+        }
+    }
+    types
+}
+
+/// The names of all tests: a function behind an attribute that ends in `test`, with or without arguments.
+fn tests() -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for text in sources(&[
+        "adapters/src",
+        "adapters/tests",
+        "agent/src",
+        "agent/tests",
+        "agent/process/src",
+        "src",
+        "tests/it",
+    ]) {
+        let mut attribute = false;
+        for line in text.lines().map(str::trim) {
+            let of_test = line.strip_prefix("#[").and_then(|line| line.split([']', '(']).next());
+            let function = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
+            match function.and_then(|line| line.split_once('(')) {
+                Some((name, _)) if attribute => drop(tests.insert(name.to_owned())),
+                _ => {}
+            }
+            attribute = of_test.is_some_and(|name| name == "test" || name.ends_with("::test")) || attribute && line.starts_with("#[");
+        }
+    }
+    tests
+}
+
+/// The Rust files of folders.
+fn sources(folders: &[&str]) -> Vec<Rc<str>> {
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| end == "rs") {
-                let text: Rc<str> = std::fs::read_to_string(&path).unwrap().into();
-                for line in text.lines() {
-                    let words: Vec<&str> = line
-                        .split(|c: char| !c.is_alphanumeric() && c != '_')
-                        .filter(|word| !word.is_empty())
-                        .collect();
-                    for pair in words.windows(2).filter(|pair| matches!(pair[0], "struct" | "enum" | "trait" | "type")) {
-                        types.entry(pair[1].to_owned()).or_default().push(Rc::clone(&text));
-                    }
-                }
+                texts.push(std::fs::read_to_string(&path).unwrap().into());
             }
         }
     }
-    types
+    texts
 }
 
 /// What a heading is called in a link, as GitHub has it.
