@@ -286,7 +286,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
     let mut launch = Launch::new(Dialect::Claude);
     launch.permission = Some(PermissionMode::Bypass);
     let places: HashMap<&str, PathBuf> = HashMap::from([("HOME", home.to_owned())]);
-    let store = Store::open(persona::of(Dialect::Claude).sessions(), &cwd, &|name| {
+    let store = Store::open(persona::of(Dialect::Claude).sessions, &cwd, &|name| {
         places.get(name).map(|path| path.clone().into_os_string())
     });
     let kept = store.begin(&Ask::default(), Writer::new(&cwd)).expect("a session");
@@ -401,7 +401,7 @@ fn resume(megabytes: usize) -> bool {
     let home = folder.path().join("home");
     let cwd = folder.path().join("work").canonicalize().expect("it is there");
     let places: HashMap<&str, PathBuf> = HashMap::from([("HOME", home)]);
-    let store = Store::open(persona::of(Dialect::Claude).sessions(), &cwd, &|name| {
+    let store = Store::open(persona::of(Dialect::Claude).sessions, &cwd, &|name| {
         places.get(name).map(|path| path.clone().into_os_string())
     });
     let (mut transcript, _) = store.begin(&Ask::default(), Writer::new(&cwd)).expect("a session");

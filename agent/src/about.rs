@@ -18,7 +18,7 @@ use agentglot_adapters::raw::launch::{Flag, Launch, Means, PermissionMode};
 pub fn heeds(dialect: Dialect, flag: &Flag) -> bool {
     use Means as M;
     match flag.means {
-        M::Rest => persona::of(dialect).flags().iter().any(|name| flag.names.contains(name)),
+        M::Rest => persona::of(dialect).flags.iter().any(|name| flag.names.contains(name)),
         M::Private | M::Fallback | M::Thinking => false,
         M::Output | M::Lines | M::Input | M::Partial | M::Print | M::Prompt | M::PromptThenTerminal | M::Replay | M::Verbose | M::HookEvents => true,
         M::Model | M::ThinkingTokens | M::Effort | M::MaxTurns | M::MaxBudget | M::Schema => true,
@@ -55,7 +55,7 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
     });
     let persona = persona::of(dialect);
     let engine = Engine::new(None, |_| None).map_err(std::io::Error::other)?;
-    let session = persona.begin(Start {
+    let session = (persona.begin)(Start {
         launch: &mut Launch::new(dialect),
         world: &world,
         commands: Settings::default(),
@@ -74,13 +74,13 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
     let named = |tool: &Rc<dyn Tool>| if tool.is_told() { "" } else { "where `--tools` names it" };
     let mut all: Vec<ToolAbout> = session.tools(&world).into_iter().map(|tool| tell(tool.clone(), named(&tool))).collect();
     const WEB: &str = "where the command line or a file of settings names it";
-    all.extend(persona.fetch(Policy::new(Vec::new())).map(|tool| tell(tool, WEB)));
-    all.extend(persona.search(engine).map(|tool| tell(tool, WEB)));
-    all.extend(persona.asking().into_iter().map(|tool| {
+    all.extend(persona.fetch.map(|fetch| fetch(Policy::new(Vec::new()))).map(|tool| tell(tool, WEB)));
+    all.extend(persona.search.map(|search| search(engine)).map(|tool| tell(tool, WEB)));
+    all.extend((persona.asking)().into_iter().map(|tool| {
         let when = if tool.spec().kind == ToolKind::ExitPlan { "in plan mode" } else { "" };
         tell(tool, when)
     }));
-    if let Some(names) = persona.subagents() {
+    if let Some(names) = persona.subagents {
         all.push(tell(Rc::new(subagent::Subagents::new(names, std::iter::empty(), false)), ""));
         all.push(tell(
             Rc::new(structured::Structured::new(&serde_json::json!({}), Rc::default())),
@@ -99,7 +99,7 @@ fn sentence(text: &str) -> String {
 
 /// The commands (`/NAME`) of a dialect, with their other names and what they do; those of files in settings folders come besides.
 pub fn commands(dialect: Dialect) -> Vec<(&'static str, &'static [&'static str], &'static str)> {
-    let known = persona::of(dialect).commands().all.iter().filter(|command| command.is_listed);
+    let known = persona::of(dialect).commands.all.iter().filter(|command| command.is_listed);
     known.map(|command| (command.name, command.aliases, command.description)).collect()
 }
 
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn flags_that_are_heeded_are_flags() {
         for persona in persona::all() {
-            let dialect = persona.dialect();
-            for name in persona.flags() {
+            let dialect = persona.dialect;
+            for name in persona.flags {
                 let program = dialect.program().unwrap();
                 // `--no-x` is another way to write `--x`.
                 let plain = name.replace("--no-chat", "--chat");

@@ -10,7 +10,7 @@ pub fn given<'l>(launch: &'l Launch, flag: &'static str) -> Option<&'l (String, 
 /// The same, each time that it was given.
 pub(crate) fn every<'l>(launch: &'l Launch, flag: &'static str) -> impl DoubleEndedIterator<Item = &'l (String, Option<String>)> {
     debug_assert!(
-        crate::persona::all().any(|persona| persona.flags().contains(&flag)),
+        crate::persona::all().any(|persona| persona.flags.contains(&flag)),
         "{flag} is heeded and not said to be"
     );
     launch.rest.iter().filter(move |(known, _)| known == flag)

@@ -163,9 +163,9 @@ impl Agent {
             error,
         })?;
         let persona = persona::of(parts.dialect);
-        let trusts = |root: &Path| persona.trusts(&parts.launch) || (parts.trusts)(root);
-        let places = Places::of(&parts.launch, persona.settings(), wall.root(), &trusts, &|name| std::env::var_os(name));
-        let (memories, forgotten) = settings::memory::load(persona.memory(), &places);
+        let trusts = |root: &Path| (persona.trusts)(&parts.launch) || (parts.trusts)(root);
+        let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
+        let (memories, forgotten) = settings::memory::load(persona.memory, &places);
         let mut settings = Settings::load(places);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
@@ -174,7 +174,7 @@ impl Agent {
             scratch: scratch.path().to_owned(),
         });
         let commands = std::mem::take(&mut parts.commands);
-        let persona_session = persona.begin(Start {
+        let persona_session = (persona.begin)(Start {
             launch: &mut parts.launch,
             world: &world,
             commands,
@@ -184,7 +184,7 @@ impl Agent {
         for agent in &settings.agents {
             options.agents.entry(agent.name.clone()).or_insert_with(|| SubagentKind::of(agent));
         }
-        let events = EventWriter::new(persona.host());
+        let events = EventWriter::new(persona.host);
         let (transcript, history) = parts.kept;
         let session = transcript.id().to_owned();
         let resumed = history.is_some();
@@ -193,7 +193,7 @@ impl Agent {
             persona_session.restore(state);
         }
         events.set_session(&session);
-        let checkpoints = Checkpoints::wanted(persona.sessions(), &|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
+        let checkpoints = Checkpoints::wanted(persona.sessions, &|name| std::env::var_os(name)).then(|| RefCell::new(transcript.checkpoints()));
         let transcript = Some(Rc::new(RefCell::new(transcript)));
         let conversation = Conversation {
             messages: history.map(History::shared).unwrap_or_default(),
@@ -203,7 +203,7 @@ impl Agent {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let (mut policy, mut problems) = Policy::new(
             &parts.launch,
-            persona.permissions(),
+            persona.vocabulary(),
             world.wall.root(),
             home,
             settings.places().config.clone(),
@@ -217,10 +217,10 @@ impl Agent {
         let requests = HostRequests::default();
         let tell = parts.launch.hook_events.then(|| {
             let events = events.clone();
-            Rc::new(move |told| turn::hooks::show(persona.host(), &events, &told)) as hooks::Tell
+            Rc::new(move |told| turn::hooks::show(persona.host, &events, &told)) as hooks::Tell
         });
         let root = world.wall.root().to_owned();
-        let hooks = Hooks::new(persona.hooks(), root, world.environment.to_vec(), requests.clone(), tell);
+        let hooks = Hooks::new(persona.hooks, root, world.environment.to_vec(), requests.clone(), tell);
         for (source, value) in settings.hooks() {
             problems.extend(hooks.add_settings(source, value));
         }
@@ -229,17 +229,17 @@ impl Agent {
         }
         let mut own = persona_session.tools(&world);
         if is_named(&["WebFetch", "web_fetch"], &parts.launch, &settings) {
-            own.extend(persona.fetch(tools::fetch::Policy::new(Vec::new())));
+            own.extend(persona.fetch.map(|fetch| fetch(tools::fetch::Policy::new(Vec::new()))));
         }
         if is_named(&["WebSearch", "web_search"], &parts.launch, &settings) {
-            own.extend(persona.search(parts.engine.clone()));
+            own.extend(persona.search.map(|search| search(parts.engine.clone())));
         }
         let mcp = mcp_servers(persona, &parts.launch, parts.servers, &servers, &world, &requests);
         let variable = |name: &str| std::env::var(name).ok();
         let host = Host {
             dialect: parts.dialect,
-            persona: persona.host(),
-            state: host::state::SessionState::new(persona.host().wants_state(&parts.launch, &variable)),
+            persona: persona.host,
+            state: host::state::SessionState::new(persona.host.wants_state(&parts.launch, &variable)),
             launch: parts.launch,
             session: RefCell::new(session),
             jobs: SideJobs::new(events.clone()),
@@ -260,7 +260,7 @@ impl Agent {
             },
             tools: Toolbox {
                 own,
-                asking: persona.asking(),
+                asking: (persona.asking)(),
                 client: Rc::default(),
                 structured: Rc::default(),
             },
@@ -463,7 +463,7 @@ fn is_named(names: &[&str], launch: &Launch, settings: &Settings) -> bool {
 
 /// What the user says by the vendor's variable, in the environment or a file of settings.
 fn thinking(dialect: Dialect, settings: &Settings) -> Option<u64> {
-    let known = persona::of(dialect).thinking_variable()?;
+    let known = persona::of(dialect).thinking_variable?;
     let set = || settings.env().into_iter().find(|(name, _)| name == known).map(|(_, value)| value);
     let value = std::env::var(known).ok().or_else(set)?;
     value.trim().parse().ok()
@@ -513,7 +513,7 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
 
 /// The MCP servers of the command line, and of files of settings unless the host wants none of those.
 fn mcp_servers(
-    persona: &dyn Persona,
+    persona: &Persona,
     launch: &Launch,
     flagged: Vec<mcp::Server>,
     of_settings: &serde_json::Value,
@@ -528,8 +528,8 @@ fn mcp_servers(
     mcp::config::join(&mut servers, flagged);
     let root = world.wall.root().to_owned();
     let options = mcp::Options {
-        naming: *persona.mcp(),
-        asks_user: persona.elicits() && launch.has_stdin_protocol(),
+        naming: *persona.mcp,
+        asks_user: persona.elicits && launch.has_stdin_protocol(),
         ..mcp::Options::new(root, world.environment.to_vec(), &variable)
     };
     mcp::McpServers::new(servers, requests.clone(), options)

@@ -178,11 +178,11 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             Ok(kept) => Some(kept),
             Err(error) => {
                 if error.has_result() {
-                    refusal::tell_failure(launch, &error.refusal(persona::of(run.dialect).sessions()).text);
+                    refusal::tell_failure(launch, &error.refusal(persona::of(run.dialect).sessions).text);
                 }
                 return Ok(refuse(
                     Reader::of(launch),
-                    &error.refusal(persona::of(run.dialect).sessions()),
+                    &error.refusal(persona::of(run.dialect).sessions),
                     "QWEN_UNKNOWN_SESSION",
                 ));
             }
@@ -289,7 +289,7 @@ fn waits(run: &Run, launch: &Launch) -> Result<Wishes, Failure> {
 /// A small command's answer.
 fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     let sessions = match (errand, std::env::current_dir().and_then(|cwd| cwd.canonicalize())) {
-        (Errand::Sessions, Ok(cwd)) => Store::open(persona::of(program.dialect).sessions(), &cwd, &|name| std::env::var_os(name)).ids(),
+        (Errand::Sessions, Ok(cwd)) => Store::open(persona::of(program.dialect).sessions, &cwd, &|name| std::env::var_os(name)).ids(),
         _ => Vec::new(),
     };
     let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
@@ -409,7 +409,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
 /// The transcript of the built-in agent's session.
 fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     let dialect = launch.format.dialect;
-    let store = Store::open(persona::of(dialect).sessions(), cwd, &|name| std::env::var_os(name));
+    let store = Store::open(persona::of(dialect).sessions, cwd, &|name| std::env::var_os(name));
     store.begin(&Ask::of(launch), Writer::new(cwd))
 }
 

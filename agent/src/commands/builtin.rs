@@ -28,7 +28,7 @@ pub(crate) struct Listed {
 pub(crate) fn list(core: &Context) -> Vec<Listed> {
     let ours = core
         .persona
-        .commands()
+        .commands
         .all
         .iter()
         .filter(|command| command.is_listed)
@@ -48,7 +48,7 @@ pub(crate) fn list(core: &Context) -> Vec<Listed> {
 
 /// Does what a command says, and says what came of it, as one of the RFC's results.
 pub(super) async fn run(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    let commands = core.persona.commands();
+    let commands = core.persona.commands;
     let screen = commands.reads == Reads::Requests;
     let Some(command) = commands.find(&given.path[0]) else {
         if commands.is_dialog(given) && screen {
@@ -101,12 +101,12 @@ const INIT: &str = "Look at this project and write the file {FILE} in its root: 
 
 /// What the project's memory is called.
 fn memory_file(core: &Context) -> &'static str {
-    let files = core.persona.memory();
+    let files = core.persona.memory;
     files.and_then(|files| files.names.first()).copied().unwrap_or("AGENTS.md")
 }
 
 fn help(core: &Context) -> String {
-    let ours = core.persona.commands().all.iter().map(|command| {
+    let ours = core.persona.commands.all.iter().map(|command| {
         let subs: Vec<&str> = command.subs.iter().map(|(name, _)| *name).collect();
         let subs = if subs.is_empty() {
             String::new()
@@ -128,7 +128,7 @@ fn help(core: &Context) -> String {
 
 /// Nothing that was said counts any more; the session stays the same.
 async fn clear(core: &Rc<Context>) -> Value {
-    let clears = core.persona.commands().clears;
+    let clears = core.persona.commands.clears;
     if let Clears::Conversation(_) = clears {
         let mut conversation = core.conversation.borrow_mut();
         conversation.messages.clear();
@@ -147,7 +147,7 @@ async fn clear(core: &Rc<Context>) -> Value {
 
 /// The session goes on under another id. What tells so has the old one.
 pub(super) async fn reset(core: &Rc<Context>, told: SessionReset, message: &str) {
-    let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
+    let store = Store::open(core.persona.sessions, core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         keep: Ask::of(&core.host.launch).keep,
         ..Ask::default()
@@ -169,7 +169,7 @@ pub(super) async fn reset(core: &Rc<Context>, told: SessionReset, message: &str)
 }
 
 async fn compress(core: &Rc<Context>, wish: &str) -> Value {
-    let lines = core.persona.commands().compressing.as_ref();
+    let lines = core.persona.commands.compressing.as_ref();
     let status = |status: Option<&str>, result: Option<&str>| {
         if let Some(lines) = lines {
             let line = (lines.status)(&core.host.session.borrow(), status, result);
@@ -230,7 +230,7 @@ fn run_tool(core: &Rc<Context>, args: &str) -> Value {
     let (name, args) = args.split_once(char::is_whitespace).unwrap_or((args, "{}"));
     let mut conversation = Conversation::default();
     crate::turn::prepare::prepare(core, &mut conversation);
-    if core.persona.commands().reads != Reads::Requests {
+    if core.persona.commands.reads != Reads::Requests {
         return failed("The command \"/tools run\" is not supported in this mode.");
     }
     if conversation.tool(name).is_none() {
@@ -259,7 +259,7 @@ fn servers(core: &Context) -> String {
 fn stats(core: &Context) -> String {
     let spent = core.model.usage.borrow();
     let requests: u64 = spent.models.values().map(|model| model.requests).sum();
-    (core.persona.commands().stats)(&Stats {
+    (core.persona.commands.stats)(&Stats {
         turns: core.turns.begun.get(),
         requests,
         read: spent.session.read(),
@@ -277,7 +277,7 @@ fn remember(core: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.persona.memory(), core.settings.get().places());
+            let (memories, problems) = memory::load(core.persona.memory, core.settings.get().places());
             for problem in problems {
                 tracing::warn!("{problem}");
             }

@@ -69,7 +69,7 @@ pub(super) async fn result(core: &Rc<Context>, chats: &ChatRequests, command: &C
 pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
     let found = shells(&command.prompt);
     // Elsewhere nobody is asked about them: they stay text.
-    let runs = may_run && core.persona.commands().reads == super::Reads::Requests;
+    let runs = may_run && core.persona.commands.reads == super::Reads::Requests;
     if found.is_empty() || !runs {
         return Ok(command.prompt_for(args));
     }

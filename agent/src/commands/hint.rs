@@ -204,7 +204,7 @@ fn slash(core: &Context, text: &str) -> Found {
     let text = text.strip_prefix('/').unwrap_or(text);
     if let Some((name, rest)) = text.split_once(char::is_whitespace) {
         let rest = rest.trim_start();
-        let subs = core.persona.commands().find(name).map(|command| command.subs).unwrap_or_default();
+        let subs = core.persona.commands.find(name).map(|command| command.subs).unwrap_or_default();
         let perfect = subs.iter().any(|(sub, _)| *sub == rest);
         let fitting = subs.iter().filter(|(sub, _)| sub.starts_with(rest));
         let found = fitting.map(|(sub, description)| json!({"label": sub, "value": sub, "description": description}));
@@ -213,7 +213,7 @@ fn slash(core: &Context, text: &str) -> Found {
     let small = text.to_lowercase();
     let mut perfect = false;
     let mut found = Vec::new();
-    for command in core.persona.commands().all {
+    for command in core.persona.commands.all {
         let names = std::iter::once(command.name).chain(command.aliases.iter().copied());
         // Another name counts when it is written out: `/c` is not meant to find what is also called `cost`.
         let fits: Vec<(usize, &str)> = names

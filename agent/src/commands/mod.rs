@@ -119,7 +119,7 @@ fn failed(content: impl Into<String>) -> Value {
 
 /// Looks at a prompt before it goes to the model. `None`: it was a command and is answered.
 pub(super) async fn first(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked, begun: Instant) -> Option<Asked> {
-    let commands = core.persona.commands();
+    let commands = core.persona.commands;
     match commands.reads {
         Reads::Requests => return request(core, chats, asked).await,
         Reads::Nowhere => return Some(asked),
@@ -161,7 +161,7 @@ async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Referen
         return at::Found::default();
     }
     let (wall, cancel) = (core.world.wall.clone(), core.turns.cancel());
-    let anywhere = core.persona.commands().reads_any_file;
+    let anywhere = core.persona.commands.reads_any_file;
     let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
     let found = found.unwrap_or_default();
     asked.files.extend(found.files.iter().cloned());
@@ -173,7 +173,7 @@ async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Referen
 
 /// A command that is a turn without rounds.
 async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
-    let commands = core.persona.commands();
+    let commands = core.persona.commands;
     let does = commands.find(&given.path[0]).map(|command| command.does);
     // Lines of their own say what comes of it.
     let silent = commands.compressing.is_some() && does == Some(Does::Compress);
@@ -218,7 +218,7 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
     let chat = asked.chat.take().unwrap_or(Value::Null);
     let taken_up = request::take_up(core, chats, &mut asked, &chat);
     if let Err(refused) = taken_up {
-        let why = format!("{}: {}", (core.persona.commands().codes)(refused.fault), refused.why);
+        let why = format!("{}: {}", (core.persona.commands.codes)(refused.fault), refused.why);
         introduce::introduce_now(core);
         outcome::tell(
             core,
@@ -241,7 +241,7 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
     let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
     let instruction = chat.get("instruction").and_then(Value::as_str);
     let given = match (command, kind, instruction) {
-        (_, _, Some(text)) => match Given::of_text(text, core.persona.commands()) {
+        (_, _, Some(text)) => match Given::of_text(text, core.persona.commands) {
             Some(given) => Some(given),
             None => {
                 let shown = json!({"kind": "slash", "path": [], "args": text});
@@ -257,7 +257,7 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
             None => return refuse(core, command, "a slash command has a path: a list of names"),
         },
         (Some(command), Some("at"), _) => return explicit_at(core, asked, command).await,
-        _ => Given::of_text(&text, core.persona.commands()),
+        _ => Given::of_text(&text, core.persona.commands),
     };
     if let Some(mut given) = given {
         let shown = given.shown();
@@ -285,7 +285,7 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
 
 /// What comes of a command.
 async fn result(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    if core.persona.commands().find(&given.path[0]).is_some() || core.persona.commands().is_dialog(given) {
+    if core.persona.commands.find(&given.path[0]).is_some() || core.persona.commands.is_dialog(given) {
         builtin::run(core, chats, given).await
     } else if let Some(custom) = custom::find(core, given) {
         custom::result(core, chats, &custom, given).await

@@ -196,7 +196,7 @@ fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, hi
         enter(core, chats, wanted.unwrap_or_default(), conversation);
         return Ok(());
     }
-    let store = Store::open(core.persona.sessions(), core.world.wall.root(), &|name| std::env::var_os(name));
+    let store = Store::open(core.persona.sessions, core.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         which: wanted.map_or(Resume::New, |id| Resume::Session(id.to_owned())),
         keep: Ask::of(&core.host.launch).keep,

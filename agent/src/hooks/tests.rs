@@ -20,7 +20,7 @@ fn hooks(tell: Option<Tell>) -> (Hooks, tempfile::TempDir) {
     let environment = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
     (
         Hooks::new(
-            crate::persona::of(Dialect::Claude).hooks(),
+            crate::persona::of(Dialect::Claude).hooks,
             folder.path().to_owned(),
             environment,
             HostRequests::default(),
@@ -254,7 +254,7 @@ fn matchers_are_names_patterns_or_everything() {
         assert_eq!(
             Matcher::read(Some(&json!(text)))
                 .unwrap()
-                .fits(subject, crate::persona::of(Dialect::Claude).hooks().aliases),
+                .fits(subject, crate::persona::of(Dialect::Claude).hooks.aliases),
             then,
             "{text} {subject}"
         );

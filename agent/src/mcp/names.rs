@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn names_hold_no_character_that_no_tool_may_have() {
-        let qwen = crate::persona::of(Dialect::QwenCode).mcp();
+        let qwen = crate::persona::of(Dialect::QwenCode).mcp;
         assert_eq!(PLAIN.tool("my server", "do.it/ö🦀"), "mcp__my_server__do_it____");
         assert_eq!(qwen.tool("a", "b.c"), "mcp__a__b.c");
         assert_eq!(PLAIN.tool("a", &"x".repeat(80)).len(), 88);

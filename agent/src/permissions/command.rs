@@ -154,7 +154,7 @@ impl Policy {
             (Some(rule), Some(wrapped)) if !wrapped.guarded => return Ok(rule),
             // What `find` runs is judged as well; what it does by itself is allowed by its own words alone.
             (Some(rule), Some(wrapped)) => {
-                let exact = matches!(&rule, Reason::Rule { rule, .. } if !rule.contains('*') && self.persona.rules_allow_what_is_run());
+                let exact = matches!(&rule, Reason::Rule { rule, .. } if !rule.contains('*') && self.form().rules_allow_what_is_run);
                 if !exact {
                     if wrapped.unclear || wrapped.commands.is_empty() {
                         return Err(Reason::Nothing);

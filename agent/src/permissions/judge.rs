@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::place::Place;
 use super::rule::{Behavior, Rule, Source};
-use super::{Policy, Reason, Verdict, reason};
+use super::{Policy, Question, Reason, Verdict, reason};
 use crate::tools::{Access, Spec};
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::PermissionMode;
@@ -17,7 +17,7 @@ impl Policy {
         if !self.exists(spec) || self.whole_rule(Behavior::Deny, spec).is_some() {
             return false;
         }
-        if !self.persona.hides_what_nobody_allows() || self.asks || self.mode == PermissionMode::Bypass {
+        if !self.form().hides_what_nobody_allows || self.asks || self.mode == PermissionMode::Bypass {
             return true;
         }
         let rules = || {
@@ -208,7 +208,7 @@ impl Policy {
                 }
                 let asked = match spec.kind {
                     ToolKind::Fetch | ToolKind::WebSearch | ToolKind::Mcp => true,
-                    ToolKind::Subagent => self.persona.asks_about_subagents(),
+                    ToolKind::Subagent => self.form().asks_about_subagents,
                     _ => false,
                 };
                 if asked { Err(Reason::Nothing) } else { Ok(Reason::Mode(self.mode)) }
@@ -239,7 +239,7 @@ impl Policy {
         if let Some(rule) = self.path_rule(Behavior::Allow, spec, place, ToolKind::Read) {
             return Ok(rule);
         }
-        if self.is_inside(place) || self.persona.reads_anywhere() {
+        if self.is_inside(place) || self.form().reads_anywhere {
             return Ok(Reason::Mode(self.mode));
         }
         Err(Reason::Outside(place.written.clone()))
@@ -295,7 +295,7 @@ impl Policy {
     }
 
     fn deny(&self, spec: &Spec, access: &Access, reason: Reason) -> Verdict {
-        let message = self.persona.denied(spec, access, &reason);
+        let message = (self.form().denied)(spec, access, &reason);
         Verdict::Deny { reason, message }
     }
 
@@ -303,7 +303,10 @@ impl Policy {
         if self.mode == PermissionMode::DontAsk {
             return self.deny(spec, access, Reason::Mode(self.mode));
         }
-        let (suggestions, fields) = self.persona.question(self, spec, input, access, &reason);
+        let (suggestions, fields) = self
+            .form()
+            .question
+            .map_or_else(Question::default, |question| question(self, spec, input, access, &reason));
         Verdict::Ask { reason, suggestions, fields }
     }
 }

@@ -7,8 +7,8 @@
 mod command;
 mod decision;
 mod family;
+pub mod form;
 mod judge;
-pub mod persona;
 pub mod place;
 pub mod rule;
 pub mod shell;
@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 
 pub use self::decision::Decision;
 pub use self::family::{Family, Width};
+pub use self::form::{Guarded, PermissionForm, Question, Vocabulary, mode_named};
 pub use self::judge::host;
-pub use self::persona::{Guarded, PermissionPersona, Question};
 use self::place::Place;
 pub use self::rule::{Behavior, Grounds, Rule, Source};
 pub use self::update::Updated;
@@ -37,7 +37,6 @@ use agentglot_adapters::raw::launch::{Answerer, Launch, PermissionMode};
 /// What is allowed in a session.
 #[derive(Debug)]
 pub struct Policy {
-    persona: &'static dyn PermissionPersona,
     /// What settings lie in.
     guarded: Guarded,
     mode: PermissionMode,
@@ -82,23 +81,18 @@ impl Policy {
     /// What a command line says for a workspace; settings are added with [`Self::add`]. The problems are rules that are none.
     ///
     /// `root` is the working folder; `home` and `config` are the user's folder and the agent's folder of settings.
-    pub fn new(
-        launch: &Launch,
-        persona: &'static dyn PermissionPersona,
-        root: &Path,
-        home: Option<PathBuf>,
-        config: Option<PathBuf>,
-    ) -> (Self, Vec<String>) {
+    pub fn new(launch: &Launch, vocabulary: Vocabulary, root: &Path, home: Option<PathBuf>, config: Option<PathBuf>) -> (Self, Vec<String>) {
         let root = root.canonicalize().unwrap_or_else(|_| place::flat(root));
         let mode = launch.permission_or_default();
         let flag = given(launch, "--allow-dangerously-skip-permissions").is_some();
         let mut policy = Self {
-            persona,
-            guarded: persona.guarded(),
+            guarded: vocabulary.guarded,
             mode,
             may_bypass: mode == PermissionMode::Bypass || flag,
             asks: launch.answerer != Answerer::Nobody,
             grounds: Grounds {
+                form: vocabulary.form,
+                family: vocabulary.family,
                 root: root.clone(),
                 home,
                 config: config.map(|config| config.canonicalize().unwrap_or(config)),
@@ -126,10 +120,14 @@ impl Policy {
         (policy, problems)
     }
 
+    const fn form(&self) -> &'static PermissionForm {
+        self.grounds.form
+    }
+
     fn read_all(&self, texts: &[String], problems: &mut Vec<String>) -> Vec<Rule> {
         let mut rules = Vec::new();
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {
-            match Rule::parse(text, self.persona, &self.grounds) {
+            match Rule::parse(text, &self.grounds) {
                 Ok(rule) => rules.push(rule),
                 Err(problem) => problems.push(problem),
             }
@@ -183,7 +181,7 @@ impl Policy {
 
     /// The mode in the dialect's word, as lines and hooks name it.
     pub fn mode_name(&self) -> &'static str {
-        self.persona.mode_name(self.mode)
+        self.form().mode_name(self.mode)
     }
 
     /// Another mode, as the host asks for it.
@@ -192,8 +190,8 @@ impl Policy {
     /// A mode that the dialect does not have, and the one that lets everything run where the session was not launched with its flag: what
     /// Claude Code says then, and its `error_code`.
     pub fn set_mode(&mut self, name: &str) -> Result<PermissionMode, (String, &'static str)> {
-        let mode = self.persona.mode_named(name).map_err(|why| (why, "invalid_mode"))?;
-        if mode == PermissionMode::Bypass && !self.may_bypass && !self.persona.may_bypass_later() {
+        let mode = (self.form().mode_named)(name).map_err(|why| (why, "invalid_mode"))?;
+        if mode == PermissionMode::Bypass && !self.may_bypass && !self.form().may_bypass_later {
             return Err((
                 format!("Cannot set permission mode to {name} because the session was not launched with --dangerously-skip-permissions"),
                 "bypass_not_launched",
@@ -216,10 +214,7 @@ impl Policy {
 
     /// The prompt that begins now may use these tools alone, as the host calls them: by their names, or by those of their families.
     pub fn restrict(&mut self, names: &[String], specs: &[&Spec]) {
-        let rules: Vec<Rule> = names
-            .iter()
-            .filter_map(|name| Rule::parse(name, self.persona, &self.grounds).ok())
-            .collect();
+        let rules: Vec<Rule> = names.iter().filter_map(|name| Rule::parse(name, &self.grounds).ok()).collect();
         // Who names a tool means that one, though a family may be called the same.
         let exact = |rule: &Rule| specs.iter().any(|spec| spec.name == rule.tool());
         let fits = |rule: &Rule, spec: &Spec| rule.tool() == spec.name || !exact(rule) && rule.names(&spec.name, spec.kind);
@@ -258,7 +253,7 @@ impl Policy {
 
     /// What the model reads when a question brought no permission.
     pub fn unheard(&self, spec: &Spec, access: &Access, why: &Unheard) -> String {
-        self.persona.unheard(self, spec, access, why)
+        (self.form().unheard)(self, spec, access, why)
     }
 }
 

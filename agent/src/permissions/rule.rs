@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
-use super::{Family, PermissionPersona};
+use super::{Family, PermissionForm};
 use agentglot_adapters::raw::event::ToolKind;
 
 /// What a rule does with the calls that it is about.
@@ -99,7 +99,9 @@ pub struct Rule {
     tool: String,
     /// What is in the parentheses.
     content: Option<String>,
-    persona: &'static dyn PermissionPersona,
+    /// What the tool is one of.
+    family: Option<Family>,
+    form: &'static PermissionForm,
     /// Patterns of paths are made once.
     paths: Option<Pattern>,
 }
@@ -116,9 +118,13 @@ impl PartialEq for Rule {
     }
 }
 
-/// What paths of rules are relative to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What rules are read by.
+#[derive(Clone, Debug)]
 pub struct Grounds {
+    /// The vendor's form.
+    pub form: &'static PermissionForm,
+    /// The family of tools that a name means.
+    pub family: fn(&str) -> Option<Family>,
     /// The working folder, free of links.
     pub root: PathBuf,
     /// The user's own folder.
@@ -132,7 +138,7 @@ impl Rule {
     ///
     /// # Errors
     /// A text that is no rule: no name, a parenthesis that is not closed, a pattern that cannot be read.
-    pub fn parse(text: &str, persona: &'static dyn PermissionPersona, grounds: &Grounds) -> Result<Self, String> {
+    pub fn parse(text: &str, grounds: &Grounds) -> Result<Self, String> {
         let text = text.trim();
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
@@ -143,14 +149,14 @@ impl Rule {
                 (tool.trim_end(), Some(unescape(content)))
             }
         };
-        Self::new(tool, content, persona, grounds)
+        Self::new(tool, content, grounds)
     }
 
     /// A rule of a tool's name and what would be in the parentheses.
     ///
     /// # Errors
     /// Those of [`Self::parse`].
-    pub fn new(tool: &str, content: Option<String>, persona: &'static dyn PermissionPersona, grounds: &Grounds) -> Result<Self, String> {
+    pub fn new(tool: &str, content: Option<String>, grounds: &Grounds) -> Result<Self, String> {
         if tool.is_empty() || tool.contains(|c: char| c.is_whitespace() || c.is_control() || "()".contains(c)) {
             return Err(format!("`{tool}` is not the name of a tool"));
         }
@@ -163,13 +169,14 @@ impl Rule {
         let mut rule = Self {
             tool: tool.to_owned(),
             content,
-            persona,
+            family: (grounds.family)(tool),
+            form: grounds.form,
             paths: None,
             text,
         };
         if let Some(content) = &rule.content
             && matches!(
-                persona.family(tool),
+                rule.family,
                 Some(Family::Read | Family::Write | Family::Edit | Family::Delete | Family::Search)
             )
         {
@@ -209,9 +216,7 @@ impl Rule {
         if kind == ToolKind::Mcp {
             return false;
         }
-        self.persona
-            .family(&self.tool)
-            .is_some_and(|family| self.persona.covers(family, kind, self.content.is_some()))
+        self.family.is_some_and(|family| self.form.covers(family, kind, self.content.is_some()))
     }
 
     /// Whether it is about this path, for rules whose parentheses hold a pattern of paths. To allow, the pattern has to hold for the path
@@ -230,14 +235,14 @@ impl Rule {
     /// Whether it is about this text of one command.
     pub(super) fn matches_command(&self, command: &str) -> bool {
         let Some(content) = self.content.as_deref() else { return true };
-        command_matches(content, command, self.persona.rules_are_beginnings())
+        command_matches(content, command, self.form.rules_are_beginnings)
     }
 
     /// Whether it holds for a command to which more words may be added: the rule says that anything may follow.
     pub(super) fn is_open(&self) -> bool {
         match self.content.as_deref() {
             None => true,
-            Some(content) => content.ends_with('*') || self.persona.rules_are_beginnings(),
+            Some(content) => content.ends_with('*') || self.form.rules_are_beginnings,
         }
     }
 
@@ -345,12 +350,11 @@ mod tests {
     use super::*;
     use agentglot_adapters::raw::codec::Dialect;
 
-    fn words(dialect: Dialect) -> &'static dyn PermissionPersona {
-        crate::persona::of(dialect).permissions()
-    }
-
-    fn grounds() -> Grounds {
+    fn grounds(dialect: Dialect) -> Grounds {
+        let words = crate::persona::of(dialect).vocabulary();
         Grounds {
+            form: words.form,
+            family: words.family,
             root: PathBuf::from("/w/p"),
             home: Some(PathBuf::from("/home/u")),
             config: None,
@@ -358,7 +362,7 @@ mod tests {
     }
 
     fn rule(text: &str) -> Rule {
-        Rule::parse(text, words(Dialect::Claude), &grounds()).unwrap()
+        Rule::parse(text, &grounds(Dialect::Claude)).unwrap()
     }
 
     fn place(path: &str) -> Place {
@@ -419,7 +423,7 @@ mod tests {
             (Claude, "a*a", "a", false),
         ] {
             assert_eq!(
-                command_matches(content, command, words(dialect).rules_are_beginnings()),
+                command_matches(content, command, grounds(dialect).form.rules_are_beginnings),
                 then,
                 "{content} {command}"
             );
@@ -446,7 +450,7 @@ mod tests {
             ("Agent(x)", Dialect::Claude, "Task", K::Subagent, true),
             ("Read", Dialect::Claude, "Read", K::Mcp, true),
         ] {
-            let rule = Rule::parse(text, words(dialect), &grounds()).unwrap();
+            let rule = Rule::parse(text, &grounds(dialect)).unwrap();
             assert_eq!(rule.names(name, kind), then, "{text} {name}");
         }
     }
@@ -454,7 +458,7 @@ mod tests {
     #[test]
     fn what_is_no_rule_is_said_to_be_none() {
         for text in ["", "Bash(", "Ba sh", "(x)", "Read(a[b)", "Read({a)"] {
-            assert!(Rule::parse(text, words(Dialect::Claude), &grounds()).is_err(), "{text}");
+            assert!(Rule::parse(text, &grounds(Dialect::Claude)).is_err(), "{text}");
         }
         assert_eq!(rule("Bash(*)").text(), "Bash");
         assert_eq!(rule(r"Bash(echo \(a\))").content(), Some("echo (a)"));
@@ -466,7 +470,7 @@ mod tests {
         let rule = rule("WebFetch(domain:example.com)");
         assert!(rule.matches_host("EXAMPLE.com") && rule.matches_host("example.com."));
         assert!(!rule.matches_host("evil-example.com") && !rule.matches_host("example.com.evil") && !rule.matches_host("a.example.com"));
-        let below = Rule::parse("WebFetch(domain:*.example.com)", words(Dialect::Claude), &grounds()).unwrap();
+        let below = Rule::parse("WebFetch(domain:*.example.com)", &grounds(Dialect::Claude)).unwrap();
         assert!(below.matches_host("a.example.com") && !below.matches_host("xexample.com"));
     }
 }

@@ -29,12 +29,9 @@ pub(super) fn launch(dialect: Dialect, mode: Option<PermissionMode>) -> Launch {
     }
 }
 
-fn words(dialect: Dialect) -> &'static dyn PermissionPersona {
-    crate::persona::of(dialect).permissions()
-}
-
 pub(super) fn policy(room: &Room, launch: &Launch) -> Policy {
-    let (policy, problems) = Policy::new(launch, words(launch.format.dialect), &room.root, Some(PathBuf::from("/home/u")), None);
+    let words = crate::persona::of(launch.format.dialect).vocabulary();
+    let (policy, problems) = Policy::new(launch, words, &room.root, Some(PathBuf::from("/home/u")), None);
     assert_eq!(problems, Vec::<String>::new());
     policy
 }

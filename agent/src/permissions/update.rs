@@ -126,7 +126,7 @@ impl Policy {
             .map(|rule| {
                 let tool = rule.get("toolName").and_then(Value::as_str).unwrap_or_default();
                 let content = rule.get("ruleContent").and_then(Value::as_str).map(str::to_owned);
-                Rule::new(tool, content, self.persona, &self.grounds)
+                Rule::new(tool, content, &self.grounds)
             })
             .collect()
     }

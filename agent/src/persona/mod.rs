@@ -5,8 +5,8 @@
 //!
 //! | part | what it asks for |
 //! |---|---|
-//! | tools | [`Persona::begin`], [`Persona::asking`], [`Persona::fetch`], [`Persona::search`], [`Persona::subagents`] |
-//! | permissions | [`PermissionPersona`]: how rules are spelt, what modes are called, what a denial says |
+//! | tools | `begin`, `asking`, `fetch`, `search`, `subagents` |
+//! | permissions | [`PermissionForm`]: how rules are spelt, what modes are called, what a denial says |
 //! | hooks | [`HookForm`]: names of events, shape of payloads |
 //! | settings, memory, sessions on disk | [`SettingsFiles`], [`MemoryFiles`], [`SessionFiles`] |
 //! | MCP | [`Naming`] |
@@ -25,7 +25,6 @@ pub(crate) mod testing;
 pub mod tricode;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -38,7 +37,7 @@ use crate::Error;
 use crate::commands::Commands;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
-use crate::permissions::{Family, Guarded, PermissionPersona};
+use crate::permissions::{Family, Guarded, PermissionForm, Vocabulary};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{SessionFiles, Shelf};
@@ -47,22 +46,22 @@ use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
 
 /// The vendors that are played. A dialect that is not here has nobody's manners: [`neutral`].
-static PERSONAS: [&dyn Persona; 5] = [&claude::CLAUDE, &qwen::RFC, &qwen::CODE, &tricode::TRICODE, &cursor::CURSOR];
+static PERSONAS: [&Persona; 5] = [&claude::CLAUDE, &qwen::RFC, &qwen::CODE, &tricode::TRICODE, &cursor::CURSOR];
 
 /// Who the agent is for hosts of a dialect.
-pub fn of(dialect: Dialect) -> &'static dyn Persona {
-    all().find(|persona| persona.dialect() == dialect).unwrap_or(&neutral::NEUTRAL)
+pub fn of(dialect: Dialect) -> &'static Persona {
+    all().find(|persona| persona.dialect == dialect).unwrap_or(&neutral::NEUTRAL)
 }
 
 /// Everybody whom the agent plays.
-pub fn all() -> impl Iterator<Item = &'static dyn Persona> {
+pub fn all() -> impl Iterator<Item = &'static Persona> {
     PERSONAS.into_iter()
 }
 
 /// All sessions that there are on this machine, whoever was played in them.
 pub fn shelf(env: &dyn Fn(&str) -> Option<OsString>) -> Shelf {
     let mut roots: Vec<PathBuf> = Vec::new();
-    for root in all().filter_map(|persona| (persona.sessions().root)(env)) {
+    for root in all().filter_map(|persona| (persona.sessions.root)(env)) {
         if !roots.contains(&root) {
             roots.push(root);
         }
@@ -72,14 +71,14 @@ pub fn shelf(env: &dyn Fn(&str) -> Option<OsString>) -> Shelf {
 
 /// The tools that a name means in rules: settings name tools as any vendor does.
 pub fn family(name: &str) -> Option<Family> {
-    let mut names = all().flat_map(|persona| persona.tool_names());
+    let mut names = all().flat_map(|persona| persona.permissions.names);
     names.find(|(_, names)| names.contains(&name)).map(|(family, _)| *family)
 }
 
 /// What settings of any vendor's lie in: an agent does not change them without being asked to.
 pub(crate) fn guarded() -> Guarded {
     let mut guarded = Guarded::default();
-    for files in all().filter_map(Persona::settings) {
+    for files in all().filter_map(|persona| persona.settings) {
         guarded.folders.push((files.folder, files.unguarded));
         guarded.files.extend(files.beside);
     }
@@ -88,73 +87,61 @@ pub(crate) fn guarded() -> Guarded {
 
 /// Files that list what nobody wants to see, of any vendor's.
 pub(crate) fn ignore_files() -> Vec<&'static str> {
-    let mut names: Vec<&str> = all().flat_map(|persona| persona.commands().ignores).copied().collect();
+    let mut names: Vec<&str> = all().flat_map(|persona| persona.commands.ignores).copied().collect();
     names.dedup();
     names
 }
 
 /// What the agent is to a vendor's hosts.
-pub trait Persona: fmt::Debug + Sync {
+#[derive(Debug)]
+pub struct Persona {
     /// Its dialect.
-    fn dialect(&self) -> Dialect;
-
+    pub dialect: Dialect,
     /// Flags without a place in [`Launch`] that the agent heeds.
-    fn flags(&self) -> &'static [&'static str];
-
-    /// A session begins: its tools, and what they share.
-    ///
-    /// # Errors
-    /// When what the launch names cannot be had.
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error>;
-
+    pub flags: &'static [&'static str],
+    /// A session begins: its tools, and what they share. Fails when what the launch names cannot be had.
+    pub begin: fn(Start<'_>) -> Result<Rc<dyn PersonaSession>, Error>,
     /// What fetches pages, where somebody has named it. `None` where there is none, or it is one of the session's tools anyway.
-    fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>>;
-
+    pub fetch: Option<fn(Policy) -> Rc<dyn Tool>>,
     /// What searches the web, where somebody has named it.
-    fn search(&self, engine: Engine) -> Option<Rc<dyn Tool>>;
-
+    pub search: Option<fn(Engine) -> Rc<dyn Tool>>,
     /// Tools that are for the user to answer.
-    fn asking(&self) -> Vec<Rc<dyn Tool>>;
-
+    pub asking: fn() -> Vec<Rc<dyn Tool>>,
     /// What the tool that begins subagents is called, and its other names; none where there are no subagents.
-    fn subagents(&self) -> Option<&'static [&'static str]>;
-
+    pub subagents: Option<&'static [&'static str]>,
     /// Whether the model has a tool that takes up skills.
-    fn has_skills(&self) -> bool;
-
-    /// The names under which rules know tools.
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])];
-
+    pub has_skills: bool,
     /// The vendor's side of permissions.
-    fn permissions(&self) -> &'static dyn PermissionPersona;
-
+    pub permissions: &'static PermissionForm,
     /// Its files of settings.
-    fn settings(&self) -> Option<&'static SettingsFiles>;
-
+    pub settings: Option<&'static SettingsFiles>,
     /// Whether a launch says by its flags that the project is trusted.
-    fn trusts(&self, launch: &Launch) -> bool;
-
+    pub trusts: fn(&Launch) -> bool,
     /// The variable that holds the most tokens for thinking.
-    fn thinking_variable(&self) -> Option<&'static str>;
-
+    pub thinking_variable: Option<&'static str>,
     /// Its files of instructions for every session.
-    fn memory(&self) -> Option<&'static MemoryFiles>;
-
+    pub memory: Option<&'static MemoryFiles>,
     /// How its sessions are kept.
-    fn sessions(&self) -> &'static SessionFiles;
-
+    pub sessions: &'static SessionFiles,
     /// How its hooks are called and told.
-    fn hooks(&self) -> &'static HookForm;
-
+    pub hooks: &'static HookForm,
     /// Hosts answer the questions of MCP servers.
-    fn elicits(&self) -> bool;
-
+    pub elicits: bool,
     /// How it names what MCP servers have.
-    fn mcp(&self) -> &'static Naming;
-
+    pub mcp: &'static Naming,
     /// Its commands.
-    fn commands(&self) -> &'static Commands;
-
+    pub commands: &'static Commands,
     /// What its hosts are told, and how.
-    fn host(&self) -> &'static dyn HostPersona;
+    pub host: &'static dyn HostPersona,
+}
+
+impl Persona {
+    /// What rules of its settings are read by.
+    pub fn vocabulary(&self) -> Vocabulary {
+        Vocabulary {
+            form: self.permissions,
+            family,
+            guarded: guarded(),
+        }
+    }
 }

@@ -1,35 +1,23 @@
 //! Nobody in particular: for dialects whose hosts have no agent of their own, such as the canonical events and model APIs. It has no tools
 //! of its own and no files of settings, and says what it does in canonical events.
 
-use std::rc::Rc;
-
 use agentglot_adapters::raw::codec::{Dialect, Mode};
-use agentglot_adapters::raw::event::ToolKind;
-use agentglot_adapters::raw::launch::{Launch, PermissionMode};
-use serde_json::Value;
 
 use super::session::Plain;
-use super::shared::{jobs, modes};
-use super::{HostPersona, Persona, PersonaSession, Start, family, guarded};
-use crate::Error;
-use crate::commands::{self, Commands};
-use crate::hooks::{self, HookForm};
-use crate::mcp::{self, Naming};
+use super::shared::jobs;
+use super::{HostPersona, Persona};
+use crate::commands;
+use crate::hooks::{self};
+use crate::mcp::{self};
 use crate::model::ModelError;
-use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};
-use crate::settings::SettingsFiles;
-use crate::settings::memory::MemoryFiles;
+use crate::permissions::{PermissionForm, Policy, Reason, Unheard, Width, mode_named};
 use crate::store::{Ids, SessionFiles, own_root};
-use crate::tools::fetch;
 use crate::tools::jobs::Job;
-use crate::tools::web_search::Engine;
-use crate::tools::{Access, Given, Spec, Tool};
-
-pub(super) static NEUTRAL: Neutral = Neutral;
+use crate::tools::{Access, Given, Spec};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Neutral;
+struct Neutral;
 
 static SESSIONS: SessionFiles = SessionFiles {
     dialect: Dialect::Agentglot,
@@ -50,146 +38,54 @@ fn unknown(name: &str) -> Given {
     Given::error(format!("There is no tool {name}."))
 }
 
-impl Persona for Neutral {
-    fn dialect(&self) -> Dialect {
-        Dialect::Agentglot
-    }
+/// The persona.
+pub(super) static NEUTRAL: Persona = Persona {
+    dialect: Dialect::Agentglot,
+    flags: &[],
+    begin: |start| Ok(Plain::begin(start, |_, _, _| Vec::new(), unknown)),
+    fetch: None,
+    search: None,
+    asking: || Vec::new(),
+    subagents: Some(&["agent"]),
+    has_skills: false,
+    permissions: &PERMISSIONS,
+    settings: None,
+    trusts: |_| false,
+    thinking_variable: None,
+    memory: None,
+    sessions: &SESSIONS,
+    hooks: &hooks::PLAIN,
+    elicits: false,
+    mcp: &mcp::PLAIN,
+    commands: &commands::NONE,
+    host: &Neutral,
+};
 
-    fn flags(&self) -> &'static [&'static str] {
-        &[]
-    }
+static PERMISSIONS: PermissionForm = PermissionForm {
+    names: &[],
+    bare: Width::Tool,
+    writing_is_changing: false,
+    rules_are_beginnings: false,
+    rules_allow_what_is_run: true,
+    modes: Dialect::Agentglot,
+    mode_named: |name| mode_named(Dialect::Agentglot, name),
+    may_bypass_later: false,
+    hides_what_nobody_allows: false,
+    asks_about_subagents: false,
+    reads_anywhere: false,
+    denied,
+    unheard,
+    question: None,
+};
 
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::begin(start, |_, _, _| Vec::new(), unknown))
-    }
-
-    fn fetch(&self, _: fetch::Policy) -> Option<Rc<dyn Tool>> {
-        None
-    }
-
-    fn search(&self, _: Engine) -> Option<Rc<dyn Tool>> {
-        None
-    }
-
-    fn asking(&self) -> Vec<Rc<dyn Tool>> {
-        Vec::new()
-    }
-
-    fn subagents(&self) -> Option<&'static [&'static str]> {
-        Some(&["agent"])
-    }
-
-    fn has_skills(&self) -> bool {
-        false
-    }
-
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])] {
-        &[]
-    }
-
-    fn permissions(&self) -> &'static dyn PermissionPersona {
-        &NEUTRAL
-    }
-
-    fn settings(&self) -> Option<&'static SettingsFiles> {
-        None
-    }
-
-    fn trusts(&self, _: &Launch) -> bool {
-        false
-    }
-
-    fn thinking_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn memory(&self) -> Option<&'static MemoryFiles> {
-        None
-    }
-
-    fn sessions(&self) -> &'static SessionFiles {
-        &SESSIONS
-    }
-
-    fn hooks(&self) -> &'static HookForm {
-        &hooks::PLAIN
-    }
-
-    fn elicits(&self) -> bool {
-        false
-    }
-
-    fn mcp(&self) -> &'static Naming {
-        &mcp::PLAIN
-    }
-
-    fn commands(&self) -> &'static Commands {
-        &commands::NONE
-    }
-
-    fn host(&self) -> &'static dyn HostPersona {
-        &NEUTRAL
-    }
+fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
+    format!("{} is not allowed: {reason}", spec.name)
 }
 
-impl PermissionPersona for Neutral {
-    fn family(&self, name: &str) -> Option<Family> {
-        family(name)
-    }
-
-    fn covers(&self, family: Family, kind: ToolKind, has_content: bool) -> bool {
-        family.covers(kind, if has_content { Width::Family } else { Width::Tool })
-    }
-
-    fn rules_are_beginnings(&self) -> bool {
-        false
-    }
-
-    fn rules_allow_what_is_run(&self) -> bool {
-        true
-    }
-
-    fn mode_name(&self, mode: PermissionMode) -> &'static str {
-        modes::name(Dialect::Agentglot, mode)
-    }
-
-    fn mode_named(&self, name: &str) -> Result<PermissionMode, String> {
-        modes::named(Dialect::Agentglot, name)
-    }
-
-    fn may_bypass_later(&self) -> bool {
-        false
-    }
-
-    fn hides_what_nobody_allows(&self) -> bool {
-        false
-    }
-
-    fn asks_about_subagents(&self) -> bool {
-        false
-    }
-
-    fn reads_anywhere(&self) -> bool {
-        false
-    }
-
-    fn guarded(&self) -> Guarded {
-        guarded()
-    }
-
-    fn denied(&self, spec: &Spec, _: &Access, reason: &Reason) -> String {
-        format!("{} is not allowed: {reason}", spec.name)
-    }
-
-    fn unheard(&self, _: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-        match why {
-            Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-            _ => format!("{} was not allowed.", spec.name),
-        }
-    }
-
-    fn question(&self, _: &Policy, _: &Spec, _: &Value, _: &Access, _: &Reason) -> Question {
-        (None, Vec::new())
+fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
+    match why {
+        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
+        _ => format!("{} was not allowed.", spec.name),
     }
 }
 

@@ -187,7 +187,7 @@ fn flag_settings(core: &Context, settings: &Value) -> Result<(), String> {
 pub(crate) fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     core.mcp.greet(greeting);
-    if let Some(hooks) = members.get("hooks").filter(|_| core.persona.hooks().takes_callbacks) {
+    if let Some(hooks) = members.get("hooks").filter(|_| core.persona.hooks.takes_callbacks) {
         core.hooks.runner.set_callbacks(hooks);
     }
     let core = core.clone();

@@ -208,7 +208,7 @@ fn imports(text: &str) -> impl Iterator<Item = String> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::persona::Persona;
+
     use crate::persona::claude::CLAUDE;
     use crate::persona::qwen::CODE;
     use agentglot_adapters::raw::codec::Dialect;
@@ -243,11 +243,11 @@ mod tests {
         };
         let home = root.join("home").into_os_string();
         let places = |sources| {
-            Places::of(&launch(sources), CLAUDE.settings(), &root.join("home/repo/sub"), &|_| false, &|name| {
+            Places::of(&launch(sources), CLAUDE.settings, &root.join("home/repo/sub"), &|_| false, &|name| {
                 (name == "HOME").then(|| home.clone())
             })
         };
-        let (memories, problems) = load(CLAUDE.memory(), &places(None));
+        let (memories, problems) = load(CLAUDE.memory, &places(None));
         let texts: Vec<&str> = memories.iter().map(|memory| memory.text.lines().next().unwrap()).collect();
         assert_eq!(texts.len(), 4, "{texts:?}");
         assert_eq!((texts[0], texts[2], texts[3]), ("of the user", "of sub", "mine"));
@@ -260,8 +260,8 @@ mod tests {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains("../../secret"), "{problems:?}");
         assert!(prompt(&memories).unwrap().contains("of sub") && prompt(&[]).is_none());
-        assert_eq!(load(CLAUDE.memory(), &places(Some(&[]))).0, []);
-        assert_eq!(load(CLAUDE.memory(), &places(Some(&["user"]))).0.len(), 1);
+        assert_eq!(load(CLAUDE.memory, &places(Some(&[]))).0, []);
+        assert_eq!(load(CLAUDE.memory, &places(Some(&["user"]))).0.len(), 1);
     }
 
     #[test]
@@ -270,13 +270,13 @@ mod tests {
         let root = room.path().canonicalize().unwrap().join("w");
         std::fs::create_dir_all(&root).unwrap();
         std::fs::write(root.join("QWEN.md"), "ü".repeat(FILE)).unwrap();
-        let places = Places::of(&Launch::new(Dialect::QwenCode), CODE.settings(), &root, &|_| false, &|_| None);
-        let (memories, problems) = load(CODE.memory(), &places);
+        let places = Places::of(&Launch::new(Dialect::QwenCode), CODE.settings, &root, &|_| false, &|_| None);
+        let (memories, problems) = load(CODE.memory, &places);
         assert!(memories[0].text.len() < FILE + 100 && problems.len() == 1);
         std::fs::remove_file(root.join("QWEN.md")).unwrap();
         std::fs::write(room.path().join("out.md"), "out").unwrap();
         std::os::unix::fs::symlink("../out.md", root.join("QWEN.md")).unwrap();
-        let (memories, problems) = load(CODE.memory(), &places);
+        let (memories, problems) = load(CODE.memory, &places);
         assert!(memories.is_empty() && problems[0].contains("leads out"), "{problems:?}");
     }
 }

@@ -23,7 +23,7 @@ fn places(room: &TempDir, dialect: Dialect, sources: Option<&[&str]>) -> Places 
     };
     let root = room.path().canonicalize().unwrap();
     let home = root.join("home").into_os_string();
-    Places::of(&launch, crate::persona::of(dialect).settings(), &root.join("w"), &|_| false, &|name| {
+    Places::of(&launch, crate::persona::of(dialect).settings, &root.join("w"), &|_| false, &|name| {
         (name == "HOME").then(|| home.clone())
     })
 }
@@ -95,7 +95,7 @@ fn a_project_counts_when_it_is_asked_for() {
     let launch = Launch::new(Dialect::Claude);
     let (mut policy, _) = Policy::new(
         &launch,
-        crate::persona::of(launch.format.dialect).permissions(),
+        crate::persona::of(launch.format.dialect).vocabulary(),
         &asked.places().root,
         None,
         None,
@@ -150,7 +150,7 @@ fn other_dialects_have_files_of_their_own() {
     let launch = Launch::new(Dialect::QwenCode);
     let (mut policy, _) = Policy::new(
         &launch,
-        crate::persona::of(launch.format.dialect).permissions(),
+        crate::persona::of(launch.format.dialect).vocabulary(),
         &qwen.places().root,
         None,
         None,
@@ -170,7 +170,7 @@ fn updates_are_written_to_their_file_and_to_no_other() {
     let room = room(&[("w/.claude/settings.local.json", "{\"z\":1,\"permissions\":{\"allow\":[\"Read\"]}}")]);
     let places = places(&room, Dialect::Claude, Some(&["local"]));
     let launch = Launch::new(Dialect::Claude);
-    let (mut policy, _) = Policy::new(&launch, crate::persona::of(launch.format.dialect).permissions(), &places.root, None, None);
+    let (mut policy, _) = Policy::new(&launch, crate::persona::of(launch.format.dialect).vocabulary(), &places.root, None, None);
     let updates = json!([
         {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "echo (a)"}, {"toolName": "Read"}], "behavior": "allow", "destination": "localSettings"},
         {"type": "addDirectories", "directories": ["/srv"], "destination": "userSettings"},

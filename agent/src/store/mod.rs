@@ -13,7 +13,7 @@
 //! # use agentglot_adapters::raw::launch::Resume;
 //! # fn main() -> Result<(), agentglot_agent::store::StoreError> {
 //! # let cwd = std::path::Path::new("/workspace");
-//! let store = Store::open(persona::of(Dialect::Claude).sessions(), cwd, &|name| std::env::var_os(name));
+//! let store = Store::open(persona::of(Dialect::Claude).sessions, cwd, &|name| std::env::var_os(name));
 //! let (mut transcript, history) = store.begin(&Ask::default(), Writer::new(cwd))?;
 //! let prompt = transcript.append_user(&[Part::Text("hi".into())], &UserFacts::default());
 //! let round = Round { message_id: "msg_1", model: "m", ..Round::default() };

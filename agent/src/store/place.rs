@@ -131,8 +131,8 @@ mod tests {
     use crate::persona::qwen::CODE;
     use crate::persona::tricode::TRICODE;
 
-    fn root(persona: &dyn Persona, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-        (persona.sessions().root)(env)
+    fn root(persona: &Persona, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        (persona.sessions.root)(env)
     }
 
     #[test]

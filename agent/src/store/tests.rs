@@ -17,7 +17,7 @@ impl Home {
     pub(super) fn store(&self, dialect: Dialect) -> Store {
         let config = self.temp.path().join("config");
         let env = move |name: &str| matches!(name, "CLAUDE_CONFIG_DIR" | "AGENTGLOT_STATE_DIR").then(|| config.clone().into_os_string());
-        Store::open(crate::persona::of(dialect).sessions(), &self.cwd, &env)
+        Store::open(crate::persona::of(dialect).sessions, &self.cwd, &env)
             .with_secrets(Secrets::of([("MY_API_KEY".to_owned(), "hush-hush-hush".to_owned())]))
     }
 
@@ -198,7 +198,7 @@ fn a_killed_process_leaves_a_transcript_that_goes_on() {
         };
         let config = PathBuf::from(&dir).join("config");
         let env = move |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| config.clone().into_os_string());
-        let store = Store::open(crate::persona::of(Dialect::Claude).sessions(), &home.cwd, &env);
+        let store = Store::open(crate::persona::of(Dialect::Claude).sessions, &home.cwd, &env);
         let ask = Ask {
             id: Some(ID.to_owned()),
             ..Ask::default()

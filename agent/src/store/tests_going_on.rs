@@ -14,7 +14,7 @@ fn of_many_that_want_one_session_one_gets_it() {
                 let (config, cwd) = (config.clone(), cwd.clone());
                 std::thread::spawn(move || {
                     let env = move |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| config.clone().into_os_string());
-                    let store = Store::open(crate::persona::of(Dialect::Claude).sessions(), &cwd, &env);
+                    let store = Store::open(crate::persona::of(Dialect::Claude).sessions, &cwd, &env);
                     let ask = Ask {
                         id: Some(ID.to_owned()),
                         ..Ask::default()
@@ -118,7 +118,7 @@ fn copies_and_earlier_places() {
         let error = home
             .begin(&fork(Some(&kept), Some(drops)))
             .unwrap_err()
-            .refusal(crate::persona::of(Dialect::Claude).sessions());
+            .refusal(crate::persona::of(Dialect::Claude).sessions);
         assert!(
             error.text.starts_with("Resume rejected by --resume-drops-turn: ") && error.text.contains(expected),
             "{}",
@@ -131,7 +131,7 @@ fn copies_and_earlier_places() {
     let error = home
         .begin(&fork(Some(ID), None))
         .unwrap_err()
-        .refusal(crate::persona::of(Dialect::Claude).sessions());
+        .refusal(crate::persona::of(Dialect::Claude).sessions);
     assert_eq!(error.text, format!("No message found with message.uuid of: {ID}\n"));
 
     // Without a copy, the session branches where it is gone on with.
@@ -168,14 +168,14 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         let refusal = home
             .begin(&session(wanted))
             .unwrap_err()
-            .refusal(crate::persona::of(Dialect::Claude).sessions());
+            .refusal(crate::persona::of(Dialect::Claude).sessions);
         assert!(refusal.text.starts_with(&said) && refusal.exit_code == 1, "{}", refusal.text);
     }
     let used = Ask {
         id: Some(id.clone()),
         ..Ask::default()
     };
-    let refusal = home.begin(&used).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions());
+    let refusal = home.begin(&used).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions);
     assert_eq!(
         (refusal.text, refusal.exit_code),
         (format!("Error: Session ID {id} is already in use.\n"), 1)
@@ -185,7 +185,7 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         ..Ask::default()
     };
     assert_eq!(
-        home.begin(&bad).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions()).text,
+        home.begin(&bad).unwrap_err().refusal(crate::persona::of(Dialect::Claude).sessions).text,
         "Error: Invalid session ID. Must be a valid UUID.\n"
     );
     let elsewhere = Home::new();
@@ -193,7 +193,7 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         elsewhere
             .begin(&latest())
             .unwrap_err()
-            .refusal(crate::persona::of(Dialect::Claude).sessions())
+            .refusal(crate::persona::of(Dialect::Claude).sessions)
             .text,
         "No conversation found to continue\n"
     );
@@ -214,7 +214,7 @@ fn sessions_are_found_by_what_they_are_called_and_where_they_lie() {
         .store(Dialect::Tricode)
         .begin(&session("00000000"), other.writer())
         .unwrap_err()
-        .refusal(crate::persona::of(Dialect::Tricode).sessions());
+        .refusal(crate::persona::of(Dialect::Tricode).sessions);
     assert_eq!((&*refusal.text, refusal.exit_code), ("Error: Session 00000000 not found\n", 0));
 
     let cursor = other.store(Dialect::Cursor);

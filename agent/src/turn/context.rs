@@ -28,7 +28,7 @@ pub(crate) struct Context {
     /// The host, and the dialect that it speaks.
     pub host: Host,
     /// Whom the agent plays.
-    pub persona: &'static dyn Persona,
+    pub persona: &'static Persona,
     /// What it keeps for that in this session.
     pub persona_session: Rc<dyn PersonaSession>,
     /// Who thinks.

@@ -74,7 +74,7 @@ pub(crate) async fn before(core: &Rc<Context>, conversation: &Conversation, call
     if again && outcome.unheard {
         return Before::Defer;
     }
-    let deferrable = alone && conversation.speaks.is_none() && core.persona.hooks().defers;
+    let deferrable = alone && conversation.speaks.is_none() && core.persona.hooks.defers;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;
         if ignored {
@@ -145,7 +145,7 @@ pub(crate) async fn after(core: &Rc<Context>, conversation: &Conversation, call:
     let blocked = outcome
         .block
         .as_ref()
-        .map(|why| format!("{}:{} hook blocking error: {why}", core.persona.hooks().name(event), call.name));
+        .map(|why| format!("{}:{} hook blocking error: {why}", core.persona.hooks.name(event), call.name));
     let context: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
     After {
         context: (!context.is_empty()).then(|| context.join("\n")),

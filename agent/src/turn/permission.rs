@@ -145,7 +145,7 @@ async fn host(
     };
     let notice = hooks::notice_later(
         core,
-        format!("{} needs your permission to use {}", core.persona.hooks().agent, call.name),
+        format!("{} needs your permission to use {}", core.persona.hooks.agent, call.name),
         "permission_prompt",
     );
     let answer = crate::host::state::waiting(&core.host, core.host.requests.ask(question)).await;

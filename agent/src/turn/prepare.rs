@@ -70,11 +70,11 @@ pub(crate) fn prepare(core: &Rc<Context>, conversation: &mut Conversation) {
     for (server, text) in mcp.instructions() {
         conversation.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
     }
-    if let Some(names) = core.persona.subagents() {
+    if let Some(names) = core.persona.subagents {
         let background = turn::background::begins_turns(core);
         tools.push(Rc::new(Subagents::new(names, turn::subagent::kinds(core), background)) as Rc<dyn Tool>);
     }
-    if core.persona.has_skills() {
+    if core.persona.has_skills {
         tools.extend(turn::skill::tool(&core.settings.get()));
     }
     if let Some(schema) = schema {

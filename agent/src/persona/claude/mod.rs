@@ -9,32 +9,17 @@ pub mod tools;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
-use agentglot_adapters::raw::launch::Launch;
 
 use super::session::Plain;
-use super::{HostPersona, Persona, PersonaSession, Start, shared};
-use crate::Error;
-use crate::commands::Commands;
-use crate::hooks::HookForm;
+use super::{Persona, shared};
 use crate::mcp::Naming;
-use crate::permissions::{Family, PermissionPersona};
 use crate::settings::memory::MemoryFiles;
 use crate::settings::{PluginFiles, SettingsFiles};
 use crate::store::{Ids, SessionFiles};
-use crate::tools::fetch::Policy;
-use crate::tools::web_search::Engine;
-use crate::tools::{Given, Tool};
-
-/// The persona.
-pub static CLAUDE: Claude = Claude;
-
-/// See the module.
-#[derive(Debug)]
-pub struct Claude;
+use crate::tools::Given;
 
 const FLAGS: &[&str] = &[
     "--allow-dangerously-skip-permissions",
@@ -102,88 +87,31 @@ fn unknown(name: &str) -> Given {
     shared::say::refused(&format!("Error: No such tool available: {name}"))
 }
 
-impl Persona for Claude {
-    fn dialect(&self) -> Dialect {
-        Dialect::Claude
-    }
-
-    fn flags(&self) -> &'static [&'static str] {
-        FLAGS
-    }
-
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::begin(start, tools::all, unknown))
-    }
-
-    fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::fetch(policy))
-    }
-
-    fn search(&self, engine: Engine) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::search(engine))
-    }
-
-    fn asking(&self) -> Vec<Rc<dyn Tool>> {
+/// The persona.
+pub static CLAUDE: Persona = Persona {
+    dialect: Dialect::Claude,
+    flags: FLAGS,
+    begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
+    fetch: Some(tools::web::fetch),
+    search: Some(tools::web::search),
+    asking: || {
         vec![
             shared::asking::ask("AskUserQuestion"),
             shared::asking::exit_plan("ExitPlanMode", shared::asking::plan_detail),
         ]
-    }
-
-    fn subagents(&self) -> Option<&'static [&'static str]> {
-        // The second is what it was called once.
-        Some(&["Agent", "Task"])
-    }
-
-    fn has_skills(&self) -> bool {
-        true
-    }
-
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])] {
-        permissions::TOOL_NAMES
-    }
-
-    fn permissions(&self) -> &'static dyn PermissionPersona {
-        &permissions::Permissions
-    }
-
-    fn settings(&self) -> Option<&'static SettingsFiles> {
-        Some(&SETTINGS)
-    }
-
-    fn trusts(&self, _: &Launch) -> bool {
-        false
-    }
-
-    fn thinking_variable(&self) -> Option<&'static str> {
-        Some("MAX_THINKING_TOKENS")
-    }
-
-    fn memory(&self) -> Option<&'static MemoryFiles> {
-        Some(&MEMORY)
-    }
-
-    fn sessions(&self) -> &'static SessionFiles {
-        &SESSIONS
-    }
-
-    fn hooks(&self) -> &'static HookForm {
-        &hooks::HOOKS
-    }
-
-    fn elicits(&self) -> bool {
-        true
-    }
-
-    fn mcp(&self) -> &'static Naming {
-        &MCP
-    }
-
-    fn commands(&self) -> &'static Commands {
-        &commands::COMMANDS
-    }
-
-    fn host(&self) -> &'static dyn HostPersona {
-        &host::ClaudeHost
-    }
-}
+    },
+    // The second is what it was called once.
+    subagents: Some(&["Agent", "Task"]),
+    has_skills: true,
+    permissions: &permissions::PERMISSIONS,
+    settings: Some(&SETTINGS),
+    trusts: |_| false,
+    thinking_variable: Some("MAX_THINKING_TOKENS"),
+    memory: Some(&MEMORY),
+    sessions: &SESSIONS,
+    hooks: &hooks::HOOKS,
+    elicits: true,
+    mcp: &MCP,
+    commands: &commands::COMMANDS,
+    host: &host::ClaudeHost,
+};

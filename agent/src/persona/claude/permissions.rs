@@ -7,13 +7,11 @@ use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::{Value, json};
 
-use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width, host};
-use crate::persona;
-use crate::persona::shared::modes;
+use crate::permissions::{Family, PermissionForm, Policy, Question, Reason, Unheard, Width, host, mode_named};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools.
-pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
+const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Shell, &["Bash"]),
     (Family::Read, &["Read"]),
     (Family::Write, &["Write"]),
@@ -34,141 +32,109 @@ const STOPPED: &str = "The user doesn't want to proceed with this tool use. The 
 const INVALID: &str = "The canUseTool callback returned an invalid permission result. Expected {behavior: 'allow', updatedInput?: object} or \
                        {behavior: 'deny', message: string}. updatedPermissions may hold at most 4096 updates, rules and directories in all.";
 
-#[derive(Debug)]
-pub(super) struct Permissions;
+pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
+    names: TOOL_NAMES,
+    // `Edit(…)` and `Read(…)` are whole families.
+    bare: Width::Tool,
+    writing_is_changing: false,
+    rules_are_beginnings: false,
+    rules_allow_what_is_run: true,
+    modes: Dialect::Claude,
+    mode_named: |name| mode_named(Dialect::Claude, name),
+    may_bypass_later: false,
+    hides_what_nobody_allows: false,
+    asks_about_subagents: false,
+    reads_anywhere: false,
+    denied,
+    unheard,
+    question: Some(question),
+};
 
-impl PermissionPersona for Permissions {
-    fn family(&self, name: &str) -> Option<Family> {
-        persona::family(name)
-    }
-
-    fn covers(&self, family: Family, kind: ToolKind, has_content: bool) -> bool {
-        // Bare names are single tools, `Edit(…)` and `Read(…)` are whole families.
-        family.covers(kind, if has_content { Width::Family } else { Width::Tool })
-    }
-
-    fn rules_are_beginnings(&self) -> bool {
-        false
-    }
-
-    fn rules_allow_what_is_run(&self) -> bool {
-        true
-    }
-
-    fn mode_name(&self, mode: PermissionMode) -> &'static str {
-        modes::name(Dialect::Claude, mode)
-    }
-
-    fn mode_named(&self, name: &str) -> Result<PermissionMode, String> {
-        modes::named(Dialect::Claude, name)
-    }
-
-    fn may_bypass_later(&self) -> bool {
-        false
-    }
-
-    fn hides_what_nobody_allows(&self) -> bool {
-        false
-    }
-
-    fn asks_about_subagents(&self) -> bool {
-        false
-    }
-
-    fn reads_anywhere(&self) -> bool {
-        false
-    }
-
-    fn guarded(&self) -> Guarded {
-        persona::guarded()
-    }
-
-    fn denied(&self, spec: &Spec, access: &Access, reason: &Reason) -> String {
-        let name = &spec.name;
-        match (reason, access) {
-            (Reason::Mode(PermissionMode::DontAsk), _) => {
-                format!("Permission to use {name} has been denied because the permission mode is dontAsk: nobody is asked.")
-            }
-            (Reason::Mode(PermissionMode::Plan), _) => {
-                format!("Permission to use {name} has been denied because plan mode is active: nothing may be changed until the plan is approved.")
-            }
-            (Reason::Rule { .. }, Access::Run(line)) => format!("Permission to use {name} with command {line} has been denied."),
-            (Reason::Rule { rule, .. }, Access::Read(_) | Access::Write(_)) if rule.contains('(') => {
-                "File is in a directory that is denied by your permission settings.".to_owned()
-            }
-            (Reason::NotOffered, _) => format!("Permission to use {name} has been denied: {reason}."),
-            _ => format!("Permission to use {name} has been denied."),
+fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {
+    let name = &spec.name;
+    match (reason, access) {
+        (Reason::Mode(PermissionMode::DontAsk), _) => {
+            format!("Permission to use {name} has been denied because the permission mode is dontAsk: nobody is asked.")
         }
+        (Reason::Mode(PermissionMode::Plan), _) => {
+            format!("Permission to use {name} has been denied because plan mode is active: nothing may be changed until the plan is approved.")
+        }
+        (Reason::Rule { .. }, Access::Run(line)) => format!("Permission to use {name} with command {line} has been denied."),
+        (Reason::Rule { rule, .. }, Access::Read(_) | Access::Write(_)) if rule.contains('(') => {
+            "File is in a directory that is denied by your permission settings.".to_owned()
+        }
+        (Reason::NotOffered, _) => format!("Permission to use {name} has been denied: {reason}."),
+        _ => format!("Permission to use {name} has been denied."),
     }
+}
 
-    fn unheard(&self, policy: &Policy, spec: &Spec, access: &Access, why: &Unheard) -> String {
-        let name = &spec.name;
-        let first = |paths: &[String]| paths.first().map_or_else(String::new, |path| policy.written(path));
-        match why {
-            Unheard::Nobody => match access {
-                Access::Write(paths) => {
-                    format!(
-                        "Claude requested permissions to write to {}, but you haven't granted it yet.",
-                        first(paths)
-                    )
-                }
-                Access::Read(paths) => {
-                    format!(
-                        "Claude requested permissions to read from {}, but you haven't granted it yet.",
-                        first(paths)
-                    )
-                }
-                Access::Run(_) => "This command requires approval".to_owned(),
-                _ => format!("Claude requested permissions to use {name}, but you haven't granted it yet."),
-            },
-            Unheard::Denied(message) => message.clone().unwrap_or_else(|| format!("Permission to use {name} has been denied.")),
-            Unheard::Stopped(_) => STOPPED.to_owned(),
-            Unheard::Invalid => INVALID.to_owned(),
-            Unheard::Failed(error) => format!("Tool permission request failed: Error: {error}"),
-            Unheard::Gone => "Tool permission request failed: AbortError: Tool permission stream closed before response received".to_owned(),
-            Unheard::TimedOut => "Tool permission request failed: Error: the host did not answer in time".to_owned(),
-            Unheard::Hook(reason) => format!("PreToolUse:{name} hook error: {reason}"),
-        }
+fn unheard(policy: &Policy, spec: &Spec, access: &Access, why: &Unheard) -> String {
+    let name = &spec.name;
+    let first = |paths: &[String]| paths.first().map_or_else(String::new, |path| policy.written(path));
+    match why {
+        Unheard::Nobody => match access {
+            Access::Write(paths) => {
+                format!(
+                    "Claude requested permissions to write to {}, but you haven't granted it yet.",
+                    first(paths)
+                )
+            }
+            Access::Read(paths) => {
+                format!(
+                    "Claude requested permissions to read from {}, but you haven't granted it yet.",
+                    first(paths)
+                )
+            }
+            Access::Run(_) => "This command requires approval".to_owned(),
+            _ => format!("Claude requested permissions to use {name}, but you haven't granted it yet."),
+        },
+        Unheard::Denied(message) => message.clone().unwrap_or_else(|| format!("Permission to use {name} has been denied.")),
+        Unheard::Stopped(_) => STOPPED.to_owned(),
+        Unheard::Invalid => INVALID.to_owned(),
+        Unheard::Failed(error) => format!("Tool permission request failed: Error: {error}"),
+        Unheard::Gone => "Tool permission request failed: AbortError: Tool permission stream closed before response received".to_owned(),
+        Unheard::TimedOut => "Tool permission request failed: Error: the host did not answer in time".to_owned(),
+        Unheard::Hook(reason) => format!("PreToolUse:{name} hook error: {reason}"),
     }
+}
 
-    fn question(&self, policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason: &Reason) -> Question {
-        let mut fields = vec![("display_name".to_owned(), json!(spec.name))];
-        let mut field = |name: &str, value: Value| fields.push((name.to_owned(), value));
-        let description = match access {
-            Access::Read(paths) | Access::Write(paths) => paths.first().map(|path| policy.short(path)),
-            Access::Run(_) => input.get("description").and_then(Value::as_str).map(str::to_owned),
-            Access::Fetch(url) => Some(url.clone()),
-            Access::Nothing | Access::Mcp => None,
-        };
-        if let Some(description) = description {
-            field("description", json!(description));
-        }
-        match reason {
-            Reason::User => field("requires_user_interaction", json!(true)),
-            Reason::Outside(path) | Reason::Sensitive(path, _) => {
-                field("blocked_path", json!(path));
-                field("decision_reason", json!(reason.to_string()));
-                field("decision_reason_type", json!(reason.kind()));
-            }
-            Reason::Unclear(why) => {
-                field("decision_reason", json!(why));
-                field("decision_reason_type", json!(reason.kind()));
-            }
-            Reason::Rule { source, rule, .. } => {
-                field("decision_reason_type", json!("rule"));
-                let (tool, content) = rule
-                    .split_once('(')
-                    .map_or((rule.as_str(), None), |(tool, rest)| (tool, rest.strip_suffix(')')));
-                let mut matched = json!({"source": source.name(), "tool_name": tool});
-                if let Some(content) = content {
-                    matched["rule_content"] = json!(content);
-                }
-                field("matched_ask_rule", matched);
-            }
-            _ => {}
-        }
-        (suggestions(policy, spec, access, reason), fields)
+fn question(policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason: &Reason) -> Question {
+    let mut fields = vec![("display_name".to_owned(), json!(spec.name))];
+    let mut field = |name: &str, value: Value| fields.push((name.to_owned(), value));
+    let description = match access {
+        Access::Read(paths) | Access::Write(paths) => paths.first().map(|path| policy.short(path)),
+        Access::Run(_) => input.get("description").and_then(Value::as_str).map(str::to_owned),
+        Access::Fetch(url) => Some(url.clone()),
+        Access::Nothing | Access::Mcp => None,
+    };
+    if let Some(description) = description {
+        field("description", json!(description));
     }
+    match reason {
+        Reason::User => field("requires_user_interaction", json!(true)),
+        Reason::Outside(path) | Reason::Sensitive(path, _) => {
+            field("blocked_path", json!(path));
+            field("decision_reason", json!(reason.to_string()));
+            field("decision_reason_type", json!(reason.kind()));
+        }
+        Reason::Unclear(why) => {
+            field("decision_reason", json!(why));
+            field("decision_reason_type", json!(reason.kind()));
+        }
+        Reason::Rule { source, rule, .. } => {
+            field("decision_reason_type", json!("rule"));
+            let (tool, content) = rule
+                .split_once('(')
+                .map_or((rule.as_str(), None), |(tool, rest)| (tool, rest.strip_suffix(')')));
+            let mut matched = json!({"source": source.name(), "tool_name": tool});
+            if let Some(content) = content {
+                matched["rule_content"] = json!(content);
+            }
+            field("matched_ask_rule", matched);
+        }
+        _ => {}
+    }
+    (suggestions(policy, spec, access, reason), fields)
 }
 
 /// Updates that would have made the question needless. None for what nobody should wave through.

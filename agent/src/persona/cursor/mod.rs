@@ -4,32 +4,19 @@ mod host;
 mod permissions;
 pub mod tools;
 
-use std::rc::Rc;
-
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::launch::{Launch, PermissionMode};
+use agentglot_adapters::raw::launch::PermissionMode;
 
 use super::session::Plain;
-use super::{HostPersona, Persona, PersonaSession, Start, shared};
-use crate::Error;
-use crate::commands::{self, Commands};
+use super::{Persona, shared};
+use crate::commands;
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp::{self, Naming};
-use crate::permissions::{Family, PermissionPersona};
+use crate::mcp::{self};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
-use crate::tools::fetch::Policy;
-use crate::tools::web_search::Engine;
-use crate::tools::{Given, Tool};
-
-/// The persona.
-pub static CURSOR: Cursor = Cursor;
-
-/// See the module.
-#[derive(Debug)]
-pub struct Cursor;
+use crate::tools::Given;
 
 static SETTINGS: SettingsFiles = SettingsFiles {
     folder: ".cursor",
@@ -74,84 +61,25 @@ fn unknown(name: &str) -> Given {
     shared::say::refused(&format!("Error: No such tool available: {name}"))
 }
 
-impl Persona for Cursor {
-    fn dialect(&self) -> Dialect {
-        Dialect::Cursor
-    }
-
-    fn flags(&self) -> &'static [&'static str] {
-        &["--trust"]
-    }
-
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::begin(start, tools::all, unknown))
-    }
-
-    fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::fetch(policy))
-    }
-
-    fn search(&self, engine: Engine) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::search(engine))
-    }
-
-    fn asking(&self) -> Vec<Rc<dyn Tool>> {
-        Vec::new()
-    }
-
-    fn subagents(&self) -> Option<&'static [&'static str]> {
-        Some(&["task"])
-    }
-
-    fn has_skills(&self) -> bool {
-        false
-    }
-
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])] {
-        permissions::TOOL_NAMES
-    }
-
-    fn permissions(&self) -> &'static dyn PermissionPersona {
-        &permissions::Permissions
-    }
-
-    fn settings(&self) -> Option<&'static SettingsFiles> {
-        Some(&SETTINGS)
-    }
-
-    fn trusts(&self, launch: &Launch) -> bool {
-        launch.permission == Some(PermissionMode::Bypass) || given(launch, "--trust").is_some()
-    }
-
-    fn thinking_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn memory(&self) -> Option<&'static MemoryFiles> {
-        Some(&MEMORY)
-    }
-
-    fn sessions(&self) -> &'static SessionFiles {
-        &SESSIONS
-    }
-
-    fn hooks(&self) -> &'static HookForm {
-        &HOOKS
-    }
-
-    fn elicits(&self) -> bool {
-        false
-    }
-
-    fn mcp(&self) -> &'static Naming {
-        &mcp::PLAIN
-    }
-
-    fn commands(&self) -> &'static Commands {
-        &commands::NONE
-    }
-
-    fn host(&self) -> &'static dyn HostPersona {
-        &host::CursorHost
-    }
-}
+/// The persona.
+pub static CURSOR: Persona = Persona {
+    dialect: Dialect::Cursor,
+    flags: &["--trust"],
+    begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
+    fetch: Some(tools::web::fetch),
+    search: Some(tools::web::search),
+    asking: || Vec::new(),
+    subagents: Some(&["task"]),
+    has_skills: false,
+    permissions: &permissions::PERMISSIONS,
+    settings: Some(&SETTINGS),
+    trusts: |launch| launch.permission == Some(PermissionMode::Bypass) || given(launch, "--trust").is_some(),
+    thinking_variable: None,
+    memory: Some(&MEMORY),
+    sessions: &SESSIONS,
+    hooks: &HOOKS,
+    elicits: false,
+    mcp: &mcp::PLAIN,
+    commands: &commands::NONE,
+    host: &host::CursorHost,
+};

@@ -1,17 +1,12 @@
 //! What Cursor says of permissions.
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::ToolKind;
-use agentglot_adapters::raw::launch::PermissionMode;
-use serde_json::Value;
 
-use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};
-use crate::persona;
-use crate::persona::shared::modes;
+use crate::permissions::{Family, PermissionForm, Policy, Reason, Unheard, Width, mode_named};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools.
-pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
+const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Shell, &["Shell", "shell"]),
     (Family::Read, &["Read"]),
     (Family::Write, &["Write"]),
@@ -19,69 +14,32 @@ pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Subagent, &["task"]),
 ];
 
-#[derive(Debug)]
-pub(super) struct Permissions;
+pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
+    names: TOOL_NAMES,
+    // `Write` and `Read` are families always.
+    bare: Width::Family,
+    writing_is_changing: true,
+    rules_are_beginnings: true,
+    rules_allow_what_is_run: true,
+    modes: Dialect::Cursor,
+    // Its hosts have no words for them.
+    mode_named: |name| mode_named(Dialect::Agentglot, name),
+    may_bypass_later: false,
+    hides_what_nobody_allows: false,
+    asks_about_subagents: false,
+    reads_anywhere: false,
+    denied,
+    unheard,
+    question: None,
+};
 
-impl PermissionPersona for Permissions {
-    fn family(&self, name: &str) -> Option<Family> {
-        persona::family(name)
-    }
+fn denied(_: &Spec, _: &Access, reason: &Reason) -> String {
+    format!("Rejected: {reason}")
+}
 
-    fn covers(&self, family: Family, kind: ToolKind, _: bool) -> bool {
-        // `Write` and `Read` are families always; `Write` is everything that changes a file.
-        let changes = matches!(kind, ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Delete | ToolKind::Mkdir);
-        family.covers(kind, Width::Family) || family == Family::Write && changes
-    }
-
-    fn rules_are_beginnings(&self) -> bool {
-        true
-    }
-
-    fn rules_allow_what_is_run(&self) -> bool {
-        true
-    }
-
-    fn mode_name(&self, mode: PermissionMode) -> &'static str {
-        modes::name(Dialect::Cursor, mode)
-    }
-
-    fn mode_named(&self, name: &str) -> Result<PermissionMode, String> {
-        // Hosts of Cursor's have no words for it.
-        modes::named(Dialect::Agentglot, name)
-    }
-
-    fn may_bypass_later(&self) -> bool {
-        false
-    }
-
-    fn hides_what_nobody_allows(&self) -> bool {
-        false
-    }
-
-    fn asks_about_subagents(&self) -> bool {
-        false
-    }
-
-    fn reads_anywhere(&self) -> bool {
-        false
-    }
-
-    fn guarded(&self) -> Guarded {
-        persona::guarded()
-    }
-
-    fn denied(&self, _: &Spec, _: &Access, reason: &Reason) -> String {
-        format!("Rejected: {reason}")
-    }
-
-    fn unheard(&self, _: &Policy, _: &Spec, _: &Access, why: &Unheard) -> String {
-        match why {
-            Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
-            _ => "User Rejected".to_owned(),
-        }
-    }
-
-    fn question(&self, _: &Policy, _: &Spec, _: &Value, _: &Access, _: &Reason) -> Question {
-        (None, Vec::new())
+fn unheard(_: &Policy, _: &Spec, _: &Access, why: &Unheard) -> String {
+    match why {
+        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => reason.clone(),
+        _ => "User Rejected".to_owned(),
     }
 }

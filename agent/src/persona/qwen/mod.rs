@@ -7,39 +7,19 @@ mod permissions;
 mod rfc;
 pub mod tools;
 
-use std::rc::Rc;
-
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
-use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Value, json};
 
+use super::Persona;
 use super::session::Plain;
 use super::shared::asking;
-use super::{HostPersona, Persona, PersonaSession, Start};
-use crate::Error;
-use crate::commands::Commands;
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::Naming;
-use crate::permissions::{Family, PermissionPersona};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};
-use crate::tools::fetch::Policy;
-use crate::tools::web_search::Engine;
-use crate::tools::{Given, Tool};
-
-/// The persona for hosts of the RFC.
-pub static RFC: Qwen = Qwen { rfc: true };
-
-/// The persona for hosts of Qwen Code.
-pub static CODE: Qwen = Qwen { rfc: false };
-
-/// See the module.
-#[derive(Debug)]
-pub struct Qwen {
-    rfc: bool,
-}
+use crate::tools::Given;
 
 static SETTINGS: SettingsFiles = SettingsFiles {
     folder: ".qwen",
@@ -103,92 +83,44 @@ fn plan_detail(plan: &Value) -> (DetailShape, Value) {
     (DetailShape::Qwen, shown)
 }
 
-impl Persona for Qwen {
-    fn dialect(&self) -> Dialect {
-        if self.rfc { Dialect::Qwen } else { Dialect::QwenCode }
-    }
+/// The persona for hosts of Qwen Code.
+pub static CODE: Persona = QWEN;
 
-    fn flags(&self) -> &'static [&'static str] {
-        const CODE: &[&str] = &["--chat-recording", "--no-chat-recording"];
-        const RFC: &[&str] = &[
-            "--chat-recording",
-            "--no-chat-recording",
-            "--control-timeout",
-            "--heartbeat",
-            "--log-annotations",
-        ];
-        if self.rfc { RFC } else { CODE }
-    }
+/// The persona for hosts of the RFC.
+pub static RFC: Persona = Persona {
+    dialect: Dialect::Qwen,
+    flags: &[
+        "--chat-recording",
+        "--no-chat-recording",
+        "--control-timeout",
+        "--heartbeat",
+        "--log-annotations",
+    ],
+    begin: |start| Ok(Plain::begin(start, tools::of_rfc, unknown)),
+    permissions: &permissions::RFC,
+    commands: &commands::RFC,
+    host: &rfc::RfcHost,
+    ..QWEN
+};
 
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
-        Ok(Plain::begin(start, if self.rfc { tools::of_rfc } else { tools::of_code }, unknown))
-    }
-
-    fn fetch(&self, policy: Policy) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::fetch(policy))
-    }
-
-    fn search(&self, engine: Engine) -> Option<Rc<dyn Tool>> {
-        Some(tools::web::search(engine))
-    }
-
-    fn asking(&self) -> Vec<Rc<dyn Tool>> {
-        vec![asking::ask("ask_user_question"), asking::exit_plan("exit_plan_mode", plan_detail)]
-    }
-
-    fn subagents(&self) -> Option<&'static [&'static str]> {
-        Some(&["agent"])
-    }
-
-    fn has_skills(&self) -> bool {
-        false
-    }
-
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])] {
-        permissions::TOOL_NAMES
-    }
-
-    fn permissions(&self) -> &'static dyn PermissionPersona {
-        if self.rfc { &permissions::RFC } else { &permissions::CODE }
-    }
-
-    fn settings(&self) -> Option<&'static SettingsFiles> {
-        Some(&SETTINGS)
-    }
-
-    fn trusts(&self, _: &Launch) -> bool {
-        false
-    }
-
-    fn thinking_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn memory(&self) -> Option<&'static MemoryFiles> {
-        Some(&MEMORY)
-    }
-
-    fn sessions(&self) -> &'static SessionFiles {
-        &SESSIONS
-    }
-
-    fn hooks(&self) -> &'static HookForm {
-        &HOOKS
-    }
-
-    fn elicits(&self) -> bool {
-        false
-    }
-
-    fn mcp(&self) -> &'static Naming {
-        &MCP
-    }
-
-    fn commands(&self) -> &'static Commands {
-        if self.rfc { &commands::RFC } else { &commands::CODE }
-    }
-
-    fn host(&self) -> &'static dyn HostPersona {
-        if self.rfc { &rfc::RfcHost } else { &host::CodeHost }
-    }
-}
+const QWEN: Persona = Persona {
+    dialect: Dialect::QwenCode,
+    flags: &["--chat-recording", "--no-chat-recording"],
+    begin: |start| Ok(Plain::begin(start, tools::of_code, unknown)),
+    fetch: Some(tools::web::fetch),
+    search: Some(tools::web::search),
+    asking: || vec![asking::ask("ask_user_question"), asking::exit_plan("exit_plan_mode", plan_detail)],
+    subagents: Some(&["agent"]),
+    has_skills: false,
+    permissions: &permissions::CODE,
+    settings: Some(&SETTINGS),
+    trusts: |_| false,
+    thinking_variable: None,
+    memory: Some(&MEMORY),
+    sessions: &SESSIONS,
+    hooks: &HOOKS,
+    elicits: false,
+    mcp: &MCP,
+    commands: &commands::CODE,
+    host: &host::CodeHost,
+};

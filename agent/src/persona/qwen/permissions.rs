@@ -5,13 +5,11 @@ use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::{Value, json};
 
-use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};
-use crate::persona;
-use crate::persona::shared::modes;
+use crate::permissions::{Family, PermissionForm, Policy, Question, Reason, Unheard, Width};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools: the program's own names and those of its classes.
-pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
+const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Shell, &["ShellTool", "RunShellCommand", "run_shell_command"]),
     (Family::Read, &["ReadFile", "ReadFileTool", "read_file", "ReadManyFilesTool"]),
     (Family::Write, &["WriteFile", "WriteFileTool", "write_file"]),
@@ -38,100 +36,69 @@ pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::ExitPlan, &["ExitPlanModeTool", "exit_plan_mode"]),
 ];
 
-pub(super) static RFC: Permissions = Permissions { rfc: true };
-pub(super) static CODE: Permissions = Permissions { rfc: false };
+pub(super) static RFC: PermissionForm = form(Dialect::Qwen, |name| named(Dialect::Qwen, name));
+pub(super) static CODE: PermissionForm = PermissionForm {
+    asks_about_subagents: true,
+    ..form(Dialect::QwenCode, |name| named(Dialect::QwenCode, name))
+};
 
-#[derive(Debug)]
-pub(super) struct Permissions {
-    rfc: bool,
-}
-
-impl Permissions {
-    const fn dialect(&self) -> Dialect {
-        if self.rfc { Dialect::Qwen } else { Dialect::QwenCode }
-    }
-}
-
-impl PermissionPersona for Permissions {
-    fn family(&self, name: &str) -> Option<Family> {
-        persona::family(name)
-    }
-
-    fn covers(&self, family: Family, kind: ToolKind, _: bool) -> bool {
+const fn form(modes: Dialect, mode_named: fn(&str) -> Result<PermissionMode, String>) -> PermissionForm {
+    PermissionForm {
+        names: TOOL_NAMES,
         // `edit` and `read_file` are families always.
-        family.covers(kind, Width::Family)
+        bare: Width::Family,
+        writing_is_changing: false,
+        rules_are_beginnings: true,
+        rules_allow_what_is_run: false,
+        modes,
+        mode_named,
+        may_bypass_later: true,
+        hides_what_nobody_allows: true,
+        asks_about_subagents: false,
+        reads_anywhere: false,
+        denied,
+        unheard,
+        question: Some(question),
     }
+}
 
-    fn rules_are_beginnings(&self) -> bool {
-        true
-    }
+fn named(dialect: Dialect, name: &str) -> Result<PermissionMode, String> {
+    PermissionMode::from_name(dialect, name)
+        .ok_or_else(|| format!("Invalid permission mode: {name}. Valid values are: plan, default, auto-edit, auto, yolo"))
+}
 
-    fn rules_allow_what_is_run(&self) -> bool {
-        false
+fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {
+    let name = &spec.name;
+    match (reason, access) {
+        (Reason::Mode(PermissionMode::Plan), Access::Run(_)) => "Plan mode blocked this shell command because it was classified as \
+             state-modifying. Do not retry it through wrappers or obfuscation; continue read-only investigation and include the \
+             action in the plan."
+            .to_owned(),
+        (Reason::Mode(PermissionMode::Plan), _) => format!(
+            "Plan mode is active: \"{name}\" would change something, so it was not run. Continue read-only investigation and include \
+             the action in the plan."
+        ),
+        (Reason::Rule { rule, .. }, _) => declined(name, rule),
+        _ => declined(name, rule(spec)),
     }
+}
 
-    fn mode_name(&self, mode: PermissionMode) -> &'static str {
-        modes::name(self.dialect(), mode)
-    }
+fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
+    let name = &spec.name;
+    let reason = match why {
+        Unheard::Nobody => return declined(name, rule(spec)),
+        Unheard::Hook(reason) => return reason.clone(),
+        Unheard::Denied(message) | Unheard::Stopped(message) => message.clone().unwrap_or_else(|| "User did not allow tool call".to_owned()),
+        Unheard::Invalid => "User did not allow tool call".to_owned(),
+        Unheard::Failed(error) => format!("Error: {error}"),
+        Unheard::Gone => "Error: Input closed".to_owned(),
+        Unheard::TimedOut => "Error: Control request timeout".to_owned(),
+    };
+    format!("[Operation Cancelled] Reason: {reason}")
+}
 
-    fn mode_named(&self, name: &str) -> Result<PermissionMode, String> {
-        PermissionMode::from_name(self.dialect(), name)
-            .ok_or_else(|| format!("Invalid permission mode: {name}. Valid values are: plan, default, auto-edit, auto, yolo"))
-    }
-
-    fn may_bypass_later(&self) -> bool {
-        true
-    }
-
-    fn hides_what_nobody_allows(&self) -> bool {
-        true
-    }
-
-    fn asks_about_subagents(&self) -> bool {
-        !self.rfc
-    }
-
-    fn reads_anywhere(&self) -> bool {
-        false
-    }
-
-    fn guarded(&self) -> Guarded {
-        persona::guarded()
-    }
-
-    fn denied(&self, spec: &Spec, access: &Access, reason: &Reason) -> String {
-        let name = &spec.name;
-        match (reason, access) {
-            (Reason::Mode(PermissionMode::Plan), Access::Run(_)) => "Plan mode blocked this shell command because it was classified as \
-                 state-modifying. Do not retry it through wrappers or obfuscation; continue read-only investigation and include the \
-                 action in the plan."
-                .to_owned(),
-            (Reason::Mode(PermissionMode::Plan), _) => format!(
-                "Plan mode is active: \"{name}\" would change something, so it was not run. Continue read-only investigation and include \
-                 the action in the plan."
-            ),
-            (Reason::Rule { rule, .. }, _) => declined(name, rule),
-            _ => declined(name, rule(spec)),
-        }
-    }
-
-    fn unheard(&self, _: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-        let name = &spec.name;
-        let reason = match why {
-            Unheard::Nobody => return declined(name, rule(spec)),
-            Unheard::Hook(reason) => return reason.clone(),
-            Unheard::Denied(message) | Unheard::Stopped(message) => message.clone().unwrap_or_else(|| "User did not allow tool call".to_owned()),
-            Unheard::Invalid => "User did not allow tool call".to_owned(),
-            Unheard::Failed(error) => format!("Error: {error}"),
-            Unheard::Gone => "Error: Input closed".to_owned(),
-            Unheard::TimedOut => "Error: Control request timeout".to_owned(),
-        };
-        format!("[Operation Cancelled] Reason: {reason}")
-    }
-
-    fn question(&self, _: &Policy, spec: &Spec, input: &Value, access: &Access, _: &Reason) -> Question {
-        (Some(suggestions(spec, input, access)), vec![("blocked_path".to_owned(), Value::Null)])
-    }
+fn question(_: &Policy, spec: &Spec, input: &Value, access: &Access, _: &Reason) -> Question {
+    (Some(suggestions(spec, input, access)), vec![("blocked_path".to_owned(), Value::Null)])
 }
 
 /// What Qwen Code says of a tool that needs a permission which nobody gives.

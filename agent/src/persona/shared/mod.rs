@@ -4,7 +4,6 @@ pub(in crate::persona) mod args;
 pub(super) mod asking;
 pub(super) mod grep;
 pub(super) mod jobs;
-pub(crate) mod modes;
 pub(super) mod native;
 pub(super) mod say;
 pub(super) mod web;

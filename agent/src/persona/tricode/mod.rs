@@ -7,27 +7,12 @@ pub mod tools;
 use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::launch::Launch;
 
-use super::{HostPersona, Persona, PersonaSession, Start};
-use crate::Error;
-use crate::commands::{self, Commands};
+use super::Persona;
+use crate::commands;
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp::{self, Naming};
-use crate::permissions::{Family, PermissionPersona};
-use crate::settings::SettingsFiles;
-use crate::settings::memory::MemoryFiles;
+use crate::mcp::{self};
 use crate::store::{Ids, SessionFiles, own_root};
-use crate::tools::Tool;
-use crate::tools::fetch::Policy;
-use crate::tools::web_search::Engine;
-
-/// The persona.
-pub static TRICODE: Tricode = Tricode;
-
-/// See the module.
-#[derive(Debug)]
-pub struct Tricode;
 
 static SESSIONS: SessionFiles = SessionFiles {
     dialect: Dialect::Tricode,
@@ -52,88 +37,31 @@ static HOOKS: HookForm = HookForm {
     ..PLAIN
 };
 
-impl Persona for Tricode {
-    fn dialect(&self) -> Dialect {
-        Dialect::Tricode
-    }
-
-    fn flags(&self) -> &'static [&'static str] {
-        &["--bypass-work-directory-limit", "--debug", "--override-system-prompt"]
-    }
-
-    fn begin(&self, start: Start<'_>) -> Result<Rc<dyn PersonaSession>, Error> {
+/// The persona.
+pub static TRICODE: Persona = Persona {
+    dialect: Dialect::Tricode,
+    flags: &["--bypass-work-directory-limit", "--debug", "--override-system-prompt"],
+    begin: |start| {
         let mut wish = tools::Wish::of(start.launch, start.world)?;
         wish.commands = start.commands;
         wish.engine = start.engine;
         Ok(Rc::new(tools::Session::new(wish)))
-    }
-
-    fn fetch(&self, _: Policy) -> Option<Rc<dyn Tool>> {
-        None
-    }
-
-    fn search(&self, _: Engine) -> Option<Rc<dyn Tool>> {
-        None
-    }
-
-    fn asking(&self) -> Vec<Rc<dyn Tool>> {
-        Vec::new()
-    }
-
-    fn subagents(&self) -> Option<&'static [&'static str]> {
-        None
-    }
-
-    fn has_skills(&self) -> bool {
-        false
-    }
-
-    fn tool_names(&self) -> &'static [(Family, &'static [&'static str])] {
-        permissions::TOOL_NAMES
-    }
-
-    fn permissions(&self) -> &'static dyn PermissionPersona {
-        &permissions::Permissions
-    }
-
-    fn settings(&self) -> Option<&'static SettingsFiles> {
-        None
-    }
-
-    fn trusts(&self, _: &Launch) -> bool {
-        false
-    }
-
-    fn thinking_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn memory(&self) -> Option<&'static MemoryFiles> {
-        // What AGENTS.md files say stands in its system prompt.
-        None
-    }
-
-    fn sessions(&self) -> &'static SessionFiles {
-        &SESSIONS
-    }
-
-    fn hooks(&self) -> &'static HookForm {
-        &HOOKS
-    }
-
-    fn elicits(&self) -> bool {
-        false
-    }
-
-    fn mcp(&self) -> &'static Naming {
-        &mcp::PLAIN
-    }
-
-    fn commands(&self) -> &'static Commands {
-        &commands::NONE
-    }
-
-    fn host(&self) -> &'static dyn HostPersona {
-        &host::TricodeHost
-    }
-}
+    },
+    fetch: None,
+    search: None,
+    asking: || Vec::new(),
+    subagents: None,
+    has_skills: false,
+    permissions: &permissions::PERMISSIONS,
+    settings: None,
+    trusts: |_| false,
+    thinking_variable: None,
+    // What AGENTS.md files say stands in its system prompt.
+    memory: None,
+    sessions: &SESSIONS,
+    hooks: &HOOKS,
+    elicits: false,
+    mcp: &mcp::PLAIN,
+    commands: &commands::NONE,
+    host: &host::TricodeHost,
+};

@@ -1,17 +1,12 @@
 //! What Tricode says of permissions.
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::event::ToolKind;
-use agentglot_adapters::raw::launch::PermissionMode;
-use serde_json::Value;
 
-use crate::permissions::{Family, Guarded, PermissionPersona, Policy, Question, Reason, Unheard, Width};
-use crate::persona;
-use crate::persona::shared::modes;
+use crate::permissions::{Family, PermissionForm, Policy, Reason, Unheard, Width, mode_named};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools.
-pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
+const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Shell, &["run_command"]),
     (Family::Read, &["read_file"]),
     (Family::Write, &["create_file"]),
@@ -23,67 +18,31 @@ pub(super) const TOOL_NAMES: &[(Family, &[&str])] = &[
     (Family::Todo, &["plan"]),
 ];
 
-#[derive(Debug)]
-pub(super) struct Permissions;
+pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
+    names: TOOL_NAMES,
+    bare: Width::Tool,
+    writing_is_changing: false,
+    rules_are_beginnings: false,
+    rules_allow_what_is_run: true,
+    modes: Dialect::Tricode,
+    // Its hosts have no words for them.
+    mode_named: |name| mode_named(Dialect::Agentglot, name),
+    may_bypass_later: false,
+    hides_what_nobody_allows: false,
+    asks_about_subagents: false,
+    reads_anywhere: true,
+    denied,
+    unheard,
+    question: None,
+};
 
-impl PermissionPersona for Permissions {
-    fn family(&self, name: &str) -> Option<Family> {
-        persona::family(name)
-    }
+fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
+    format!("Denied: {} is not allowed: {reason}", spec.name)
+}
 
-    fn covers(&self, family: Family, kind: ToolKind, has_content: bool) -> bool {
-        family.covers(kind, if has_content { Width::Family } else { Width::Tool })
-    }
-
-    fn rules_are_beginnings(&self) -> bool {
-        false
-    }
-
-    fn rules_allow_what_is_run(&self) -> bool {
-        true
-    }
-
-    fn mode_name(&self, mode: PermissionMode) -> &'static str {
-        modes::name(Dialect::Tricode, mode)
-    }
-
-    fn mode_named(&self, name: &str) -> Result<PermissionMode, String> {
-        // Hosts of Tricode's have no words for it.
-        modes::named(Dialect::Agentglot, name)
-    }
-
-    fn may_bypass_later(&self) -> bool {
-        false
-    }
-
-    fn hides_what_nobody_allows(&self) -> bool {
-        false
-    }
-
-    fn asks_about_subagents(&self) -> bool {
-        false
-    }
-
-    fn reads_anywhere(&self) -> bool {
-        true
-    }
-
-    fn guarded(&self) -> Guarded {
-        persona::guarded()
-    }
-
-    fn denied(&self, spec: &Spec, _: &Access, reason: &Reason) -> String {
-        format!("Denied: {} is not allowed: {reason}", spec.name)
-    }
-
-    fn unheard(&self, _: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
-        match why {
-            Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => format!("Denied: {reason}"),
-            _ => format!("Denied: User denied {} operation", spec.name),
-        }
-    }
-
-    fn question(&self, _: &Policy, _: &Spec, _: &Value, _: &Access, _: &Reason) -> Question {
-        (None, Vec::new())
+fn unheard(_: &Policy, spec: &Spec, _: &Access, why: &Unheard) -> String {
+    match why {
+        Unheard::Hook(reason) | Unheard::Denied(Some(reason)) | Unheard::Stopped(Some(reason)) => format!("Denied: {reason}"),
+        _ => format!("Denied: User denied {} operation", spec.name),
     }
 }
