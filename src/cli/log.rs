@@ -3,18 +3,20 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 
-use tracing::{Event, Subscriber};
+use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::io::clean;
 use crate::io::journal::Journal;
 use crate::status::Failure;
 
@@ -82,11 +84,11 @@ pub(super) fn begin(verbose: u8, wish: &Wish) -> Result<(), Failure> {
         .in_stream
         .then(|| Journal.with_filter(wanted.clone().unwrap_or_else(|| ours(LevelFilter::INFO))));
     let debug = wish.debug.as_ref().map(writer).transpose()?.map(|writer| {
-        let lines = tracing_subscriber::fmt::layer().with_writer(writer).event_format(Plain);
+        let lines = tracing_subscriber::fmt::layer().with_writer(Discreet(writer)).event_format(Plain);
         lines.with_filter(ours(LevelFilter::DEBUG))
     });
     let lines = wanted.map(|targets| {
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+        let lines = tracing_subscriber::fmt::layer().with_writer(Discreet(std::io::stderr)).with_ansi(false);
         lines.without_time().with_filter(targets)
     });
     tracing_subscriber::registry().with(stream).with(debug).with(lines).init();
@@ -103,6 +105,32 @@ fn writer(debug: &Debug) -> Result<BoxMakeWriter, Failure> {
             })?;
             Ok(BoxMakeWriter::new(file))
         }
+    }
+}
+
+/// Takes secrets out of each record, which is written in one piece.
+struct Discreet<M>(M);
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Discreet<M> {
+    type Writer = Discreet<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Discreet(self.0.make_writer())
+    }
+
+    fn make_writer_for(&'a self, about: &Metadata<'_>) -> Self::Writer {
+        Discreet(self.0.make_writer_for(about))
+    }
+}
+
+impl<W: Write> Write for Discreet<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write_all(clean(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 

@@ -38,7 +38,6 @@ pub(super) fn wish(_: &Command) -> log::Wish {
 
 pub(super) fn run(command: Command) -> u8 {
     let (Command::Run(typed) | Command::Sessions(typed) | Command::Doctor(typed) | Command::InstallShims(typed)) = command;
-    tracing::debug!(args = ?typed.args, "not done");
     let why = if cfg!(unix) {
         "this agentglot was built without agents (the feature `agent`); it converts and checks logs"
     } else {

@@ -17,7 +17,7 @@ use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone};
 use crate::config::{Config, FILE};
-use crate::io::visible;
+use crate::io::{clean, visible};
 use crate::status::{Failure, Status};
 
 /// How long a program may take to say its version. Some start a whole Node first.
@@ -92,7 +92,7 @@ pub fn run(json: bool) -> Result<Status, Failure> {
         problems: &problems,
     };
     let text = if json { report.json() } else { visible(&report.text()).into_owned() };
-    print(text.as_bytes())?;
+    print(clean(&text).as_bytes())?;
     Ok(status)
 }
 

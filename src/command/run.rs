@@ -173,6 +173,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         }
         servers => servers.unwrap_or_default(),
     };
+    let secrets: Vec<String> = servers.iter().flat_map(mcp::Server::secrets).collect();
     let kept = match choice {
         Choice::Model(_) => match keep(launch, &cwd) {
             Ok(kept) => Some(kept),
@@ -238,6 +239,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
                 argv: run.args.clone(),
                 cwd: live_facts.cwd.clone(),
                 prompt: prompt.clone(),
+                secrets,
             };
             let warn = |error| Console::plain().say(&format!("{}: nothing is recorded: {error}", dir.display()));
             Recorder::start(dir, &about).map_err(warn).ok()

@@ -44,9 +44,14 @@ impl Console {
 
     /// Writes whole lines. When stderr cannot be written there is nobody left to tell.
     ///
-    /// On a terminal, control and bidi characters of foreign texts are made visible; elsewhere the bytes count.
+    /// Secrets are taken out. On a terminal, control and bidi characters of foreign texts are made visible; elsewhere the bytes count.
     pub fn lines(&self, text: &str) {
-        let text = if std::io::stderr().is_terminal() { visible(text) } else { text.into() };
+        let text = clean(text);
+        let text = if std::io::stderr().is_terminal() {
+            visible(&text).into_owned().into()
+        } else {
+            text
+        };
         let write = || {
             let _ = std::io::stderr().lock().write_all(text.as_bytes());
         };
@@ -57,6 +62,15 @@ impl Console {
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A text without secrets: ours, and what looks like one. Where no agent can live there are none.
+#[cfg(all(unix, feature = "agent"))]
+pub(crate) use crate::agent::redact::clean;
+
+#[cfg(not(all(unix, feature = "agent")))]
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    text.into()
 }
 
 /// A text as it may be shown on a terminal: what moves the cursor, changes colours, turns the direction of writing or cannot be

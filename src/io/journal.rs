@@ -79,7 +79,7 @@ impl<S: Subscriber> Layer<S> for Journal {
         };
         let mut words = Words::default();
         event.record(&mut words);
-        let text = format!("{}{}", words.message, words.rest);
+        let text = super::clean(&format!("{}{}", words.message, words.rest)).into_owned();
         let mut waiting = waiting();
         if waiting.records.len() == MOST {
             waiting.records.pop_front();

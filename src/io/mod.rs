@@ -9,6 +9,7 @@ mod source;
 mod target;
 
 pub use ahead::{Piece, Pieces};
+pub(crate) use console::clean;
 pub use console::{Console, visible};
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::agent::redact::{Redactor, Secrets};
+use crate::agent::redact::{Redactor, Secrets, arguments};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
@@ -49,6 +49,8 @@ pub struct About {
     pub cwd: String,
     /// The prompt of a host that does not talk over standard input.
     pub prompt: Option<String>,
+    /// What is to be taken out besides the secrets of our environment and command line.
+    pub secrets: Vec<String>,
 }
 
 /// A record that is being made.
@@ -87,14 +89,17 @@ impl Recorder {
     /// When they cannot be made.
     pub fn start(dir: &Path, about: &About) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        let secrets = Secrets::of(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
+        let mut secrets = Secrets::ours().clone();
+        let (argv, taken) = arguments(&about.argv);
+        secrets.add(about.secrets.iter().cloned());
         let began = SystemTime::now();
         let short: String = about.session.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
         let stem = format!("{}-{short}-{}", stamp(began).replace(['-', ':'], ""), std::process::id());
         let mut writer = Writer {
             secrets,
             began,
-            about: about.clone(),
+            about: About { argv, ..about.clone() },
+            taken: taken.len() as u64,
             meta: (dir.join(format!("{stem}.meta.json")), None),
             streams: Vec::new(),
         };
@@ -186,6 +191,8 @@ struct Writer {
     secrets: Secrets,
     began: SystemTime,
     about: About,
+    /// How many secrets its arguments held.
+    taken: u64,
     meta: (PathBuf, Option<File>),
     streams: Vec<Stream>,
 }
@@ -246,7 +253,7 @@ impl Writer {
     }
 
     fn write_meta(&mut self, exit: Option<u8>, complete: bool) -> io::Result<()> {
-        let mut redacted: u64 = self.streams.iter().map(|stream| stream.redactor.count).sum();
+        let mut redacted = self.taken + self.streams.iter().map(|stream| stream.redactor.count).sum::<u64>();
         let mut clean = |text: &str| {
             let (bytes, count) = self.secrets.redact(text.as_bytes());
             redacted += count;
@@ -255,7 +262,7 @@ impl Writer {
         let about = &self.about;
         let argv: Vec<String> = about.argv.iter().map(|arg| clean(arg)).collect();
         let prompt = about.prompt.as_deref().map(&mut clean);
-        let chosen = clean(&about.chosen);
+        let (chosen, cwd) = (clean(&about.chosen), clean(&about.cwd));
         let files: Vec<Value> = self
             .streams
             .iter()
@@ -269,7 +276,7 @@ impl Writer {
             "backend_chosen": chosen,
             "argv": argv,
             "prompt": prompt,
-            "cwd": about.cwd,
+            "cwd": cwd,
             "began": stamp(self.began),
             "ended": exit.map(|_| stamp(SystemTime::now())),
             "exit_code": exit,
@@ -314,6 +321,7 @@ mod tests {
             secrets: Secrets::default(),
             began: UNIX_EPOCH,
             about: About::default(),
+            taken: 0,
             meta: (PathBuf::new(), None),
             streams: Vec::new(),
         };

@@ -74,6 +74,34 @@ impl Drop for Bait {
 }
 
 #[test]
+fn a_transcript_holds_no_secret_of_the_command_line_and_no_log_shows_one() {
+    let servers = r#"{"mcpServers":{"gone":{"type":"http","url":"http://me:pwofurl@127.0.0.1:1/mcp?access_token=tokenofurl","headers":{"X-Api-Key":"headerword"}}}}"#;
+    let all = ["keyofflag", "headerword", "pwofurl", "tokenofurl"];
+    let play = Play::script(vec![Answer::text(&format!("I know {}.", all.join(", ")))]);
+    let args = [crate::support::play::PRINT, &["--mcp-config", servers, "--api-key", "keyofflag", "go"]].concat();
+    let mut command = play.command("claude", &args);
+    command.env("AGENTGLOT_LOG", "trace");
+    let end = run(command);
+    assert_eq!(end.code(), 0, "{end:#?}");
+    let mut folders = vec![play.base().join("home")];
+    let mut kept = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                kept.push_str(&std::fs::read_to_string(entry.path()).unwrap_or_default());
+            }
+        }
+    }
+    assert!(kept.contains("I know [redacted]"), "{kept}");
+    for secret in all {
+        assert!(!kept.contains(secret), "{secret}: {kept}");
+        assert!(!end.stderr.contains(secret), "{secret}: {}", end.stderr);
+    }
+}
+
+#[test]
 fn a_command_does_not_find_the_key_in_other_processes() {
     // The patterns are not what they find.
     let look = format!(

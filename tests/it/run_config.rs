@@ -210,6 +210,18 @@ fn doctor_names_keys_and_never_shows_them() {
         assert!(text.contains("ANTHROPIC_API_KEY") && text.contains("9.8.7 (fake)"), "{text}");
         assert!(!text.contains("very-secret-value"), "{text}");
     }
+    // Nor what an address or a line holds.
+    let env = [
+        ("AGENTGLOT_SEARCH_ENGINE", "https://me:very-secret@h/search?api_key=verysecretkey"),
+        ("AGENTGLOT_ON_ASK", "command:ask --token=verysecret1"),
+    ];
+    for args in [&["doctor"][..], &["doctor", "--json"]] {
+        let text = stdout(&world.agentglot(args, &env));
+        assert!(
+            text.contains("search_engine") && !text.contains("very-secret") && !text.contains("verysecret"),
+            "{text}"
+        );
+    }
     let (report, code) = world.doctor(&[("AGENTGLOT_BACKEND", "cli:tricode")]);
     assert_eq!(code, 1);
     assert!(report["problems"][0].as_str().unwrap().contains("tricode"), "{report:#}");

@@ -142,6 +142,114 @@ fn secrets_are_taken_out_and_counted() {
     assert!(meta(root.path())["redacted"].as_u64().unwrap() >= 3);
 }
 
+/// Arguments that hold secrets in every way that they can, the secrets, and words beside them that are none.
+fn telling() -> (Vec<&'static str>, Vec<&'static str>, Vec<&'static str>) {
+    let servers = r#"{"mcpServers":{"a":{"command":"nothing-here","args":["--token","justletters","--depth","3"],"env":{"DB_PASSWORD":"pwofdb","MODE":"calm"},"headers":{"X-Any":"anyheader"}},
+        "b":{"type":"http","url":"https://me:pwofurl@127.0.0.1:1/mcp?access_token=tokenofurl","headers":{"Authorization":"Bearer bearerword"}}}}"#;
+    let args = vec![
+        "--api-key",
+        "keyofflag",
+        "--openai-api-key=otherkey",
+        "--mcp-config",
+        servers,
+        "--settings",
+        r#"{"env":{"STRIPE_KEY":"keyofenv"},"model":"some-model"}"#,
+        "--append-system-prompt",
+        "PGPASSWORD=pwofpg",
+        "--model",
+        "gpt-harmless",
+        "--max-thinking-tokens",
+        "4096",
+    ];
+    let secrets = vec![
+        "keyofflag",
+        "otherkey",
+        "justletters",
+        "pwofdb",
+        "anyheader",
+        "pwofurl",
+        "tokenofurl",
+        "bearerword",
+        "keyofenv",
+        "pwofpg",
+    ];
+    (
+        args,
+        secrets,
+        vec!["gpt-harmless", "4096", "some-model", "--depth", "nothing-here", "DB_PASSWORD", "X-Any"],
+    )
+}
+
+#[test]
+fn arguments_are_kept_and_logged_without_their_secrets() {
+    let (args, secrets, others) = telling();
+    let root = tempfile::tempdir().unwrap();
+    for dialect in ["claude", "qwen-code", "cursor", "tricode", "qwen"] {
+        let dir = root.path().join(dialect);
+        let done = agentglot()
+            .args(["-vvv", "run", "--as", dialect, "--backend", "demo", "--record"])
+            .arg(&dir)
+            .args(["--", "-p"])
+            .args(&args)
+            .arg("say keyofflag, otherkey and justletters")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(
+            !secrets.iter().any(|secret| String::from_utf8_lossy(&done.stderr).contains(secret)),
+            "{dialect}: {said}"
+        );
+        // Some of these programs do not know the flags: then there is no session.
+        let files: Vec<PathBuf> = std::fs::read_dir(&dir).into_iter().flatten().map(|file| file.unwrap().path()).collect();
+        assert!(!files.is_empty() || ["cursor", "tricode"].contains(&dialect), "{dialect}: {said}");
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for secret in &secrets {
+                assert!(!text.contains(secret), "{dialect}: {secret} in {}: {text}", file.display());
+            }
+            if file.to_str().unwrap().ends_with(".meta.json") {
+                assert!(others.iter().all(|other| text.contains(other)), "{text}");
+                assert!(meta(&dir)["redacted"].as_u64().unwrap() >= secrets.len() as u64, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn variables_are_known_by_one_list_in_records_and_for_commands() {
+    let root = tempfile::tempdir().unwrap();
+    let env = [
+        ("PGPASSWORD", "wordpg"),
+        ("DATABASE_URL", "postgres://me:worddb@h/db"),
+        ("GCP_CREDS", "wordofcreds"),
+        ("SERVICE_JWT", "wordofjwt"),
+        ("SLACK_WEBHOOK_URL", "https://hooks.slack.com/services/T000/B000/wordofhook"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=one,api-key=wordofotel"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X-Auth-Token: wordofheader"),
+        ("HTTPS_PROXY", "http://me:wordofproxy@127.0.0.1:1"),
+        ("MYSQL_PWD", "wordmy"),
+    ];
+    let words = [
+        "wordpg",
+        "worddb",
+        "wordofcreds",
+        "wordofjwt",
+        "wordofhook",
+        "wordofotel",
+        "wordofheader",
+        "wordofproxy",
+        "wordmy",
+    ];
+    talk("demo", Some(root.path()), &[&words.join(" and ")], &env);
+    for file in std::fs::read_dir(root.path()).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for word in words {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
 #[test]
 fn the_prompt_of_a_host_that_does_not_talk_is_in_the_meta_file() {
     let root = tempfile::tempdir().unwrap();

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::redact::arguments;
+
 /// Time-outs below this many milliseconds are not heeded, as with Claude Code.
 const SHORTEST_TIMEOUT: u64 = 1000;
 
@@ -33,6 +35,19 @@ pub struct Server {
     pub without: Vec<String>,
     /// What is said of single tools: Claude's `tools`, by name `always_allow`, `always_ask` or `always_deny`.
     pub policies: Vec<(String, String)>,
+}
+
+impl Server {
+    /// The values in its configuration that nobody else may see.
+    pub fn secrets(&self) -> Vec<String> {
+        let (pairs, args) = match &self.reach {
+            Reach::Stdio { args, env, .. } => (env.as_slice(), args.clone()),
+            Reach::Http { url, headers } | Reach::Sse { url, headers } => (headers.as_slice(), vec![url.clone()]),
+            Reach::Host | Reach::Nowhere(_) => return Vec::new(),
+        };
+        let named = pairs.iter().map(|(name, value)| format!("{name}={value}"));
+        arguments(&args.into_iter().chain(named).collect::<Vec<_>>()).1
+    }
 }
 
 /// How a server is reached.

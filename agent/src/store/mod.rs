@@ -223,12 +223,11 @@ impl Store {
     /// The sessions of this working folder, an absolute path without links. `env` gives the variables that say where they lie:
     /// a variable of the vendor's, or `AGENTGLOT_STATE_DIR`, `XDG_STATE_HOME` and `HOME`.
     pub fn open(files: &'static SessionFiles, cwd: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Self {
-        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self {
             files,
             root: (files.root)(env),
             slug: place::slug(cwd),
-            secrets: Rc::new(Secrets::of(variables)),
+            secrets: Rc::new(Secrets::ours().clone()),
         }
     }
 

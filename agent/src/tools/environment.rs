@@ -1,6 +1,6 @@
 //! The variables that commands get: those of ours, scrubbed of secrets.
 
-use crate::redact::is_secret_name;
+use crate::redact;
 
 /// How names begin that belong to a service and its keys.
 const VENDORS: [&str; 14] = [
@@ -19,12 +19,6 @@ const VENDORS: [&str; 14] = [
     "XAI_",
     "AGENTGLOT_",
 ];
-
-/// What stands anywhere in the name of a secret.
-const PARTS: [&str; 8] = ["SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "TOKEN", "APIKEY", "API_KEY"];
-
-/// How values begin that are keys, whatever their variable is called.
-const KEYS: [&str; 9] = ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "-----BEGIN "];
 
 /// What every command gets: nobody is there to answer an editor, a pager or a question for a password.
 const OURS: [(&str, &str); 4] = [
@@ -72,26 +66,12 @@ pub fn scrubbed(
     all
 }
 
-/// Whether a variable holds a secret, by its name, or by the looks of its value: a key of a known kind, or an address with a password in
-/// it. The addresses of proxies are passed on, for without them nothing reaches the network.
+/// Whether a variable is kept from commands: it is [a secret](redact::is_secret), or belongs to a service and its keys. The addresses of proxies are
+/// passed on, for without them nothing reaches the network.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    let named = is_secret_name(name)
-        || VENDORS.iter().any(|vendor| upper.starts_with(vendor))
-        || PARTS.iter().any(|part| upper.contains(part))
-        || ["_PWD", "_PASS", "_AUTH", "_DSN"].iter().any(|ending| upper.ends_with(ending));
-    let is_proxy = upper.ends_with("_PROXY");
-    named || KEYS.iter().any(|key| value.starts_with(key)) || (!is_proxy && has_password(value))
-}
-
-/// `scheme://user:password@host`.
-fn has_password(value: &str) -> bool {
-    let Some((_, rest)) = value.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority
-        .rsplit_once('@')
-        .and_then(|(user, _)| user.split_once(':'))
-        .is_some_and(|(_, password)| !password.is_empty())
+    let secret = redact::is_secret_name(name) || (!upper.ends_with("_PROXY") && redact::is_secret(name, value));
+    secret || VENDORS.iter().any(|vendor| upper.starts_with(vendor))
 }
 
 /// From here on no other process of our user reads our environment and our memory: not through `/proc`, and not as a debugger. For root it

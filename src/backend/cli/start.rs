@@ -5,6 +5,7 @@ use std::io::Write;
 
 use super::Cli;
 use crate::adapters::raw::launch::{self, PermissionMode, PromptBy, Unsaid};
+use crate::agent::redact::arguments;
 use crate::backend::hooks::VARIABLE;
 use crate::backend::reach::{Control, Reach};
 use crate::child::{Child, Plan};
@@ -32,7 +33,8 @@ impl Cli {
             self.files.push(file);
         }
         args.extend(line.args[at..].iter().map(OsString::from));
-        tracing::info!(program = %self.program.display(), ?args, "starting");
+        let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        tracing::info!(program = %self.program.display(), args = ?arguments(&shown).0, "starting");
         self.tell_unsaid(&line.unsaid);
         let mut env = self.env.clone();
         if !self.one_turn() && self.reach(Control::Leave) == Reach::Emulated && self.hooks.is_none() {
