@@ -70,7 +70,7 @@ impl Checker {
     /// Ready for the first byte of a log.
     pub fn new(format: Format, max_line: usize) -> Self {
         Self {
-            reader: Reader::new(Framing::of(format.mode, max_line), max_line, Decoder::new(format.dialect)),
+            reader: Reader::new(Framing::of(format.mode.layout, max_line), max_line, Decoder::new(format.dialect)),
             found: Found::default(),
         }
     }

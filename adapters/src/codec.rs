@@ -12,22 +12,27 @@ use crate::trace::Trace;
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
 
-/// One of a dialect's output modes.
+/// One of a dialect's output modes, as its descriptor lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// One object a line, message by message: `stream-json`.
-    StreamJson,
-    /// One object a line, piece by piece: `stream-chunk-json`.
-    StreamChunkJson,
-    /// One value at the end: `json`.
-    Json,
-    /// Text for people: `text`.
+pub struct Mode {
+    /// What it looks like.
+    pub layout: Layout,
+    /// Its name on the command line.
+    pub name: &'static str,
+}
+
+/// What a log looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layout {
+    /// One object a line, message by message.
+    Lines,
+    /// One object a line, piece by piece.
+    Pieces,
+    /// One value at the end.
+    Document,
+    /// Text for people.
     Text,
-    /// Tricode's lines: `stdio`.
-    Stdio,
-    /// The canonical events: `events`.
-    Events,
-    /// Server-sent events, as a model API streams them: `sse`.
+    /// Server-sent events, as a model API streams them.
     Sse,
 }
 
@@ -40,30 +45,39 @@ pub struct Format {
     pub mode: Mode,
 }
 
+/// Modes that several vendors have.
 impl Mode {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::StreamJson => "stream-json",
-            Self::StreamChunkJson => "stream-chunk-json",
-            Self::Json => "json",
-            Self::Text => "text",
-            Self::Stdio => "stdio",
-            Self::Events => "events",
-            Self::Sse => "sse",
-        }
+    /// One object a line, message by message.
+    pub const STREAM_JSON: Self = Self::new("stream-json", Layout::Lines);
+    /// One value at the end.
+    pub const JSON: Self = Self::new("json", Layout::Document);
+    /// Text for people.
+    pub const TEXT: Self = Self::new("text", Layout::Text);
+    /// Server-sent events.
+    pub const SSE: Self = Self::new("sse", Layout::Sse);
+
+    /// A mode by its name and what it looks like.
+    pub const fn new(name: &'static str, layout: Layout) -> Self {
+        Self { layout, name }
+    }
+}
+
+impl Layout {
+    /// Whether each line is a value of its own.
+    pub const fn is_lines(self) -> bool {
+        matches!(self, Self::Lines | Self::Pieces)
     }
 }
 
 impl Format {
     /// Whether logs of it can be read. Text is for people only.
     pub const fn is_readable(self) -> bool {
-        !matches!(self.mode, Mode::Text)
+        !matches!(self.mode.layout, Layout::Text)
     }
 
     /// Whether it comes line by line while the agent works.
     pub const fn is_streaming(self) -> bool {
-        !matches!(self.mode, Mode::Json | Mode::Text | Mode::Sse)
+        self.mode.layout.is_lines()
     }
 
     /// Whether it can be written: the streams of model APIs cannot.
@@ -92,7 +106,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.dialect.name())?;
         if self.mode != self.dialect.modes()[0] {
-            write!(f, ":{}", self.mode.name())?;
+            write!(f, ":{}", self.mode.name)?;
         }
         Ok(())
     }
@@ -114,7 +128,7 @@ impl FromStr for Format {
         let modes = dialect.modes();
         let mode = match mode {
             None => modes[0],
-            Some(mode) => *modes.iter().find(|m| m.name() == mode).ok_or_else(|| UnknownFormat(text.to_owned()))?,
+            Some(mode) => *modes.iter().find(|m| m.name == mode).ok_or_else(|| UnknownFormat(text.to_owned()))?,
         };
         Ok(Self { dialect, mode })
     }
@@ -358,7 +372,7 @@ mod tests {
     fn names_read_back() {
         for format in Format::all().chain(Dialect::APIS.map(Format::from)) {
             assert_eq!(format.to_string().parse::<Format>(), Ok(format));
-            let long = format!("{}:{}", format.dialect.name(), format.mode.name());
+            let long = format!("{}:{}", format.dialect.name(), format.mode.name);
             assert_eq!(long.parse::<Format>(), Ok(format));
         }
         assert_eq!("claude:stdio".parse::<Format>(), Err(UnknownFormat("claude:stdio".into())));

@@ -7,7 +7,7 @@ mod pipe;
 use core::Core;
 pub use options::{Options, ToolNames};
 
-use crate::codec::{Decoder, Dialect, Format, Mode, Want};
+use crate::codec::{Decoder, Dialect, Format, Layout, Want};
 use crate::event::Entry;
 use crate::ledger::Ledger;
 use crate::reader::{Framing, Reader};
@@ -34,14 +34,14 @@ impl Converter {
     /// Ready for the first byte.
     pub fn new(options: Options) -> Self {
         // Within one format the lines themselves are copied.
-        let mode = if options.from == options.to {
-            Mode::StreamJson
+        let layout = if options.from == options.to {
+            Layout::Lines
         } else {
-            options.from.mode
+            options.from.mode.layout
         };
         let decoder = Decoder::new(options.from.dialect);
         Self {
-            reader: Reader::new(Framing::of(mode, options.max_line), options.max_line, decoder),
+            reader: Reader::new(Framing::of(layout, options.max_line), options.max_line, decoder),
             core: Core::new(options, None),
         }
     }
@@ -50,7 +50,11 @@ impl Converter {
     pub(crate) fn of_whole_replies(from: Format) -> Self {
         let options = Options::new(from, Dialect::CANONICAL.into());
         Self {
-            reader: Reader::new(Framing::of(from.mode, options.max_line), options.max_line, Decoder::new(from.dialect)),
+            reader: Reader::new(
+                Framing::of(from.mode.layout, options.max_line),
+                options.max_line,
+                Decoder::new(from.dialect),
+            ),
             core: Core::new(options, Some(Want::SNAPSHOTS.with_subagents())),
         }
     }

@@ -4,7 +4,7 @@
 //! another session is such a place. What counts is what a decoder says of a line, not what the line looks like: a session's
 //! id may stand in lines of other sessions too.
 
-use crate::codec::{Decoder, Dialect, Mode};
+use crate::codec::{Decoder, Dialect, Layout};
 use crate::event::{Event, Input, Sink};
 use crate::json::Error;
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
@@ -95,7 +95,7 @@ impl Cuts {
     /// What a decoder that has seen nothing else says of a line.
     fn sessions(&self, line: &[u8]) -> Sessions {
         let mut found = Sessions::default();
-        let mut reader = Reader::new(Framing::of(Mode::StreamJson, usize::MAX), usize::MAX, Decoder::new(self.dialect));
+        let mut reader = Reader::new(Framing::of(Layout::Lines, usize::MAX), usize::MAX, Decoder::new(self.dialect));
         reader.feed(line, &mut found);
         reader.finish(&mut found);
         found

@@ -11,7 +11,7 @@ use std::fmt;
 use layout::{Layout, foreign, is_single, layout, line_start, valid};
 pub(crate) use opened::{Opened, word};
 
-use crate::codec::{Dialect, Format, Mode};
+use crate::codec::{self, Dialect, Format, Mode};
 use crate::json::Cursor;
 
 /// Only this dialect writes such a line.
@@ -304,10 +304,10 @@ impl Detector {
     /// The mode, which the layout of the file decides as well as its lines.
     fn settle(&self, format: Format, prefix: &[u8], over: bool) -> Format {
         let dialect = format.dialect;
-        let document = Format { dialect, mode: Mode::Json };
-        if !dialect.modes().contains(&Mode::Json) {
+        let document = dialect.modes().iter().find(|mode| mode.layout == codec::Layout::Document);
+        let Some(document) = document.map(|&mode| Format { dialect, mode }) else {
             return format;
-        }
+        };
         match self.layout {
             Some(Layout::Document) => document,
             // A stream of one line is the same text as a document of one object; the name of the file decides.

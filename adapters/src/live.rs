@@ -4,7 +4,7 @@
 use bumpalo::Bump;
 
 use crate::assemble::{Assembler, Down, Duties};
-use crate::codec::{Cx, Decoder, Dialect, Encode, Encoder, Format, Mode, Style, Want};
+use crate::codec::{Cx, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
 use crate::event::{Event, Input, Kind, Piece, Sink};
 use crate::json::{Error, Out};
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
@@ -49,7 +49,7 @@ impl Listener {
 
     fn new(decoder: Decoder, max_line: usize) -> Self {
         Self {
-            reader: Reader::new(Framing::of(Mode::StreamJson, max_line), max_line, decoder),
+            reader: Reader::new(Framing::of(Layout::Lines, max_line), max_line, decoder),
         }
     }
 
@@ -156,7 +156,7 @@ impl Speaker {
         let encoder = Encoder::new(manner.to.dialect, style);
         let (from, to) = (manner.from, manner.to.dialect);
         // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
-        let same = from == to && !matches!(manner.to.mode, Mode::Json | Mode::Text);
+        let same = from == to && !matches!(manner.to.mode.layout, Layout::Document | Layout::Text);
         let want = if same { Want::AS_IS } else { encoder.want() };
         let tools = match to.vendor().agent_tools {
             Some(tools) if manner.agent => tools,

@@ -1,6 +1,6 @@
 //! The prompts of a log of the host's side. Most logs of an agent's output do not hold what was asked.
 
-use crate::codec::{Decoder, Dialect, Mode};
+use crate::codec::{Decoder, Dialect, Layout};
 use crate::event::{Block, ChatRequest, Content, Event, Input, InputKind, InputOrigin, Kind, Prompt, PromptSource, Sink};
 use crate::json::{Error, Raw};
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source};
@@ -17,7 +17,7 @@ pub struct Prompts {
 /// Reads the prompts out of what a host wrote to an agent of `dialect`.
 pub fn prompts(dialect: Dialect, log: &[u8]) -> Prompts {
     let mut found = Prompts::default();
-    let mut reader = Reader::new(Framing::of(Mode::StreamJson, usize::MAX), usize::MAX, Decoder::new(dialect));
+    let mut reader = Reader::new(Framing::of(Layout::Lines, usize::MAX), usize::MAX, Decoder::new(dialect));
     reader.feed(log, &mut found);
     reader.finish(&mut found);
     found

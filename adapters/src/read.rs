@@ -197,7 +197,7 @@ impl<R: Read> Events<R> {
         let Some(format) = self.input.format()? else { return Ok(false) };
         let log = self
             .log
-            .get_or_insert_with(|| Reader::new(Framing::of(format.mode, MAX_LINE), MAX_LINE, Decoder::new(format.dialect)));
+            .get_or_insert_with(|| Reader::new(Framing::of(format.mode.layout, MAX_LINE), MAX_LINE, Decoder::new(format.dialect)));
         let piece = self.input.piece()?;
         if piece.is_empty() {
             log.finish(&mut self.found);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use bumpalo::Bump;
 
-use crate::codec::{Cx, Decode, Decoder, Mode};
+use crate::codec::{Cx, Decode, Decoder, Layout};
 use crate::event::Sink;
 use crate::frame::{Frame, Line, Lines, Sse, Values};
 use crate::json::{Cursor, Error, on_one_line, unfolded};
@@ -116,11 +116,11 @@ const fn plain(arena: &Bump) -> Cx<'_> {
 }
 
 impl Framing {
-    /// How logs of a mode are cut; lines and events longer than `max_line` are left out.
-    pub(crate) fn of(mode: Mode, max_line: usize) -> Self {
-        match mode {
-            Mode::Sse => Self::Events(Sse::new(max_line)),
-            Mode::Json => Self::Values {
+    /// How logs that look so are cut; lines and events longer than `max_line` are left out.
+    pub(crate) fn of(layout: Layout, max_line: usize) -> Self {
+        match layout {
+            Layout::Sse => Self::Events(Sse::new(max_line)),
+            Layout::Document => Self::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
             },

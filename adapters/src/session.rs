@@ -19,7 +19,7 @@ mod build;
 
 use std::io::Read;
 
-use crate::codec::Decoder;
+use crate::codec::{Decoder, Layout};
 use crate::convert::Converter;
 use crate::events::{
     self, Event, Json, Notice, Outcome, Prompt, Response, ResultStatus, SessionFacts, Stop, Thinking, Time, ToolKind, ToolProgress, ToolResult, Usage,
@@ -329,7 +329,7 @@ impl<R: Read> Turns<R> {
         let log = self.log.get_or_insert_with(|| Log {
             converter: Converter::of_whole_replies(format),
             whole: Vec::new(),
-            reader: Reader::new(Framing::of(crate::codec::Mode::Events, limit), limit, Decoder::new(Dialect::CANONICAL)),
+            reader: Reader::new(Framing::of(Layout::Lines, limit), limit, Decoder::new(Dialect::CANONICAL)),
         });
         let piece = self.input.piece()?;
         log.take(piece, &mut self.found);

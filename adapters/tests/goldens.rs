@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::Options;
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use common::{Log, convert, golden_folder, goldens, manifest, walk, with_ledger};
 
@@ -65,10 +65,7 @@ fn each_entry_says_what_it_must() {
 
 /// The formats that a log's conversions are kept in: the default one of every other dialect, and the RFC's chunks.
 fn kept(log: &Log) -> Vec<Format> {
-    let chunks = Format {
-        dialect: Dialect::Qwen,
-        mode: Mode::StreamChunkJson,
-    };
+    let chunks = "qwen:stream-chunk-json".parse().expect("it is a format");
     Dialect::ALL
         .into_iter()
         .map(Format::from)

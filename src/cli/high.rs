@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use agentglot_adapters::raw::launch::Program;
 use agentglot_adapters::raw::prompts::prompts;
 
@@ -177,11 +177,11 @@ fn output_name(input: &Path, to: Format) -> String {
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
     let dialect = to.dialect.name();
-    match to.mode {
-        Mode::Json => format!("{stem}.{dialect}.json"),
-        Mode::Text => format!("{stem}.{dialect}.txt"),
-        mode if mode == to.dialect.modes()[0] => format!("{stem}.{dialect}.jsonl"),
-        mode => format!("{stem}.{dialect}.{}.jsonl", mode.name()),
+    match to.mode.layout {
+        Layout::Document => format!("{stem}.{dialect}.json"),
+        Layout::Text => format!("{stem}.{dialect}.txt"),
+        _ if to.mode == to.dialect.modes()[0] => format!("{stem}.{dialect}.jsonl"),
+        _ => format!("{stem}.{dialect}.{}.jsonl", to.mode.name),
     }
 }
 

@@ -30,7 +30,7 @@ fn table() -> String {
             let _ = writeln!(
                 text,
                 "{}",
-                format!("{name:<10} {:<18} {read:<5} {write:<6} {about}", format.mode.name()).trim_end()
+                format!("{name:<10} {:<18} {read:<5} {write:<6} {about}", format.mode.name).trim_end()
             );
             about = "";
         }
@@ -47,7 +47,7 @@ fn lines() -> String {
             text,
             r#"{{"dialect":"{}","format":"{}","default":{default},"read":{},"write":{},"streaming":{},"about":"{}"}}"#,
             format.dialect.name(),
-            format.mode.name(),
+            format.mode.name,
             format.is_readable(),
             format.is_writable(),
             format.is_streaming(),

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout, Mode};
 use agentglot_adapters::raw::event::{At, Event, Field, Kind, Origin, Outcome, OutcomeKind, Place, Session};
 use agentglot_adapters::raw::json::{Raw, Str};
 use agentglot_adapters::raw::launch::{ArgError, Launch};
@@ -36,7 +36,7 @@ impl Reader {
         let wanted = given(args, &["--output-format", "-o"]).unwrap_or("text");
         let named = format!("{}:{wanted}", dialect.name());
         Self {
-            format: named.parse().unwrap_or(Format { dialect, mode: Mode::Text }),
+            format: named.parse().unwrap_or(Format { dialect, mode: Mode::TEXT }),
             writes_lines: given(args, &["--input-format"]).is_some_and(|format| format.starts_with("stream")),
         }
     }
@@ -95,7 +95,7 @@ pub(super) fn hear_first_line(to: Reader) {
 
 /// The last line of the reason in red, then the error object, where the stream tells such faults; plain text never does.
 pub(super) fn in_stream(to: Reader, why: &str, code: &str, exit_code: u8) {
-    if !to.format.dialect.conduct().tells_faults() || to.format.mode == Mode::Text {
+    if !to.format.dialect.conduct().tells_faults() || to.format.mode.layout == Layout::Text {
         return;
     }
     let mut voice = voice(to.format, false);
@@ -126,7 +126,7 @@ pub(super) fn in_stream(to: Reader, why: &str, code: &str, exit_code: u8) {
 
 /// Tells a session that cannot begin in the stream too, where the dialect's program does that.
 pub(super) fn tell_failure(launch: &Launch, why: &str) {
-    if !launch.format.dialect.conduct().tells_no_session() || launch.format.mode == Mode::Text {
+    if !launch.format.dialect.conduct().tells_no_session() || launch.format.mode.layout == Layout::Text {
         return;
     }
     let mut error = String::new();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentglot_adapters::raw::codec::{Dialect, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Layout};
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
@@ -370,7 +370,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         old_text: matches!(choice, Choice::Model(_)) && std::io::stdout().is_terminal(),
         partial: launch.partial,
         // A single object is all that Claude's `json` writes, unless it is to be verbose.
-        verbose: launch.verbose && launch.format.mode == Mode::Json,
+        verbose: launch.verbose && launch.format.mode.layout == Layout::Document,
         interactive: launch.has_stdin_protocol(),
         answers_permissions: if dialect.program().is_some_and(launch::Program::names_answerer) {
             launch.answerer == launch::Answerer::Host

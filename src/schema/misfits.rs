@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentglot_adapters::check::Tally;
-use agentglot_adapters::raw::codec::{Format, Mode};
+use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::frame::{Line, Lines};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub struct Misfits {
 impl Misfits {
     /// Ready for the first byte of a log.
     pub fn new(format: Format) -> Self {
-        let by_line = matches!(format.mode, Mode::StreamJson | Mode::StreamChunkJson | Mode::Stdio | Mode::Events);
+        let by_line = format.mode.layout.is_lines();
         let schemas = [false, true].into_iter().filter(|_| by_line);
         let schemas = schemas.filter_map(|input| super::schema(format.dialect, input));
         Self {

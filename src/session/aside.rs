@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Session;
 use super::control::Asked;
 use super::pending::Waiting;
-use crate::adapters::raw::codec::Mode;
+use crate::adapters::raw::codec::Layout;
 use crate::adapters::raw::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Response, Terminal};
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::live::Speaker;
@@ -44,7 +44,7 @@ struct Output<'a> {
 impl Session {
     /// Something that the host said makes no sense, and belongs to no turn.
     pub(super) fn complain(&mut self, why: &str, backend: Option<&mut (dyn Backend + '_)>) {
-        if self.host.format.mode == Mode::Text {
+        if self.host.format.mode.layout == Layout::Text {
             // Plain text has no line for it.
             tracing::warn!("{why}");
         }

@@ -1,7 +1,7 @@
 //! The laws that hold for any bytes, as assertions for the fuzz targets.
 
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout, Mode};
 
 /// What a conversion gave.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn both_ways(from: Format, to: Format, input: &[u8], options: &Options) {
 /// UTF-8, and each line a JSON value; Tricode also writes plain sentences, and text is text.
 fn sound(to: Format, out: &[u8]) {
     let text = std::str::from_utf8(out).unwrap_or_else(|e| panic!("{to}: {e}"));
-    if to.mode == Mode::Text {
+    if to.mode.layout == Layout::Text {
         return;
     }
     for line in text.split('\n').filter(|line| !line.is_empty()) {
@@ -136,7 +136,7 @@ fn sound(to: Format, out: &[u8]) {
 
 /// As many turns end in the RFC's formats as in the canonical events, which say how many there are.
 fn one_end(from: Format, to: Format, input: &[u8], options: &Options) {
-    if to.dialect != Dialect::Qwen || to.mode == Mode::Text || from.dialect == Dialect::Qwen {
+    if to.dialect != Dialect::Qwen || to.mode.layout == Layout::Text || from.dialect == Dialect::Qwen {
         return;
     }
     let count = |format: Format, is_end: &dyn Fn(&str) -> bool| {
@@ -167,6 +167,6 @@ fn split(input: &[u8]) -> (u8, &[u8]) {
 }
 
 fn pick(modes: &[Mode], by: u8) -> Option<Mode> {
-    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| *mode != Mode::Text).collect();
+    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| *mode.layout != Layout::Text).collect();
     readable.get(usize::from(by) % readable.len().max(1)).copied()
 }

@@ -16,7 +16,7 @@ mod schema;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-use crate::codec::Mode;
+use crate::codec::{Layout, Mode};
 use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
@@ -24,7 +24,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "agentglot",
     about: "the canonical model itself, as JSON lines",
-    modes: &[Mode::Events],
+    modes: &[Mode::new("events", Layout::Lines)],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

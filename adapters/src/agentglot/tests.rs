@@ -1,7 +1,7 @@
 use bumpalo::Bump;
 
 use super::{Decoder, Encoder};
-use crate::codec::{Cx, Decode, Dialect, Encode, Mode, Style};
+use crate::codec::{Cx, Decode, Dialect, Encode, Style};
 use crate::event::{Event, Input, Sink};
 use crate::json::Out;
 
@@ -23,7 +23,7 @@ impl<'a> Sink<'a> for Again<'_> {
 
 fn again(log: &str) -> String {
     let style = Style {
-        mode: Mode::Events,
+        mode: Dialect::Agentglot.modes()[0],
         source: Dialect::Agentglot,
         partial: true,
         native_tools: false,

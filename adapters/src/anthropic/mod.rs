@@ -22,7 +22,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "anthropic",
     about: "the stream of Anthropic's model API",
-    modes: &[Mode::Sse],
+    modes: &[Mode::SSE],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: None,

@@ -2,7 +2,7 @@ use bumpalo::Bump;
 
 use super::{Assembler, Down, Duties};
 use crate::agentglot;
-use crate::codec::{Cx, Decode, Dialect, Encoder, Mode, Style, Want};
+use crate::codec::{Cx, Decode, Dialect, Encoder, Style, Want};
 use crate::event::{Event, Input, Sink};
 use crate::json::Out;
 
@@ -22,7 +22,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
         }
     }
     let style = Style {
-        mode: Mode::Events,
+        mode: Dialect::Agentglot.modes()[0],
         source: Dialect::Agentglot,
         partial: true,
         native_tools: false,

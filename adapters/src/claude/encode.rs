@@ -1,5 +1,5 @@
 use crate::blocks::Writer;
-use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Want};
 use crate::event::{At, Event, Field, Fields, Input, Kind, Origin, Time, Usage};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
@@ -102,10 +102,10 @@ impl Encoder {
     /// Whether a line of this kind has a place in the mode that is written.
     #[inline]
     pub(super) const fn shows(&self, line: Line) -> bool {
-        match self.style.mode {
-            Mode::Json if self.style.verbose => matches!(line, Line::Message | Line::Result),
-            Mode::Json => matches!(line, Line::Result),
-            Mode::Text => false,
+        match self.style.mode.layout {
+            Layout::Document if self.style.verbose => matches!(line, Line::Message | Line::Result),
+            Layout::Document => matches!(line, Line::Result),
+            Layout::Text => false,
             _ => self.style.partial || !matches!(line, Line::Stream),
         }
     }
@@ -113,7 +113,7 @@ impl Encoder {
     /// Begins a line.
     #[inline]
     pub(super) fn begin(&mut self, out: &mut Out, head: &str) {
-        if self.style.mode == Mode::Json && self.style.verbose {
+        if self.style.mode.layout == Layout::Document && self.style.verbose {
             out.lit(if self.array { "," } else { "[" });
             self.array = true;
         }
@@ -230,10 +230,10 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        let want = match self.style.mode {
-            Mode::StreamJson if self.style.partial => Want::BOTH.with_subagents(),
-            Mode::StreamJson => Want::SNAPSHOTS.with_subagents(),
-            Mode::Json if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
+        let want = match self.style.mode.layout {
+            Layout::Lines if self.style.partial => Want::BOTH.with_subagents(),
+            Layout::Lines => Want::SNAPSHOTS.with_subagents(),
+            Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
             _ => Want::SNAPSHOTS,
         };
         // Hosts look in the transcript for the lines that they have heard.

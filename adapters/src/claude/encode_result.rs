@@ -8,7 +8,7 @@ use super::encode::{Encoder, LINE, Line};
 use super::encode_stream::word;
 use super::encode_system::up_to;
 use super::encode_turn::Turn;
-use crate::codec::Mode;
+use crate::codec::Layout;
 
 /// The stop reason of what the program itself says about a failed call of the model.
 const FAILED: &str = "stop_sequence";
@@ -18,7 +18,7 @@ impl Encoder {
         // The program's end was told already; what the lack of an outcome made up says nothing new.
         if outcome.synthetic && self.turn.fatal {
             out.merged("the program's own end is the turn's");
-        } else if self.style.mode == Mode::Text {
+        } else if self.style.mode.layout == Layout::Text {
             self.answer(outcome, out);
         } else if self.own() && outcome.word.is_some() {
             self.own_result(event, outcome, out);

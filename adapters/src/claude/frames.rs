@@ -6,7 +6,7 @@ use crate::json::{Out, alike};
 
 use super::encode::{Encoder, write_time};
 use super::encode_stream::STREAM;
-use crate::codec::Mode;
+use crate::codec::Layout;
 
 /// Parts of foreign lines of the main thread. One that is empty is not rendered yet.
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ impl Encoder {
         let origin = &event.origin;
         origin.parent.is_none()
             && origin.agent.is_none()
-            && self.style.mode == Mode::StreamJson
+            && self.style.mode.layout == Layout::Lines
             && !out.traced()
             // What a failed call of the model says has another model.
             && reply.error.is_none()

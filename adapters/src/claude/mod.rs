@@ -35,7 +35,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "claude",
     about: "Claude Code",
-    modes: &[Mode::StreamJson, Mode::Json, Mode::Text],
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT],
     decoder: || Decoder::default().into(),
     host_decoder: Some(|| Decoder::of_host().into()),
     encoder: Some(|style| Encoder::new(style).into()),

@@ -8,7 +8,7 @@ use crate::event::{Event, Field, Input, Sink};
 use crate::json::{Error, Out, Raw};
 
 pub(super) const STYLE: Style = Style {
-    mode: Mode::StreamJson,
+    mode: Mode::STREAM_JSON,
     source: Dialect::Claude,
     partial: true,
     native_tools: true,

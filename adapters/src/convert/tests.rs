@@ -1,5 +1,5 @@
 use super::*;
-use crate::codec::Format;
+use crate::codec::{Format, Layout};
 use crate::reader::{MARK, WINDOW};
 
 /// Output, damage and the number of lines, when the log comes in pieces of that size, which may be told to be text.
@@ -69,7 +69,7 @@ data: [DONE]
         ("qwen", log(QWEN)),
     ];
     for (from, log) in &sources {
-        for to in Format::all().filter(|to| !matches!(to.mode, Mode::Text | Mode::Json)) {
+        for to in Format::all().filter(|to| !matches!(to.mode.layout, Layout::Text | Layout::Document)) {
             for partial in [false, true] {
                 let mut options = Options::new(from.parse().unwrap(), to);
                 options.partial = partial;

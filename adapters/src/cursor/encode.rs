@@ -1,7 +1,7 @@
 //! Events to Cursor's lines: who writes what.
 
 use super::turn::Turn;
-use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Want};
 use crate::event::{Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
 use crate::ids;
 use crate::json::{Out, Raw, Str, alike};
@@ -68,7 +68,7 @@ impl Encoder {
 
     /// Whether lines are written, not one value or a text at the end.
     pub(super) const fn is_stream(&self) -> bool {
-        !matches!(self.style.mode, Mode::Json | Mode::Text)
+        !matches!(self.style.mode.layout, Layout::Document | Layout::Text)
     }
 
     /// Makes sure that there is a session's id to write.

@@ -39,7 +39,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "cursor",
     about: "Cursor's --print",
-    modes: &[Mode::StreamJson, Mode::Json, Mode::Text],
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

@@ -27,7 +27,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         ("result", _) if line.has_all(&["duration_api_ms", "session_id"]) || line.find(&["usage", "inputTokens"]).is_some() => {
             // The document has is_error before the durations, the stream behind them.
             let document = line.place("is_error") < line.place("duration_ms");
-            evidence(PROOF, "result without num_turns").map(|e| if document { e.mode(Mode::Json) } else { e })
+            evidence(PROOF, "result without num_turns").map(|e| if document { e.mode(Mode::JSON) } else { e })
         }
         _ => None,
     }

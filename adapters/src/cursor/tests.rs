@@ -62,7 +62,7 @@ impl<'a> Sink<'a> for Straight<'_> {
 
 /// Each line of a log, and what becomes of it when it is decoded and encoded without anything between.
 fn rebuild(log: &str) -> Vec<(String, Result<String, String>, Vec<String>)> {
-    let (mut decoder, mut encoder) = (Decoder::default(), Encoder::new(style(Dialect::Cursor, Mode::StreamJson, false)));
+    let (mut decoder, mut encoder) = (Decoder::default(), Encoder::new(style(Dialect::Cursor, Mode::STREAM_JSON, false)));
     let mut found = Vec::new();
     for line in log.lines() {
         let arena = Bump::new();
@@ -237,7 +237,7 @@ fn recorded_turns_say_the_same_when_they_are_written_anew() {
         let log = std::fs::read_to_string(&path).unwrap();
         for partial in [false, true] {
             // Cursor's names are native ones.
-            let text = anew(&log, style(Dialect::Claude, Mode::StreamJson, partial));
+            let text = anew(&log, style(Dialect::Claude, Mode::STREAM_JSON, partial));
             assert_eq!(digest(&text), digest(&log), "{path:?} partial: {partial}\n{text}");
             assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{path:?}\n{text}");
         }
@@ -267,7 +267,10 @@ fn turn() -> String {
 
 #[test]
 fn a_turn_is_written_as_the_real_program_writes_it() {
-    assert_eq!(untimed(&anew(&turn(), style(Dialect::Claude, Mode::StreamJson, false))), untimed(&turn()));
+    assert_eq!(
+        untimed(&anew(&turn(), style(Dialect::Claude, Mode::STREAM_JSON, false))),
+        untimed(&turn())
+    );
 }
 
 /// A log without the times of its thoughts, which are lost when pieces become one.
@@ -281,7 +284,7 @@ fn untimed(log: &str) -> String {
 
 #[test]
 fn with_partial_output_segments_come_in_pieces_and_whole() {
-    let partial = anew(&turn(), style(Dialect::Claude, Mode::StreamJson, true));
+    let partial = anew(&turn(), style(Dialect::Claude, Mode::STREAM_JSON, true));
     let said: Vec<&str> = partial.lines().filter(|line| line.contains("\"assistant\"")).collect();
     let line = |rest: &str, text: &str| {
         let head = r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":""#;
@@ -300,20 +303,20 @@ fn with_partial_output_segments_come_in_pieces_and_whole() {
 
 #[test]
 fn json_and_text_hold_what_counts_at_the_end() {
-    let json = anew(&turn(), style(Dialect::Claude, Mode::Json, false));
+    let json = anew(&turn(), style(Dialect::Claude, Mode::JSON, false));
     let wanted = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":7,"duration_api_ms":7,"result":"One.Two.",SESSION,"request_id":"R","usage":{"inputTokens":5,"outputTokens":4,"cacheReadTokens":3,"cacheWriteTokens":2}}"#;
     assert_eq!(json, lines(&[wanted]));
-    assert_eq!(anew(&turn(), style(Dialect::Claude, Mode::Text, false)), "Two.\n");
+    assert_eq!(anew(&turn(), style(Dialect::Claude, Mode::TEXT, false)), "Two.\n");
     let old = Style {
         old_text: true,
         agent: false,
-        ..style(Dialect::Claude, Mode::Text, false)
+        ..style(Dialect::Claude, Mode::TEXT, false)
     };
     assert_eq!(anew(&turn(), old).lines().count(), 1);
     // A killed run has neither.
     let killed: String = turn().lines().take(6).map(|line| format!("{line}\n")).collect();
-    assert_eq!(anew(&killed, style(Dialect::Claude, Mode::Json, false)), "");
-    assert_eq!(anew(&killed, style(Dialect::Claude, Mode::Text, false)), "");
+    assert_eq!(anew(&killed, style(Dialect::Claude, Mode::JSON, false)), "");
+    assert_eq!(anew(&killed, style(Dialect::Claude, Mode::TEXT, false)), "");
 }
 
 #[test]
@@ -337,11 +340,11 @@ fn tools_without_a_kind_are_functions() {
         "\"args\":{\"path\":\"a\"}",
         "\"name\":\"spell\",\"arguments\":\"{\\\"path\\\": \\\"a\\\"}\"",
     );
-    assert_eq!(untimed(&anew(&log, style(Dialect::Claude, Mode::StreamJson, false))), untimed(&log));
+    assert_eq!(untimed(&anew(&log, style(Dialect::Claude, Mode::STREAM_JSON, false))), untimed(&log));
     // Other dialects' names are no kinds, whatever they end in.
     let verbatim = Style {
         native_tools: false,
-        ..style(Dialect::Claude, Mode::StreamJson, false)
+        ..style(Dialect::Claude, Mode::STREAM_JSON, false)
     };
     let text = anew(&turn(), verbatim);
     assert!(
@@ -369,7 +372,7 @@ fn results_without_a_form_say_how_they_went() {
         let completed = format!(
             r#"{{"type":"tool_call","subtype":"completed","call_id":"c","tool_call":{{"function":{{"name":"spell","arguments":"{{}}","result":{result}}}}},{SESSION}}}"#
         );
-        let text = anew(&completed, style(Dialect::Claude, Mode::StreamJson, false));
+        let text = anew(&completed, style(Dialect::Claude, Mode::STREAM_JSON, false));
         let line = text.lines().find(|line| line.contains("\"completed\"")).unwrap();
         assert!(line.contains(wanted), "{line}");
         assert!(text.contains("\"started\""), "a result without a call gets one: {text}");

@@ -2,7 +2,7 @@
 
 use super::encode::Encoder;
 use super::lines::{member, name, raw_member};
-use crate::codec::{Dialect, Mode};
+use crate::codec::{Dialect, Layout};
 use crate::event::{Count, DetailShape, Event, Outcome, ResultStatus, Scope, ToolKind, ToolResult, Usage};
 use crate::json::{Out, Str};
 use crate::tools::kind_of;
@@ -15,9 +15,9 @@ impl Encoder {
         {
             out.used(text.as_escaped());
         }
-        match self.style.mode {
-            Mode::Text => self.result_text(outcome, out),
-            Mode::Json => {
+        match self.style.mode.layout {
+            Layout::Text => self.result_text(outcome, out),
+            Layout::Document => {
                 out.lit("{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false");
                 durations(outcome, out);
                 self.result_end(event, outcome, out);
@@ -34,7 +34,7 @@ impl Encoder {
 
     /// In the text format of 2025: a short line for each thing that was done.
     pub(super) fn tool_line(&self, result: &ToolResult<'_>, out: &mut Out) {
-        if self.style.mode != Mode::Text || !self.style.old_text {
+        if self.style.mode.layout != Layout::Text || !self.style.old_text {
             return;
         }
         let kind = result.of.map_or(ToolKind::Other, |call| match call.kind {

@@ -33,7 +33,7 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
     } = scanned;
     let mut launch = Launch::new(Format {
         dialect: program.dialect,
-        mode: Mode::Text,
+        mode: Mode::TEXT,
     });
     if latest {
         launch.resume = Resume::Latest;
@@ -62,8 +62,8 @@ fn fill(program: &Program, launch: &mut Launch, given: &Given) {
     let text = || given.value.clone().unwrap_or_default();
     let some = || Some(text());
     match given.flag.means {
-        Means::Output => launch.format.mode = mode_of(&text()).unwrap_or(launch.format.mode),
-        Means::Lines => launch.format.mode = Mode::Stdio,
+        Means::Output => launch.format.mode = mode_of(dialect, &text()).unwrap_or(launch.format.mode),
+        Means::Lines => launch.format = dialect.into(),
         Means::Input => {
             launch.input = if text() == "text" || text().is_empty() {
                 InputFormat::Text

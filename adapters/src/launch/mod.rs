@@ -36,7 +36,7 @@ pub(crate) use scan::argparse_error;
 /// What a host asks of a program when it starts it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// Whose command line it is, and in which mode it is to answer. [`Mode::Text`] stands for text for people in every dialect,
+    /// Whose command line it is, and in which mode it is to answer. [`Mode::TEXT`] stands for text for people in every dialect,
     /// also in Tricode, where it is what comes without `--stdio`.
     pub format: Format,
     /// What stdin brings.
@@ -292,9 +292,7 @@ impl ArgError {
     }
 }
 
-/// The mode of a name, among those that a program's flag takes.
-fn mode_of(name: &str) -> Option<Mode> {
-    [Mode::StreamJson, Mode::StreamChunkJson, Mode::Json, Mode::Text]
-        .into_iter()
-        .find(|mode| mode.name() == name)
+/// The mode of a name.
+fn mode_of(dialect: Dialect, name: &str) -> Option<Mode> {
+    dialect.modes().iter().find(|mode| mode.name == name).copied()
 }

@@ -4,7 +4,7 @@
 use super::flag::{Flag, Means, Shape, Sub, SubCommand};
 use super::scan::yargs_error;
 use super::{Answerer, ArgError, Errand, InputFormat, Launch, PermissionMode, Program, Resume, ServerWords, Traits, is_uuid};
-use crate::codec::Mode;
+use crate::codec::Layout;
 
 /// How many there are.
 pub(crate) const COUNT: usize = 64;
@@ -246,7 +246,7 @@ const fn other(names: &'static [&'static str], about: &'static str) -> SubComman
 /// What the program refuses when all flags are read: exit 1 and the help, but 52 for a number of turns that is none. `pairs`: what
 /// comes in and what goes out have to go together.
 pub(crate) fn check(program: &Program, pairs: bool, launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
-    let streams = launch.format.mode == Mode::StreamJson;
+    let streams = launch.format.mode.layout == Layout::Lines;
     let protocol = launch.input == InputFormat::StreamJson;
     let resumes = launch.resume != Resume::New;
     let invalid_id;
@@ -281,7 +281,7 @@ pub(crate) fn check(program: &Program, pairs: bool, launch: &mut Launch, given: 
         launch.answerer = Answerer::Host;
     }
     // A piece a line is what this format is.
-    launch.partial |= launch.format.mode == Mode::StreamChunkJson;
+    launch.partial |= launch.format.mode.layout == Layout::Pieces;
     Ok(())
 }
 

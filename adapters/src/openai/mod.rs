@@ -23,7 +23,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "openai",
     about: "the stream of an OpenAI-compatible model API",
-    modes: &[Mode::Sse],
+    modes: &[Mode::SSE],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: None,

@@ -5,7 +5,7 @@ use super::encode_reply::Held;
 use super::tasks::Tasks;
 use super::{facts, own};
 use crate::chat::{Frame, Object};
-use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
 use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
 use crate::json::{Out, Str, alike};
 
@@ -64,7 +64,7 @@ impl Turn {
 impl Encoder {
     /// At the beginning of a session.
     pub fn new(style: Style) -> Self {
-        let object = if style.mode == Mode::StreamChunkJson {
+        let object = if style.mode.layout == Layout::Pieces {
             Object::Chunk
         } else {
             Object::Completion
@@ -121,12 +121,12 @@ impl Encoder {
     fn receipt(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begun = true;
         self.frame.begin(out);
-        out.lit(match self.mode {
-            Mode::StreamChunkJson => "[{\"index\":0,\"delta\":{\"role\":\"assistant\"",
+        out.lit(match self.mode.layout {
+            Layout::Pieces => "[{\"index\":0,\"delta\":{\"role\":\"assistant\"",
             _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\"",
         });
         own::write(own::at(self.own_fields(fields), &own::BODIES), out);
-        out.lit(if self.mode == Mode::StreamChunkJson {
+        out.lit(if self.mode.layout == Layout::Pieces {
             "},\"finish_reason\":null"
         } else {
             "},\"finish_reason\":\"stop\""
@@ -162,8 +162,8 @@ impl Encoder {
         } else {
             let usage = outcome.usage.and_then(|usage| facts::of_turn(usage, &mut self.before));
             let outcome = Outcome { usage, ..*outcome };
-            match self.mode {
-                Mode::StreamChunkJson => self.end_chunks(&outcome, fields, out),
+            match self.mode.layout {
+                Layout::Pieces => self.end_chunks(&outcome, fields, out),
                 _ => self.summary(&outcome, fields, out),
             }
         }
@@ -186,7 +186,7 @@ impl Encoder {
         if !self.waiting.is_empty() && !Self::goes_on(&event.kind) && !with_held {
             self.flush_waiting(out);
         }
-        let chunked = self.mode == Mode::StreamChunkJson;
+        let chunked = self.mode.layout == Layout::Pieces;
         match event.kind {
             Kind::Session(session) => self.session(session, event.fields, out),
             Kind::RoundStart(start) if chunked => self.start_round(start, fields, out),
@@ -283,9 +283,9 @@ impl Encoder {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        match self.mode {
-            Mode::StreamChunkJson => Want::DELTAS.with_subagents(),
-            Mode::Text => Want::SNAPSHOTS,
+        match self.mode.layout {
+            Layout::Pieces => Want::DELTAS.with_subagents(),
+            Layout::Text => Want::SNAPSHOTS,
             _ => Want::SNAPSHOTS.with_subagents(),
         }
     }
@@ -297,7 +297,7 @@ impl Encode for Encoder {
         {
             return;
         }
-        if self.mode == Mode::Text {
+        if self.mode.layout == Layout::Text {
             self.plain(event, out);
         } else if event.origin.parent.is_some() {
             self.tasks.watch(event, out);
@@ -317,7 +317,7 @@ impl Encode for Encoder {
 
     fn takes_usage(&self) -> bool {
         // A foreign round has none in chunks: the turn's stand in its summary.
-        self.own || self.mode != Mode::StreamChunkJson
+        self.own || self.mode.layout != Layout::Pieces
     }
 
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
@@ -326,15 +326,15 @@ impl Encode for Encoder {
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if self.mode != Mode::Text {
+        if self.mode.layout != Layout::Text {
             self.host(input, out);
         }
     }
 
     fn finish(&mut self, out: &mut Out) {
-        match self.mode {
-            Mode::Text => {}
-            Mode::StreamChunkJson => self.finish_chunks(out),
+        match self.mode.layout {
+            Layout::Text => {}
+            Layout::Pieces => self.finish_chunks(out),
             _ => {
                 self.flush_waiting(out);
                 self.flush(None, out);

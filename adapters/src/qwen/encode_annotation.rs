@@ -3,7 +3,7 @@
 use super::display;
 use super::encode::Encoder;
 use super::own;
-use crate::codec::Mode;
+use crate::codec::Layout;
 use crate::event::{At, Field, Fields, Notice, Origin, ResultStatus, Terminal, Time, ToolProgress, ToolResult, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -20,7 +20,7 @@ enum Usual {
 
 impl Encoder {
     fn is_chunked(&self) -> bool {
-        self.mode == Mode::StreamChunkJson
+        self.mode.layout == Layout::Pieces
     }
 
     /// Begins a line that holds annotations, beside `content` if there is any.

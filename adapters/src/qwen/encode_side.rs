@@ -3,7 +3,7 @@
 use super::answer;
 use super::encode::Encoder;
 use super::own;
-use crate::codec::Mode;
+use crate::codec::Layout;
 use crate::event::{At, CancelResult, CommandResult, ControlKind, Event, Fatal, Fields, Heartbeat, HintResult, Origin, Request, Response};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -66,8 +66,8 @@ impl Encoder {
     /// A question to the host. A question about a call comes behind the reply that made the call.
     pub(super) fn request(&mut self, request: &Request<'_>, event: &Event<'_>, out: &mut Out) {
         if request.permission.is_some() {
-            match self.mode {
-                Mode::StreamChunkJson => self.end_calls(out),
+            match self.mode.layout {
+                Layout::Pieces => self.end_calls(out),
                 _ => self.flush(None, out),
             }
         }
@@ -163,8 +163,8 @@ impl Encoder {
 
     /// The program ends with an error.
     pub(super) fn fatal(&mut self, fatal: &Fatal<'_>, fields: Fields<'_>, out: &mut Out) {
-        match self.mode {
-            Mode::StreamChunkJson => self.break_chunks(out),
+        match self.mode.layout {
+            Layout::Pieces => self.break_chunks(out),
             _ => self.flush(None, out),
         }
         if fatal
@@ -206,8 +206,8 @@ impl Encoder {
     /// The program does not speak the version that the host wants.
     fn unsupported(&mut self, fatal: &Fatal<'_>, fields: Fields<'_>, out: &mut Out) {
         self.frame.begin(out);
-        out.lit(match self.mode {
-            Mode::StreamChunkJson => "[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":",
+        out.lit(match self.mode.layout {
+            Layout::Pieces => "[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":",
             _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":",
         });
         out.str(fatal.message);

@@ -63,7 +63,7 @@ pub(super) fn write_receipt(session: &Session<'_>, fields: Fields<'_>, is_own: b
     }
     if !is_own || field("output_format").is_some() {
         out.lit(",\"output_format\":\"");
-        out.lit(mode.name());
+        out.lit(mode.name);
         out.lit("\"");
     }
     match session.capabilities {

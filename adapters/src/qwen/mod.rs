@@ -39,15 +39,18 @@ mod teller;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-use crate::codec::Mode;
+use crate::codec::{Layout, Mode};
 use crate::snake_tools;
 use crate::vendor::Vendor;
+
+/// Replies piece by piece.
+const STREAM_CHUNK_JSON: Mode = Mode::new("stream-chunk-json", Layout::Pieces);
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "qwen",
     about: "the OpenAI-style RFC of Qwen Code (chat.completion, chat.completion.chunk)",
-    modes: &[Mode::StreamJson, Mode::StreamChunkJson, Mode::Text],
+    modes: &[Mode::STREAM_JSON, STREAM_CHUNK_JSON, Mode::TEXT],
     decoder: || Decoder::default().into(),
     host_decoder: Some(|| Decoder::of_host().into()),
     encoder: Some(|style| Encoder::new(style).into()),

@@ -1,14 +1,14 @@
 //! Signs of the OpenAI-style RFC (docs/qwen.md), in either mode, of both sides.
 
+use super::STREAM_CHUNK_JSON;
 use crate::codec::Dialect::Qwen;
-use crate::codec::Mode;
 use crate::detect::{Evidence, HINT, Opened, PROOF, STRONG, word};
 
 /// What the line says for the RFC.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Qwen, weight, why));
     match (line.word("object"), line.kind) {
-        ("chat.completion.chunk", _) => return evidence(PROOF, "object chat.completion.chunk").map(|e| e.mode(Mode::StreamChunkJson)),
+        ("chat.completion.chunk", _) => return evidence(PROOF, "object chat.completion.chunk").map(|e| e.mode(STREAM_CHUNK_JSON)),
         ("chat.completion", _) => return evidence(PROOF, "object chat.completion"),
         (_, "result/command" | "result/command_hint" | "result/heartbeat" | "result/cancel") => return evidence(PROOF, "a result/… line"),
         (_, "x-qwen-session-event") => return evidence(PROOF, "x-qwen-session-event"),
@@ -32,7 +32,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
             .and_then(|c| c.elements().next())
             .is_some_and(|c| c.get("delta").is_some()) =>
         {
-            evidence(STRONG, "choices with delta").map(|e| e.mode(Mode::StreamChunkJson))
+            evidence(STRONG, "choices with delta").map(|e| e.mode(STREAM_CHUNK_JSON))
         }
         () if line.get("choices").is_some_and(|c| c.as_str().starts_with('[')) => evidence(STRONG, "choices"),
         () if line.find(&["error", "code"]).map_or("", word).starts_with("QWEN_") => evidence(PROOF, "an error object with a code of the RFC"),

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::WORDS;
 use crate::blocks::{MESSAGE, Writer};
-use crate::codec::{Dialect, Encode, Mode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
 use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
 use crate::threads::Threads;
@@ -69,9 +69,9 @@ impl Encoder {
         let core = Core {
             own,
             agent: style.agent,
-            partial: style.partial && style.mode == Mode::StreamJson,
+            partial: style.partial && style.mode.layout == Layout::Lines,
             writer: Blocks(Writer { words: &WORDS, own }),
-            pen: Pen::new(style.mode == Mode::Json, own),
+            pen: Pen::new(style.mode.layout == Layout::Document, own),
             facts: Facts::default(),
             turn: Turn::default(),
             spent: Spent::default(),
@@ -238,8 +238,8 @@ impl Core {
 
 impl Encode for Encoder {
     fn want(&self) -> Want {
-        match self.mode {
-            Mode::Text => Want::SNAPSHOTS,
+        match self.mode.layout {
+            Layout::Text => Want::SNAPSHOTS,
             _ if self.core.partial && self.core.own => Want::BOTH.with_subagents(),
             // A foreign call's arguments go over in one piece, which is made of the whole call.
             _ if self.core.partial => Want::BOTH.with_subagents().without_inputs(),
@@ -260,7 +260,7 @@ impl Encode for Encoder {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         self.core.pen.session(event.origin.session);
-        if self.mode == Mode::Text {
+        if self.mode.layout == Layout::Text {
             return self.answer(event, out);
         }
         match event.kind {
@@ -309,7 +309,7 @@ impl Encode for Encoder {
                 out.carried();
                 self.core.fatal = Some(fatal.message.as_escaped().to_owned());
             }
-            Kind::Noise(text) if self.core.own && self.mode == Mode::StreamJson => {
+            Kind::Noise(text) if self.core.own && self.mode.layout == Layout::Lines => {
                 out.used(text);
                 out.lit(text);
                 out.lit("\n");
@@ -321,13 +321,13 @@ impl Encode for Encoder {
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if self.mode == Mode::StreamJson {
+        if self.mode.layout == Layout::Lines {
             self.core.input(input, out);
         }
     }
 
     fn finish(&mut self, out: &mut Out) {
-        if self.mode == Mode::Text {
+        if self.mode.layout == Layout::Text {
             return;
         }
         for thread in self.threads.all() {

@@ -26,7 +26,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "qwen-code",
     about: "what the qwen program ships today: Claude-shaped",
-    modes: &[Mode::StreamJson, Mode::Json, Mode::Text],
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT],
     decoder: || Decoder::default().into(),
     host_decoder: Some(|| Decoder::of_host().into()),
     encoder: Some(|style| Encoder::new(style).into()),

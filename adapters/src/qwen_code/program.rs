@@ -3,7 +3,7 @@
 //! How `qwen` behaves towards its host: docs/qwen-code.md, recorded in `qwen-code/ctl_queries`.
 
 use crate::codec::Dialect;
-use crate::codec::Mode;
+use crate::codec::{Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread, add_servers, quoted, text};
 use crate::event::{ControlKind, Fields, Request};
 use crate::launch::{Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, shared_flags};
@@ -164,7 +164,7 @@ impl Conduct for Qwen {
 
     /// A failure is no answer: as text it stands on standard error, where `qwen-code/api_401_text` has it.
     fn tells_failures(&self, mode: Mode) -> bool {
-        mode != Mode::Text
+        mode.layout != Layout::Text
     }
 
     fn can_ask(&self) -> bool {

@@ -75,7 +75,7 @@ impl Mirror {
     fn new() -> Self {
         Self {
             decoder: Decoder::default(),
-            encoder: Encoder::new(style(Dialect::QwenCode, Mode::StreamJson, true)),
+            encoder: Encoder::new(style(Dialect::QwenCode, Mode::STREAM_JSON, true)),
         }
     }
 

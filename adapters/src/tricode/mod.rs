@@ -28,14 +28,14 @@ mod tools;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-use crate::codec::Mode;
+use crate::codec::{Layout, Mode};
 use crate::vendor::Vendor;
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "tricode",
     about: "Tricode's STDIO lines",
-    modes: &[Mode::Stdio],
+    modes: &[Mode::new("stdio", Layout::Lines)],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

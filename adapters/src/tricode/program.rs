@@ -3,7 +3,7 @@
 //! How `tricode` behaves towards its host: docs/tricode.md. It reads a prompt and, where it asks in plain text, a choice.
 
 use super::ask::{self, AGAIN, CLOSED, Questions, read};
-use crate::codec::{Dialect, Mode};
+use crate::codec::{Dialect, Layout};
 use crate::conduct::{Answer, Choice, Conduct, Damage, Ended, Facts, Misread, TextQuestions, Typed};
 use crate::event::{Fields, OutcomeKind, Request};
 use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Shape, Traits, argparse_error};
@@ -99,7 +99,7 @@ fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgErr
         return Err(argparse_error(&PROGRAM, "the following arguments are required: prompt"));
     }
     launch.print = !given("--tui");
-    if launch.format.mode == Mode::Stdio && launch.permission != Some(PermissionMode::Bypass) {
+    if launch.format.mode.layout == Layout::Lines && launch.permission != Some(PermissionMode::Bypass) {
         launch.answerer = Answerer::Typed;
     }
     Ok(())

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Converter, Damage, Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 /// A log to test with.
 #[derive(Clone, Debug)]
@@ -157,10 +157,7 @@ pub fn format(name: &str) -> Format {
 }
 
 pub fn events() -> Format {
-    Format {
-        dialect: Dialect::Agentglot,
-        mode: Mode::Events,
-    }
+    Dialect::Agentglot.into()
 }
 
 /// What a conversion gave.

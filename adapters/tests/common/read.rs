@@ -1,7 +1,7 @@
 //! Small readers of each format, written for tests alone: what a log says, as a flat list of items of the main thread.
 
 use super::json::Json;
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use std::collections::BTreeMap;
 
 /// One thing that a log says.
@@ -29,9 +29,9 @@ pub enum Item {
 
 /// What a log says. Neighbouring texts, and neighbouring thoughts, are one.
 pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
-    let items = match (format.dialect, format.mode) {
+    let items = match (format.dialect, format.mode.layout) {
         (Dialect::Claude | Dialect::QwenCode, _) => claude(bytes),
-        (Dialect::Qwen, Mode::StreamChunkJson) => chunks(bytes),
+        (Dialect::Qwen, Layout::Pieces) => chunks(bytes),
         (Dialect::Qwen, _) => completions(bytes),
         (Dialect::Tricode, _) => tricode(bytes),
         (Dialect::Cursor, _) => cursor(bytes),

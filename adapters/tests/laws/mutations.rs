@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use agentglot_adapters::convert::{Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 
 use crate::common::lost::entries;
 use crate::common::mutate::damaged;
@@ -15,7 +15,7 @@ fn unsound(from: Format, to: Format, input: &[u8], out: &[u8]) -> Option<String>
     let Ok(text) = std::str::from_utf8(out) else {
         return Some("no UTF-8".to_owned());
     };
-    if to.mode == Mode::Text {
+    if to.mode.layout == Layout::Text {
         return None;
     }
     let sound = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();

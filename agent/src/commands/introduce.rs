@@ -81,7 +81,7 @@ pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
         style: settings.style(),
         skills: settings.skills().map(|skill| skill.name.clone()).collect(),
         plugins: plugins(core),
-        output: core.host.launch.format.mode.name(),
+        output: core.host.launch.format.mode.name,
     });
     core.host.events.session(&session, &added, &line_id());
 }

@@ -45,7 +45,7 @@ use crate::tools::Tool;
 use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
 
-/// The vendors that are played. A dialect that is not here has nobody's manners: [`neutral`].
+/// The vendors that are played, one line each. A dialect that is not here has nobody's manners: [`neutral`].
 static PERSONAS: [&Persona; 5] = [&claude::CLAUDE, &qwen::RFC, &qwen::CODE, &tricode::TRICODE, &cursor::CURSOR];
 
 /// Who the agent is for hosts of a dialect.

@@ -23,7 +23,7 @@ use crate::vendor::Vendor;
 pub static VENDOR: Vendor = Vendor {
     name: "echo",
     about: "Echo's lines: say, call, result, end",
-    modes: &[Mode::StreamJson],
+    modes: &[Mode::STREAM_JSON],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

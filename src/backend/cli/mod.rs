@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use typed::Typed;
 pub(crate) use version::version;
 
-use crate::adapters::raw::codec::{Dialect, Format};
+use crate::adapters::raw::codec::{Dialect, Format, Layout};
 use crate::adapters::raw::event::{Content, ControlKind, Event, Input, InputKind, Kind, Prompt};
 use crate::adapters::raw::ids;
 use crate::adapters::raw::json::{Raw, Str};
@@ -132,7 +132,7 @@ impl Cli {
             }
         }
         // What is streamed can be put together again; what is not cannot be taken apart.
-        launch.partial |= launch.format.mode == crate::adapters::raw::codec::Mode::StreamChunkJson;
+        launch.partial |= launch.format.mode.layout == Layout::Pieces;
         launch.prompt = None;
         if host != dialect && traits.no_late_bypass {
             // It asks about everything, and the session answers.

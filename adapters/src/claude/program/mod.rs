@@ -7,7 +7,7 @@ mod tests;
 
 use conduct::Claude;
 
-use crate::codec::{Dialect, Mode};
+use crate::codec::{Dialect, Layout};
 use crate::launch::{
     ArgError, Errand, Flag, Grammar, InputFormat, Launch, Means, PermissionMode, Program, PromptBy, Resume, Shape, Sub, SubCommand, Traits,
     is_number, is_uuid,
@@ -486,7 +486,7 @@ fn task_budget(text: &str) -> Result<(), &'static str> {
 
 /// What the program refuses when all flags are read. Its stdout is a pipe here, which it takes for `--print`.
 fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
-    let streams = launch.format.mode == Mode::StreamJson;
+    let streams = launch.format.mode.layout == Layout::Lines;
     let protocol = launch.input == InputFormat::StreamJson;
     let resumes = launch.resume != Resume::New;
     let refusal = if launch.session_id.is_some() && resumes && !launch.fork {

@@ -19,7 +19,7 @@ fn five_clients_of_cursor() {
         "do it",
     ]);
     assert_eq!(asked.resume, Resume::Session(UUID.to_owned()));
-    assert_eq!((asked.format.mode, asked.permission), (Mode::Json, Some(PermissionMode::Bypass)));
+    assert_eq!((asked.format.mode, asked.permission), (Mode::JSON, Some(PermissionMode::Bypass)));
     assert_eq!(asked.prompt.as_deref(), Some("do it"));
     let asked = read(&[
         "--resume",

@@ -2,14 +2,14 @@
 
 use super::super::{REQUEST, RESPONSE};
 use super::{Core, Encoder};
-use crate::codec::Mode;
+use crate::codec::Layout;
 use crate::event::{At, ControlKind, Event, Fate, Fields, Permission, Request, Response, Withdraw};
 use crate::json::{Out, Raw, Shape, Str};
 
 impl Encoder {
     /// The agent asks. Of what other agents ask, this one has two: `can_use_tool` and `mcp_message`.
     pub(super) fn request(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
-        if self.mode != Mode::StreamJson {
+        if self.mode.layout != Layout::Lines {
             return;
         }
         let core = &self.core;

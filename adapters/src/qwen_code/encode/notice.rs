@@ -3,7 +3,7 @@
 use super::super::ERROR;
 use super::{Core, Encoder};
 use crate::blocks::EVENT;
-use crate::codec::Mode;
+use crate::codec::Layout;
 use crate::event::{At, Event, Field, Notice, ToolProgress, Topic};
 use crate::json::{Out, Raw, Str};
 
@@ -88,7 +88,7 @@ impl Encoder {
         let core = &mut self.core;
         let writer = core.writer.0;
         if notice.name.is("goal_state") {
-            if self.mode != Mode::StreamJson {
+            if self.mode.layout != Layout::Lines {
                 return;
             }
             core.pen.open("stream_event", out);
@@ -113,7 +113,7 @@ impl Encoder {
 
     /// What a tool shows while it runs. What does not show anything has no place.
     pub(super) fn progress(&mut self, event: &Event<'_>, progress: &ToolProgress<'_>, out: &mut Out) {
-        if self.mode != Mode::StreamJson || !self.core.partial {
+        if self.mode.layout != Layout::Lines || !self.core.partial {
             return;
         }
         let Some(content) = progress.content.or(self.core.own.then_some(Raw::NULL)) else {

@@ -52,7 +52,7 @@ fn the_sdk_of_qwen() {
 fn qwen_reads_as_yargs_does() {
     let read = |list: &[&str]| launch(Dialect::QwenCode, list);
     assert_eq!(read(&["--outputFormat", "json", "say", "hello"]).prompt.as_deref(), Some("say hello"));
-    assert_eq!(read(&["--outputFormat", "json", "hi"]).format.mode, Mode::Json);
+    assert_eq!(read(&["--outputFormat", "json", "hi"]).format.mode, Mode::JSON);
     assert_eq!(read(&["-yo", "json", "-p", "hi"]).permission, Some(PermissionMode::Bypass));
     assert_eq!(read(&["--yolo=false", "hi"]).permission, None);
     assert_eq!(read(&["--no-yolo", "hi"]).permission, None);
@@ -126,7 +126,7 @@ fn the_rfc_takes_any_format_with_any() {
     assert!(asked.partial && asked.has_stdin_protocol());
     assert_eq!(asked.rest, [("--heartbeat".to_owned(), Some("5".to_owned()))]);
     let asked = launch(Dialect::Qwen, &["--input-format=stream-chunk-json", "--output-format=text"]);
-    assert_eq!((asked.input, asked.format.mode), (InputFormat::StreamJson, Mode::Text));
+    assert_eq!((asked.input, asked.format.mode), (InputFormat::StreamJson, Mode::TEXT));
     // What ships refuses both.
     let shipped = program(Dialect::QwenCode);
     assert!(parse(shipped, &words(&["--output-format", "stream-chunk-json", "go"]), false).is_err());

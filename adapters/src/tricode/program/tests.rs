@@ -6,7 +6,7 @@ use crate::launch::*;
 fn tricode_reads_as_argparse_does() {
     let read = |list: &[&str]| launch(Dialect::Tricode, list);
     let asked = read(&["--stdio", "--tools", "read_file, plan", "--work-dir=/w", "do the task"]);
-    assert_eq!((asked.format.mode, asked.prompt.as_deref()), (Mode::Stdio, Some("do the task")));
+    assert_eq!((asked.format, asked.prompt.as_deref()), (Dialect::Tricode.into(), Some("do the task")));
     assert_eq!(asked.tools, Some(words(&["read_file", "plan"])));
     assert_eq!((asked.cwd.as_deref(), asked.answerer), (Some("/w"), Answerer::Typed));
     assert_eq!(read(&["--stdio", "--bypass-permission", "go"]).permission, Some(PermissionMode::Bypass));
@@ -19,7 +19,7 @@ fn tricode_reads_as_argparse_does() {
     assert_eq!(read(&["-5"]).prompt.as_deref(), Some("-5"));
     assert_eq!(read(&["a", "--"]).prompt.as_deref(), Some("a"));
     // Without --stdio it writes for people.
-    assert_eq!(read(&["go"]).format.mode, Mode::Text);
+    assert_eq!(read(&["go"]).format.mode, Mode::TEXT);
     assert_eq!(errand(Dialect::Tricode, &["-l"]), Errand::Sessions);
     assert_eq!(errand(Dialect::Tricode, &["--version"]), Errand::Version);
     assert_eq!(errand(Dialect::Tricode, &["--upd"]), Errand::Update);

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use bumpalo::Bump;
 
-use crate::codec::{Cx, Decode, Dialect, Encode, Mode, Style};
+use crate::codec::{Cx, Decode, Dialect, Encode, Style};
 use crate::event::{Event, Input, Sink};
 use crate::json::{Error, Out, Raw};
 use crate::trace::Trace;
@@ -31,7 +31,7 @@ fn logs() -> Vec<(PathBuf, String)> {
 }
 
 const STYLE: Style = Style {
-    mode: Mode::Stdio,
+    mode: Dialect::Tricode.modes()[0],
     source: Dialect::Tricode,
     partial: false,
     native_tools: false,

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use crate::codec::{Dialect, Encode, Mode, Style};
+use crate::codec::{Dialect, Encode, Style};
 use crate::event::{
     Block, Content, Event, Fatal, InputKind, Kind, Limit, Media, Notice, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply,
     ResultStatus, RoundEnd, RoundStart, Session, Thinking, ToolCall, ToolKind, ToolResult, Topic,
@@ -13,7 +13,7 @@ const S: fn(&'static str) -> Str<'static> = Str::trusted;
 
 fn style(native_tools: bool) -> Style {
     Style {
-        mode: Mode::Stdio,
+        mode: Dialect::Tricode.modes()[0],
         source: Dialect::Claude,
         partial: false,
         native_tools,

@@ -1,6 +1,6 @@
 //! What hosts of Claude Code's are told.
 
-use agentglot_adapters::raw::codec::Mode;
+use agentglot_adapters::raw::codec::{Layout, Mode};
 use agentglot_adapters::raw::launch::Launch;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ impl HostPersona for ClaudeHost {
 
     fn begins_turns(&self, mode: Mode) -> bool {
         // Not where the host waits for one value at the end.
-        mode == Mode::StreamJson
+        mode.layout == Layout::Lines
     }
 
     fn job_ended(&self, job: &Job, _: &str) -> String {
@@ -94,7 +94,7 @@ impl HostPersona for ClaudeHost {
     fn wants_state(&self, launch: &Launch, variable: &dyn Fn(&str) -> Option<String>) -> Option<bool> {
         let set = |name| variable(name).is_some_and(|value| !matches!(&*value.to_ascii_lowercase(), "" | "0" | "false" | "no" | "off"));
         // The first is a wish of the program's user, the second that of the SDK, which keeps it to itself.
-        if launch.format.mode != Mode::StreamJson {
+        if launch.format.mode.layout != Layout::Lines {
             None
         } else if set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {
             Some(false)

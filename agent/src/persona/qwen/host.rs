@@ -1,6 +1,6 @@
 //! What hosts of Qwen Code's are told.
 
-use agentglot_adapters::raw::codec::Mode;
+use agentglot_adapters::raw::codec::{Layout, Mode};
 
 use crate::model::ModelError;
 use crate::persona::host::{HostPersona, with_status};
@@ -17,7 +17,7 @@ impl HostPersona for CodeHost {
 
     fn begins_turns(&self, mode: Mode) -> bool {
         // Not where the host waits for one value at the end.
-        mode == Mode::StreamJson
+        mode.layout == Layout::Lines
     }
 
     fn job_ended(&self, job: &Job, output: &str) -> String {
