@@ -1,5 +1,5 @@
-//! The frame of a tool that means the same in every dialect: its arguments are held against its schema and read into the canonical ones
-//! by the dialect's own reader; by those it is judged, shown and run.
+//! The frame of a persona's tool: its arguments are held against its schema and read into the canonical ones by the dialect's own reader;
+//! by those it is judged, shown and run.
 
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -21,6 +21,18 @@ use agentglot_adapters::raw::tools::{Arena, Tools};
 pub(in crate::persona) trait Run: Debug {
     /// Runs a call. `input` is what the canonical arguments were read from, for members that nobody else has.
     async fn run(&self, args: &Args<'_>, input: &Value, cx: &Cx<'_>) -> Given;
+
+    /// Runs a call of a tool that no other agent has the like of: there are no canonical arguments.
+    async fn run_own(&self, spec: &Spec, input: &Value, cx: &Cx<'_>) -> Given {
+        let _ = (input, cx);
+        Given::error(format!("The arguments of {} cannot be read.", spec.name))
+    }
+
+    /// What such a call touches.
+    fn access_own(&self, input: &Value) -> Access {
+        let _ = input;
+        Access::Nothing
+    }
 }
 
 /// What is said of arguments that do not fit a tool's schema.
@@ -39,6 +51,12 @@ pub(in crate::persona) fn tools<R: Run + 'static>(
         Rc::new(NativeTool { dialect, invalid, spec, run }) as Rc<dyn Tool>
     };
     specs.into_iter().map(tool).collect()
+}
+
+/// One such tool.
+pub(in crate::persona) fn tool<R: Run + 'static>(dialect: Dialect, invalid: Invalid, spec: Spec, run: R) -> Rc<dyn Tool> {
+    let run = Rc::new(run);
+    Rc::new(NativeTool { dialect, invalid, spec, run })
 }
 
 /// The result of a call of a tool that is not among those that are run there: specs and what runs them do not agree.
@@ -119,7 +137,7 @@ impl<R: Run> Tool for NativeTool<R> {
         };
         match self.args(&checked, &Arena::new()) {
             Some(args) => access(&args),
-            None => Access::Nothing,
+            None => self.run.access_own(&checked),
         }
     }
 
@@ -147,7 +165,7 @@ impl<R: Run> Tool for NativeTool<R> {
         let arena = Arena::new();
         match self.args(&checked, &arena) {
             Some(args) => self.run.run(&args, &checked, cx).await,
-            None => Given::error(format!("The arguments of {} cannot be read.", self.spec.name)),
+            None => self.run.run_own(&self.spec, &checked, cx).await,
         }
     }
 }

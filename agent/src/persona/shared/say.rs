@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::persona::shared::args::{Step, What, Wrong, check};
+use crate::persona::shared::args::{Step, What, Wrong};
 use crate::tools::{Given, Spec};
 use crate::workspace::{Fault, Wall};
 use agentglot_adapters::raw::event::DetailShape;
@@ -39,14 +39,6 @@ pub(in crate::persona) fn missing(wall: &Wall) -> String {
 /// A member of arguments that were checked.
 pub(in crate::persona) fn text<'v>(arguments: &'v Value, name: &str) -> &'v str {
     arguments[name].as_str().unwrap_or_default()
-}
-
-/// The arguments of a call as the tool reads them.
-///
-/// # Errors
-/// The result of the call, when they do not fit the tool's schema.
-pub(in crate::persona) fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
-    check(&spec.schema, input).map_err(|wrong| invalid(spec, &wrong))
 }
 
 /// The result of a call whose arguments do not fit.
@@ -137,6 +129,7 @@ fn zod(expected: &str) -> &str {
 mod tests {
     use super::*;
     use crate::model::message::Part;
+    use crate::persona::shared::args::check;
     use agentglot_adapters::raw::event::ToolKind;
 
     #[test]
@@ -148,7 +141,7 @@ mod tests {
             kind: ToolKind::Read,
             reads_only: true,
         };
-        let given = arguments(&spec, &json!({"path_is_wrong": 1})).expect_err("wrong");
+        let given = invalid(&spec, &check(&spec.schema, &json!({"path_is_wrong": 1})).expect_err("wrong"));
         let text = "<tool_use_error>InputValidationError: Read failed due to the following issues:\nThe required parameter `file_path` is missing\nAn unexpected parameter `path_is_wrong` was provided</tool_use_error>";
         assert_eq!(given.content, [Part::Text(text.into())]);
         let detail = "InputValidationError: [\n  {\n    \"expected\": \"string\",\n    \"code\": \"invalid_type\",\n    \"path\": [\n      \"file_path\"\n    ],\n    \"message\": \"Invalid input: expected string, received undefined\"\n  },\n  {\n    \"code\": \"unrecognized_keys\",\n    \"keys\": [\n      \"path_is_wrong\"\n    ],\n    \"path\": [],\n    \"message\": \"Unrecognized key: \\\"path_is_wrong\\\"\"\n  }\n]";

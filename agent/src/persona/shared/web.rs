@@ -1,35 +1,141 @@
 //! What the tools for the web have in common.
 
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use super::native::{Invalid, Run, plain, stray, tool};
 use crate::tools::fetch::{self, Fetched, Page, Policy};
-use crate::tools::web_search::{self, Asked, Engine, Hit};
-use crate::tools::{Cx, Given, Spec};
+use crate::tools::web_search::{self, Engine, Hit};
+use crate::tools::{Cx, Given, Spec, Tool};
+use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
+use agentglot_adapters::raw::tools::args::Args;
 
 /// How many characters of a page the model reads at a time.
 const SHOWN: usize = 100_000;
 
-/// Fetches, unless the turn is stopped.
-pub(in crate::persona) async fn fetched(url: &str, policy: &Policy, cx: &Cx<'_>) -> Result<Fetched, String> {
-    tokio::select! {
-        biased;
-        () = cx.cancel.cancelled() => Err("The fetch was interrupted.".to_owned()),
-        fetched = fetch::fetch(url, policy) => fetched.map_err(|error| error.to_string()),
+/// How many results the model reads.
+const RESULTS: usize = 10;
+
+/// A page that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::persona) struct Asked<'a> {
+    /// Its address.
+    pub url: &'a str,
+    /// What is wanted of it.
+    pub prompt: &'a str,
+    /// The character of its text to read from.
+    pub offset: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A search.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::persona) struct Searched<'a> {
+    /// What was searched for.
+    pub words: &'a str,
+    /// The call's id.
+    pub call: &'a str,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What a vendor says of a page, or of why there is none.
+pub(in crate::persona) type SaysPage = fn(Asked<'_>, Result<Fetched, String>) -> Given;
+
+/// What a vendor says of what was found, or of why nothing was.
+pub(in crate::persona) type SaysHits = fn(Searched<'_>, Result<Vec<Hit>, String>) -> Given;
+
+/// The tool that fetches pages.
+pub(in crate::persona) fn fetch(dialect: Dialect, invalid: Invalid, spec: Spec, policy: Policy, says: SaysPage) -> Rc<dyn Tool> {
+    tool(dialect, invalid, spec, Fetch { policy, says })
+}
+
+/// The tool that searches the web.
+pub(in crate::persona) fn search(dialect: Dialect, invalid: Invalid, spec: Spec, engine: Engine, says: SaysHits) -> Rc<dyn Tool> {
+    tool(dialect, invalid, spec, Search { engine, says })
+}
+
+#[derive(Debug)]
+struct Fetch {
+    policy: Policy,
+    says: SaysPage,
+}
+
+#[async_trait(?Send)]
+impl Run for Fetch {
+    async fn run(&self, args: &Args<'_>, input: &Value, cx: &Cx<'_>) -> Given {
+        let Args::Fetch { url, prompt } = args else { return stray() };
+        let (url, prompt) = (plain(*url), prompt.map(plain).unwrap_or_default());
+        let began = Instant::now();
+        let page = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err("The fetch was interrupted.".to_owned()),
+            fetched = fetch::fetch(&url, &self.policy) => fetched.map_err(|error| error.to_string()),
+        };
+        let asked = Asked {
+            url: &url,
+            prompt: &prompt,
+            offset: input["offset"].as_u64().and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0),
+            took: began.elapsed(),
+        };
+        (self.says)(asked, page)
     }
 }
 
-/// Searches, unless the turn is stopped.
-pub(in crate::persona) async fn searched(engine: &Engine, asked: Asked<'_>, cx: &Cx<'_>) -> Result<Vec<Hit>, String> {
-    tokio::select! {
-        biased;
-        () = cx.cancel.cancelled() => Err("The search was interrupted.".to_owned()),
-        found = web_search::search(engine, asked) => found.map_err(|error| error.to_string()),
+#[derive(Debug)]
+struct Search {
+    engine: Engine,
+    says: SaysHits,
+}
+
+impl Search {
+    async fn hits(&self, words: &str, input: &Value, cx: &Cx<'_>) -> Result<Vec<Hit>, String> {
+        let hosts = |name: &str| -> Vec<String> {
+            let list = input[name].as_array().into_iter().flatten();
+            list.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let (only, without) = (hosts("allowed_domains"), hosts("blocked_domains"));
+        if words.is_empty() {
+            return Err("There is nothing to search for.".to_owned());
+        }
+        if !only.is_empty() && !without.is_empty() {
+            return Err("Give allowed_domains or blocked_domains, not both.".to_owned());
+        }
+        let asked = web_search::Asked {
+            words,
+            most: RESULTS,
+            only: &only,
+            without: &without,
+        };
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err("The search was interrupted.".to_owned()),
+            found = web_search::search(&self.engine, asked) => found.map_err(|error| error.to_string()),
+        }
     }
 }
 
-/// How many results the model reads where it cannot say how many it wants.
-pub(in crate::persona) const RESULTS: usize = 10;
+#[async_trait(?Send)]
+impl Run for Search {
+    async fn run(&self, args: &Args<'_>, input: &Value, cx: &Cx<'_>) -> Given {
+        let Args::WebSearch { query } = args else { return stray() };
+        let query = plain(*query);
+        let words = query.trim();
+        let began = Instant::now();
+        let hits = self.hits(words, input, cx).await;
+        let searched = Searched {
+            words,
+            call: cx.call,
+            took: began.elapsed(),
+        };
+        (self.says)(searched, hits)
+    }
+}
 
 /// What the model reads of results: what they are called, where they are, some words of each.
 pub(in crate::persona) fn results(words: &str, hits: &[Hit]) -> String {
@@ -67,14 +173,6 @@ pub(in crate::persona) fn search_spec(name: &str, words: &str, more: &[(&str, Va
         kind: ToolKind::WebSearch,
         reads_only: true,
     }
-}
-
-/// What is searched for.
-pub(in crate::persona) fn words<'v>(input: &'v Value, name: &str) -> Result<&'v str, String> {
-    let words = input.get(name).and_then(Value::as_str).map(str::trim);
-    words
-        .filter(|words| !words.is_empty())
-        .ok_or_else(|| format!("{name} is needed, as text."))
 }
 
 /// What the model reads of a redirect to another host.
@@ -141,17 +239,6 @@ fn schema(offset: bool) -> Value {
             json!({"type": "integer", "minimum": 0, "description": "The character of the page's text to read from, for pages too long for one call"});
     }
     schema
-}
-
-/// The address and the prompt.
-pub(in crate::persona) fn asked(input: &Value) -> Result<(&str, &str), String> {
-    let url = input.get("url").and_then(Value::as_str).ok_or("url is needed, as text.")?;
-    Ok((url, input.get("prompt").and_then(Value::as_str).unwrap_or_default()))
-}
-
-/// An error of both tools.
-pub(in crate::persona) fn failed(why: &str) -> Given {
-    Given::error(why)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::persona::shared::native::{Run, stray, tools};
 use crate::tools::processes::Processes;
 use crate::tools::seen::Seen;
 use crate::tools::todo::Todos;
-use crate::tools::{Cx, Given, Tool};
+use crate::tools::{Access, Cx, Given, Spec, Tool};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::tools::args::Args;
 
@@ -38,10 +38,8 @@ pub(super) fn all(processes: &Rc<Processes>, seen: &Rc<Seen>, todos: &Rc<Todos>)
 
 /// `Read`, `Write`, `Edit`, `NotebookEdit`, `Glob`, `Grep`. `seen` is the session's (a subagent has its own).
 pub fn files(seen: &Rc<Seen>) -> Vec<Rc<dyn Tool>> {
-    let specs = [read::spec(), write::spec(), edit::spec(), glob::spec(), grep::spec()];
-    let mut tools = tools(Dialect::Claude, say::invalid, specs, Files(Rc::clone(seen)));
-    tools.insert(3, Rc::new(notebook::NotebookEdit::new(Rc::clone(seen))));
-    tools
+    let specs = [read::spec(), write::spec(), edit::spec(), notebook::spec(), glob::spec(), grep::spec()];
+    tools(Dialect::Claude, say::invalid, specs, Files(Rc::clone(seen)))
 }
 
 /// Runs the tools for files.
@@ -59,6 +57,14 @@ impl Run for Files {
             Args::Grep(asked) => grep::run(asked, cx).await,
             _ => stray(),
         }
+    }
+
+    async fn run_own(&self, _: &Spec, input: &Value, cx: &Cx<'_>) -> Given {
+        notebook::run(input, &self.0, cx).await
+    }
+
+    fn access_own(&self, input: &Value) -> Access {
+        notebook::access(input)
     }
 }
 

@@ -1,8 +1,5 @@
 //! `NotebookEdit`.
 
-use std::rc::Rc;
-
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{MODIFIED, UNREAD, say};
@@ -11,115 +8,96 @@ use crate::tools::seen::Seen;
 use crate::tools::text::decode;
 use crate::tools::work::blocking;
 use crate::tools::write::{LARGEST_CHANGED, Put, write};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::{Access, Cx, Given, Spec};
 use crate::workspace::Fault;
 use agentglot_adapters::raw::event::{DetailShape, ToolKind};
 
-#[derive(Debug)]
-pub(super) struct NotebookEdit {
-    spec: Spec,
-    seen: Rc<Seen>,
-}
-
-impl NotebookEdit {
-    pub(super) fn new(seen: Rc<Seen>) -> Self {
-        let spec = Spec {
-            name: "NotebookEdit".into(),
-            description: "Replaces, inserts or deletes a cell of a Jupyter notebook of the workspace, which has to have been read before.".into(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "notebook_path": {"type": "string", "description": "The absolute path of the notebook"},
-                    "cell_id": {"type": "string", "description": "The cell. A new one goes behind it, or to the beginning if it is left out"},
-                    "new_source": {"type": "string", "description": "The text of the cell"},
-                    "cell_type": {"type": "string", "enum": ["code", "markdown"], "description": "Needed for a new cell"},
-                    "edit_mode": {"type": "string", "enum": ["replace", "insert", "delete"], "description": "replace if it is left out"},
-                },
-                "required": ["notebook_path", "new_source"],
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Edit,
-            reads_only: false,
-        };
-        Self { spec, seen }
+pub(super) fn spec() -> Spec {
+    Spec {
+        name: "NotebookEdit".into(),
+        description: "Replaces, inserts or deletes a cell of a Jupyter notebook of the workspace, which has to have been read before.".into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "notebook_path": {"type": "string", "description": "The absolute path of the notebook"},
+                "cell_id": {"type": "string", "description": "The cell. A new one goes behind it, or to the beginning if it is left out"},
+                "new_source": {"type": "string", "description": "The text of the cell"},
+                "cell_type": {"type": "string", "enum": ["code", "markdown"], "description": "Needed for a new cell"},
+                "edit_mode": {"type": "string", "enum": ["replace", "insert", "delete"], "description": "replace if it is left out"},
+            },
+            "required": ["notebook_path", "new_source"],
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Edit,
+        reads_only: false,
     }
 }
 
-#[async_trait(?Send)]
-impl Tool for NotebookEdit {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
+/// What a call touches.
+pub(super) fn access(input: &Value) -> Access {
+    Access::Write(vec![say::text(input, "notebook_path").to_owned()])
+}
 
-    fn access(&self, input: &Value) -> Access {
-        Access::Write(vec![say::text(input, "notebook_path").to_owned()])
+pub(super) async fn run(arguments: &Value, files: &Seen, cx: &Cx<'_>) -> Given {
+    let mode = match arguments["edit_mode"].as_str() {
+        Some("insert") => Mode::Insert,
+        Some("delete") => Mode::Delete,
+        _ => Mode::Replace,
+    };
+    let change = CellChange {
+        cell: arguments["cell_id"].as_str().map(str::to_owned),
+        source: say::text(arguments, "new_source").to_owned(),
+        kind: arguments["cell_type"].as_str().map(str::to_owned),
+        mode,
+    };
+    if mode == Mode::Insert && change.kind.is_none() {
+        return say::refused("Cell type is required when using edit_mode=insert.");
     }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let mode = match arguments["edit_mode"].as_str() {
-            Some("insert") => Mode::Insert,
-            Some("delete") => Mode::Delete,
-            _ => Mode::Replace,
-        };
-        let change = CellChange {
-            cell: arguments["cell_id"].as_str().map(str::to_owned),
-            source: say::text(&arguments, "new_source").to_owned(),
-            kind: arguments["cell_type"].as_str().map(str::to_owned),
-            mode,
-        };
-        if mode == Mode::Insert && change.kind.is_none() {
-            return say::refused("Cell type is required when using edit_mode=insert.");
-        }
-        let wall = &cx.world.wall;
-        let place = match wall.locate(say::text(&arguments, "notebook_path")) {
-            Ok(place) => place,
-            Err(fault) => return say::fault(&fault, wall),
-        };
-        if place.named().extension().is_none_or(|end| end != "ipynb") {
-            return say::refused("File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool.");
-        }
-        let seen = self.seen.get(place.path());
-        let at = place.clone();
-        let done = blocking(cx, move |_, _| {
-            let (bytes, _) = at.read(LARGEST_CHANGED)?;
-            let Some(seen) = seen else { return Ok(Err(UNREAD.to_owned())) };
-            let Some(old) = decode(&bytes).filter(|text| !text.lossy) else {
-                return Ok(Err("Notebook is not valid JSON.".to_owned()));
-            };
-            Ok(match changed(&old.text, &change) {
-                Ok(done) => Ok((write(&at, &done.text, Put::Instead, Some(&seen))?, old.text, done)),
-                Err(why) => Err(why),
-            })
-        });
-        let (written, before, change) = match done.await {
-            Ok(Ok(done)) => done,
-            Ok(Err(why)) => return say::refused(&why),
-            Err(Fault::Changed(_)) => return say::refused(MODIFIED),
-            Err(Fault::Missing(_)) => return say::refused("Notebook file does not exist."),
-            Err(fault) => return say::fault(&fault, wall),
-        };
-        self.seen.put(place.path(), written.stamp);
-        let new_source = say::text(&arguments, "new_source");
-        let (text, word) = match mode {
-            Mode::Replace => (format!("Updated cell {} with {new_source}", change.cell), "replace"),
-            Mode::Insert => (format!("Inserted cell {} with {new_source}", change.cell), "insert"),
-            Mode::Delete => (format!("Deleted cell {}", change.cell), "delete"),
-        };
-        let mut detail = json!({"new_source": new_source});
-        if let Some(old) = change.old_source {
-            detail["old_source"] = old.into();
-        }
-        detail["cell_id"] = change.cell.into();
-        detail["cell_type"] = change.kind.into();
-        detail["language"] = change.language.into();
-        detail["edit_mode"] = word.into();
-        detail["notebook_path"] = place.named().display().to_string().into();
-        detail["original_file"] = before.into();
-        detail["updated_file"] = change.text.into();
-        Given::text(text).with(DetailShape::Claude, detail)
+    let wall = &cx.world.wall;
+    let place = match wall.locate(say::text(arguments, "notebook_path")) {
+        Ok(place) => place,
+        Err(fault) => return say::fault(&fault, wall),
+    };
+    if place.named().extension().is_none_or(|end| end != "ipynb") {
+        return say::refused("File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool.");
     }
+    let seen = files.get(place.path());
+    let at = place.clone();
+    let done = blocking(cx, move |_, _| {
+        let (bytes, _) = at.read(LARGEST_CHANGED)?;
+        let Some(seen) = seen else { return Ok(Err(UNREAD.to_owned())) };
+        let Some(old) = decode(&bytes).filter(|text| !text.lossy) else {
+            return Ok(Err("Notebook is not valid JSON.".to_owned()));
+        };
+        Ok(match changed(&old.text, &change) {
+            Ok(done) => Ok((write(&at, &done.text, Put::Instead, Some(&seen))?, old.text, done)),
+            Err(why) => Err(why),
+        })
+    });
+    let (written, before, change) = match done.await {
+        Ok(Ok(done)) => done,
+        Ok(Err(why)) => return say::refused(&why),
+        Err(Fault::Changed(_)) => return say::refused(MODIFIED),
+        Err(Fault::Missing(_)) => return say::refused("Notebook file does not exist."),
+        Err(fault) => return say::fault(&fault, wall),
+    };
+    files.put(place.path(), written.stamp);
+    let new_source = say::text(arguments, "new_source");
+    let (text, word) = match mode {
+        Mode::Replace => (format!("Updated cell {} with {new_source}", change.cell), "replace"),
+        Mode::Insert => (format!("Inserted cell {} with {new_source}", change.cell), "insert"),
+        Mode::Delete => (format!("Deleted cell {}", change.cell), "delete"),
+    };
+    let mut detail = json!({"new_source": new_source});
+    if let Some(old) = change.old_source {
+        detail["old_source"] = old.into();
+    }
+    detail["cell_id"] = change.cell.into();
+    detail["cell_type"] = change.kind.into();
+    detail["language"] = change.language.into();
+    detail["edit_mode"] = word.into();
+    detail["notebook_path"] = place.named().display().to_string().into();
+    detail["original_file"] = before.into();
+    detail["updated_file"] = change.text.into();
+    Given::text(text).with(DetailShape::Claude, detail)
 }

@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 const BACKGROUND: Duration = Duration::from_secs(1800);
 const LONGEST_BACKGROUND: Duration = Duration::from_secs(7200);
 
-/// How long [`TaskOutput`] waits if the model does not say.
+/// How long `TaskOutput` waits if the model does not say.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// How many characters of an output the model reads. A longer one is kept in a file.
@@ -45,10 +45,8 @@ const SILENT: [&str; 16] = [
 
 /// Bash, TaskOutput, TaskStop.
 pub fn shell(processes: &Rc<Processes>) -> Vec<Rc<dyn Tool>> {
-    let mut tools = tools(Dialect::Claude, say::invalid, [bash()], Bash(Rc::clone(processes)));
-    tools.push(Rc::new(TaskOutput::new(Rc::clone(processes))));
-    tools.push(Rc::new(TaskStop::new(Rc::clone(processes))));
-    tools
+    let specs = [bash(), task_output(), task_stop()];
+    tools(Dialect::Claude, say::invalid, specs, Shell(Rc::clone(processes)))
 }
 
 /// What the model is told, as a message of the user's, when a background task has ended.
@@ -103,11 +101,51 @@ fn bash() -> Spec {
     }
 }
 
-/// Runs `Bash`.
-#[derive(Debug)]
-struct Bash(Rc<Processes>);
+/// What a background task has written so far.
+fn task_output() -> Spec {
+    Spec {
+        name: "TaskOutput".to_owned(),
+        description: "Returns how a background task stands and the end of what it has printed so far. With block (the default) it waits \
+                      until the task has ended, or the timeout is over."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "task_id": {"type": "string", "description": "The task ID to get output from"},
+                "block": {"type": "boolean", "description": "Whether to wait for completion (default true)"},
+                "timeout": {"type": "number", "minimum": 0, "description": "Max wait time in ms (default 30000, max 600000)"},
+            },
+            "required": ["task_id"],
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Other,
+        reads_only: true,
+    }
+}
 
-impl Bash {
+/// Ends a background task.
+fn task_stop() -> Spec {
+    Spec {
+        name: "TaskStop".to_owned(),
+        description: "Stops a running background task by its ID.".to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "task_id": {"type": "string", "description": "The ID of the background task to stop"},
+                "shell_id": {"type": "string", "description": "Deprecated: use task_id instead"},
+            },
+            "additionalProperties": false,
+        }),
+        kind: ToolKind::Other,
+        reads_only: false,
+    }
+}
+
+/// Runs commands, and looks after those in the background.
+#[derive(Debug)]
+struct Shell(Rc<Processes>);
+
+impl Shell {
     async fn given(&self, asked: &args::Shell<'_>, cx: &Cx<'_>) -> Result<Given, String> {
         let command = &plain(asked.command);
         if asked.background == Some(true) {
@@ -159,57 +197,9 @@ impl Bash {
         });
         Ok(Given::text(text).with(DetailShape::Claude, detail))
     }
-}
 
-/// At least one, for a time-out of nothing would end everything at once.
-fn milliseconds(number: f64, most: Duration) -> Duration {
-    Duration::try_from_secs_f64(number / 1000.0)
-        .unwrap_or(most)
-        .clamp(Duration::from_millis(1), most)
-}
-
-#[async_trait(?Send)]
-impl Run for Bash {
-    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
-        match args {
-            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
-            _ => stray(),
-        }
-    }
-}
-
-/// `TaskOutput`: what a background task has written so far.
-#[derive(Debug)]
-struct TaskOutput {
-    spec: Spec,
-    processes: Rc<Processes>,
-}
-
-impl TaskOutput {
-    fn new(processes: Rc<Processes>) -> Self {
-        let spec = Spec {
-            name: "TaskOutput".to_owned(),
-            description: "Returns how a background task stands and the end of what it has printed so far. With block (the default) it waits \
-                          until the task has ended, or the timeout is over."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "task_id": {"type": "string", "description": "The task ID to get output from"},
-                    "block": {"type": "boolean", "description": "Whether to wait for completion (default true)"},
-                    "timeout": {"type": "number", "minimum": 0, "description": "Max wait time in ms (default 30000, max 600000)"},
-                },
-                "required": ["task_id"],
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Other,
-            reads_only: true,
-        };
-        Self { spec, processes }
-    }
-
-    async fn given(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, NoJob> {
-        let jobs = &self.processes.jobs;
+    async fn output(&self, arguments: &Value, cx: &Cx<'_>) -> Result<Given, NoJob> {
+        let jobs = &self.0.jobs;
         let id = say::text(arguments, "task_id");
         let mut job = jobs.get(id)?;
         let block = arguments["block"] != false;
@@ -257,52 +247,11 @@ impl TaskOutput {
         });
         Ok(Given::text(text).with(DetailShape::Claude, json!({"retrieval_status": retrieved, "task": task})))
     }
-}
 
-#[async_trait(?Send)]
-impl Tool for TaskOutput {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        match say::arguments(&self.spec, input) {
-            Ok(arguments) => self.given(&arguments, cx).await.unwrap_or_else(|error| say::refused(&error.to_string())),
-            Err(given) => given,
-        }
-    }
-}
-
-/// `TaskStop`: ends a background task.
-#[derive(Debug)]
-struct TaskStop {
-    spec: Spec,
-    processes: Rc<Processes>,
-}
-
-impl TaskStop {
-    fn new(processes: Rc<Processes>) -> Self {
-        let spec = Spec {
-            name: "TaskStop".to_owned(),
-            description: "Stops a running background task by its ID.".to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "task_id": {"type": "string", "description": "The ID of the background task to stop"},
-                    "shell_id": {"type": "string", "description": "Deprecated: use task_id instead"},
-                },
-                "additionalProperties": false,
-            }),
-            kind: ToolKind::Other,
-            reads_only: false,
-        };
-        Self { spec, processes }
-    }
-
-    async fn given(&self, arguments: &Value) -> Result<Given, String> {
+    async fn stop(&self, arguments: &Value) -> Result<Given, String> {
         let id = arguments["task_id"].as_str().or_else(|| arguments["shell_id"].as_str());
         let id = id.ok_or("Missing required parameter: task_id")?;
-        let job = self.processes.jobs.stop(id).await.map_err(|error| error.to_string())?;
+        let job = self.0.jobs.stop(id).await.map_err(|error| error.to_string())?;
         let detail = json!({
             "message": format!("Successfully stopped task: {id} ({})", job.command),
             "task_id": id,
@@ -313,17 +262,29 @@ impl TaskStop {
     }
 }
 
+/// At least one, for a time-out of nothing would end everything at once.
+fn milliseconds(number: f64, most: Duration) -> Duration {
+    Duration::try_from_secs_f64(number / 1000.0)
+        .unwrap_or(most)
+        .clamp(Duration::from_millis(1), most)
+}
+
 #[async_trait(?Send)]
-impl Tool for TaskStop {
-    fn spec(&self) -> &Spec {
-        &self.spec
+impl Run for Shell {
+    async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
+        match args {
+            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
+            _ => stray(),
+        }
     }
 
-    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        match say::arguments(&self.spec, input) {
-            Ok(arguments) => self.given(&arguments).await.unwrap_or_else(|error| say::refused(&error)),
-            Err(given) => given,
-        }
+    async fn run_own(&self, spec: &Spec, input: &Value, cx: &Cx<'_>) -> Given {
+        let given = match spec.name.as_str() {
+            "TaskOutput" => self.output(input, cx).await.map_err(|error| error.to_string()),
+            "TaskStop" => self.stop(input).await,
+            _ => return stray(),
+        };
+        given.unwrap_or_else(|why| say::refused(&why))
     }
 }
 

@@ -1,21 +1,20 @@
 //! Claude Code's `WebFetch` and `WebSearch`. There it is a small model that reads the page or searches; here the model reads what came itself.
 
 use std::rc::Rc;
-use std::time::Instant;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::persona::shared::web;
+use super::say;
+use crate::persona::shared::web::{self, Asked, Searched};
 use crate::tools::fetch::{Fetched, Policy};
-use crate::tools::web_search::{Asked, Engine};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::web_search::{Engine, Hit};
+use crate::tools::{Given, Tool};
+use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
 
 /// `WebFetch`, where pages may be fetched.
 pub fn fetch(policy: Policy) -> Rc<dyn Tool> {
-    let spec = web::spec("WebFetch", true);
-    Rc::new(WebFetch { spec, policy })
+    web::fetch(Dialect::Claude, say::invalid, web::spec("WebFetch", true), policy, page)
 }
 
 /// `WebSearch`, where the web may be searched.
@@ -26,97 +25,36 @@ pub fn search(engine: Engine) -> Rc<dyn Tool> {
         ("blocked_domains", hosts("No results from these")),
     ];
     let spec = web::search_spec("WebSearch", "query", &more);
-    Rc::new(WebSearch { spec, engine })
+    web::search(Dialect::Claude, say::invalid, spec, engine, found)
 }
 
-#[derive(Debug)]
-struct WebFetch {
-    spec: Spec,
-    policy: Policy,
+fn page(asked: Asked<'_>, page: Result<Fetched, String>) -> Given {
+    let (text, code, reason, bytes) = match page {
+        Ok(Fetched::Page(page)) => (web::shown(&page, asked.offset), page.status, page.reason, page.bytes),
+        Ok(Fetched::Elsewhere { from, to, status }) => {
+            let text = web::elsewhere(&from, &to, status, "WebFetch", asked.prompt);
+            (text, status, "Redirect".to_owned(), 0)
+        }
+        Err(why) => return say::failed(&why),
+    };
+    let took = u64::try_from(asked.took.as_millis()).unwrap_or(u64::MAX);
+    let detail = json!({ "bytes": bytes, "code": code, "codeText": reason, "result": text, "durationMs": took, "url": asked.url });
+    Given::text(text).with(DetailShape::Claude, detail)
 }
 
-#[async_trait(?Send)]
-impl Tool for WebFetch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Fetch(input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let (url, prompt) = match web::asked(input) {
-            Ok(asked) => asked,
-            Err(why) => return web::failed(&why),
-        };
-        let offset = input
-            .get("offset")
-            .and_then(Value::as_u64)
-            .and_then(|offset| usize::try_from(offset).ok())
-            .unwrap_or(0);
-        let began = Instant::now();
-        let (text, code, reason, bytes) = match web::fetched(url, &self.policy, cx).await {
-            Ok(Fetched::Page(page)) => (web::shown(&page, offset), page.status, page.reason, page.bytes),
-            Ok(Fetched::Elsewhere { from, to, status }) => (web::elsewhere(&from, &to, status, "WebFetch", prompt), status, "Redirect".to_owned(), 0),
-            Err(why) => {
-                let detail = Value::String(format!("Error: {why}"));
-                return web::failed(&why).with(DetailShape::Claude, detail);
-            }
-        };
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let detail = json!({ "bytes": bytes, "code": code, "codeText": reason, "result": text, "durationMs": took, "url": url });
-        Given::text(text).with(DetailShape::Claude, detail)
-    }
-}
-
-#[derive(Debug)]
-struct WebSearch {
-    spec: Spec,
-    engine: Engine,
-}
-
-#[async_trait(?Send)]
-impl Tool for WebSearch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let hosts = |name: &str| -> Vec<String> {
-            let list = input.get(name).and_then(Value::as_array).into_iter().flatten();
-            list.filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        let (only, without) = (hosts("allowed_domains"), hosts("blocked_domains"));
-        let failed = |why: String| {
-            let detail = Value::String(format!("Error: {why}"));
-            web::failed(&why).with(DetailShape::Claude, detail)
-        };
-        let words = match web::words(input, "query") {
-            Ok(_) if !only.is_empty() && !without.is_empty() => return failed("Give allowed_domains or blocked_domains, not both.".to_owned()),
-            Ok(words) => words,
-            Err(why) => return failed(why),
-        };
-        let began = Instant::now();
-        let asked = Asked {
-            words,
-            most: web::RESULTS,
-            only: &only,
-            without: &without,
-        };
-        let hits = match web::searched(&self.engine, asked, cx).await {
-            Ok(hits) => hits,
-            Err(why) => return failed(why),
-        };
-        let told = web::results(words, &hits);
-        let links: Vec<Value> = hits.iter().map(|hit| json!({"title": hit.title, "url": hit.url})).collect();
-        let detail = json!({
-            "query": words,
-            "results": [{"tool_use_id": cx.call, "content": links}, told],
-            "durationSeconds": began.elapsed().as_secs_f64(),
-        });
-        Given::text(told).with(DetailShape::Claude, detail)
-    }
+fn found(asked: Searched<'_>, hits: Result<Vec<Hit>, String>) -> Given {
+    let hits = match hits {
+        Ok(hits) => hits,
+        Err(why) => return say::failed(&why),
+    };
+    let told = web::results(asked.words, &hits);
+    let links: Vec<Value> = hits.iter().map(|hit| json!({"title": hit.title, "url": hit.url})).collect();
+    let detail = json!({
+        "query": asked.words,
+        "results": [{"tool_use_id": asked.call, "content": links}, told],
+        "durationSeconds": asked.took.as_secs_f64(),
+    });
+    Given::text(told).with(DetailShape::Claude, detail)
 }
 
 #[cfg(test)]

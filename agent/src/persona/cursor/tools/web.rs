@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::files::{error, success};
-use crate::persona::shared::web;
+use crate::persona::shared::say;
+use crate::persona::shared::web::{self, Asked, Searched};
 use crate::tools::fetch::{Fetched, Policy};
-use crate::tools::web_search::{Asked, Engine};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::web_search::{Engine, Hit};
+use crate::tools::{Given, Spec, Tool};
+use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 
 /// `webFetch`, where pages may be fetched.
@@ -28,82 +29,36 @@ pub fn fetch(policy: Policy) -> Rc<dyn Tool> {
         kind: ToolKind::Fetch,
         reads_only: true,
     };
-    Rc::new(WebFetch { spec, policy })
+    web::fetch(Dialect::Cursor, say::invalid, spec, policy, page)
 }
 
 /// `webSearch`, where the web may be searched.
 pub fn search(engine: Engine) -> Rc<dyn Tool> {
     let spec = web::search_spec("webSearch", "searchTerm", &[]);
-    Rc::new(WebSearch { spec, engine })
+    web::search(Dialect::Cursor, say::invalid, spec, engine, found)
 }
 
-#[derive(Debug)]
-struct WebFetch {
-    spec: Spec,
-    policy: Policy,
-}
-
-#[async_trait(?Send)]
-impl Tool for WebFetch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Fetch(input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let url = match web::words(input, "url") {
-            Ok(url) => url,
-            Err(why) => return error(&why),
-        };
-        match web::fetched(url, &self.policy, cx).await {
-            Ok(Fetched::Page(page)) => {
-                let shown = web::shown(&page, 0);
-                success(shown.clone(), json!({"url": page.url, "markdown": shown}))
-            }
-            Ok(Fetched::Elsewhere { from, to, status }) => {
-                error(&format!("{from} sends to another host ({status}): fetch {to} if that page is wanted."))
-            }
-            Err(why) => error(&why),
+fn page(_: Asked<'_>, page: Result<Fetched, String>) -> Given {
+    match page {
+        Ok(Fetched::Page(page)) => {
+            let shown = web::shown(&page, 0);
+            success(shown.clone(), json!({"url": page.url, "markdown": shown}))
         }
+        Ok(Fetched::Elsewhere { from, to, status }) => error(&format!("{from} sends to another host ({status}): fetch {to} if that page is wanted.")),
+        Err(why) => error(&why),
     }
 }
 
-#[derive(Debug)]
-struct WebSearch {
-    spec: Spec,
-    engine: Engine,
-}
-
-#[async_trait(?Send)]
-impl Tool for WebSearch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let words = match web::words(input, "searchTerm") {
-            Ok(words) => words,
-            Err(why) => return error(&why),
-        };
-        let asked = Asked {
-            words,
-            most: web::RESULTS,
-            ..Asked::default()
-        };
-        match web::searched(&self.engine, asked, cx).await {
-            Ok(hits) => {
-                let references: Vec<Value> = hits
-                    .iter()
-                    .map(|hit| json!({"title": hit.title, "url": hit.url, "chunk": hit.text}))
-                    .collect();
-                success(web::results(words, &hits), json!({ "references": references }))
-            }
-            Err(why) => error(&why),
-        }
-    }
+fn found(asked: Searched<'_>, hits: Result<Vec<Hit>, String>) -> Given {
+    let hits = match hits {
+        Ok(hits) => hits,
+        Err(why) => return error(&why),
+    };
+    let references: Vec<Value> = hits
+        .iter()
+        .map(|hit| json!({"title": hit.title, "url": hit.url, "chunk": hit.text}))
+        .collect();
+    success(web::results(asked.words, &hits), json!({ "references": references }))
 }
 
 #[cfg(test)]
@@ -121,10 +76,10 @@ mod tests {
             given.detail.unwrap().1["success"]["references"][0],
             json!({"title": "Serde & friends", "url": "https://serde.rs/", "chunk": "A framework for data"})
         );
-        let none = room.call("webSearch", json!({})).await;
+        let none = room.call("webSearch", json!({"searchTerm": " "})).await;
         assert_eq!(
             none.detail.unwrap().1,
-            json!({"error": {"errorMessage": "searchTerm is needed, as text."}})
+            json!({"error": {"errorMessage": "There is nothing to search for."}})
         );
         let private = room.call("webFetch", json!({"url": "http://127.0.0.1/"})).await;
         assert!(text(&private).contains("forbidden"), "{}", text(&private));

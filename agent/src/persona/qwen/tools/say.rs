@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::persona::shared::args::{Step, What, Wrong, check};
+use crate::persona::shared::args::{Step, What, Wrong};
 use crate::tools::diff::Diff;
 use crate::tools::{Given, Spec};
 use crate::workspace::Fault;
@@ -71,16 +71,7 @@ pub(super) fn file_diff(named: &str, before: Option<&str>, after: &str, words: (
     })
 }
 
-/// The arguments of a call as the tool reads them. Of what is wrong with them the first thing is told, in ajv's words (recorded:
-/// `tool_bad_args`).
-///
-/// # Errors
-/// The result of the call, when they do not fit the tool's schema.
-pub(super) fn arguments(spec: &Spec, input: &Value) -> Result<Value, Given> {
-    check(&spec.schema, input).map_err(|wrong| invalid(spec, &wrong))
-}
-
-/// The result of a call whose arguments do not fit.
+/// The result of a call whose arguments do not fit: the first thing that is wrong, in ajv's words (recorded: `tool_bad_args`).
 pub(super) fn invalid(_: &Spec, wrong: &[Wrong]) -> Given {
     let text = wrong.first().map(first).unwrap_or_default();
     failed(&text, &text)

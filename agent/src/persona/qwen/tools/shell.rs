@@ -37,9 +37,7 @@ pub fn shell(processes: &Rc<Processes>, apart: bool) -> Vec<Rc<dyn Tool>> {
         processes: Rc::clone(processes),
         apart,
     };
-    let mut tools = tools(Dialect::QwenCode, say::invalid, [run_shell_command()], run);
-    tools.push(Rc::new(TaskStop::new(Rc::clone(processes))));
-    tools
+    tools(Dialect::QwenCode, say::invalid, [run_shell_command(), task_stop()], run)
 }
 
 fn run_shell_command() -> Spec {
@@ -67,7 +65,7 @@ fn run_shell_command() -> Spec {
     }
 }
 
-/// Runs `run_shell_command`.
+/// Runs commands, and ends those in the background.
 #[derive(Debug)]
 struct Shell {
     processes: Rc<Processes>,
@@ -137,44 +135,9 @@ impl Run for Shell {
             _ => stray(),
         }
     }
-}
 
-/// `task_stop`: ends a background command.
-#[derive(Debug)]
-struct TaskStop {
-    spec: Spec,
-    processes: Rc<Processes>,
-}
-
-impl TaskStop {
-    fn new(processes: Rc<Processes>) -> Self {
-        let spec = Spec {
-            name: "task_stop".to_owned(),
-            description: "Stops a background command by its id.".to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {"task_id": {"type": "string", "description": "The id of the background command"}},
-                "required": ["task_id"],
-            }),
-            kind: ToolKind::Other,
-            reads_only: false,
-        };
-        Self { spec, processes }
-    }
-}
-
-#[async_trait(?Send)]
-impl Tool for TaskStop {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, _: &Cx<'_>) -> Given {
-        let arguments = match say::arguments(&self.spec, input) {
-            Ok(arguments) => arguments,
-            Err(given) => return given,
-        };
-        let id = arguments["task_id"].as_str().unwrap_or_default();
+    async fn run_own(&self, _: &Spec, input: &Value, _: &Cx<'_>) -> Given {
+        let id = input["task_id"].as_str().unwrap_or_default();
         match self.processes.jobs.stop(id).await {
             Ok(job) => {
                 let text = format!("Background shell \"{id}\" was stopped.\nCommand: {}", job.command);
@@ -184,6 +147,21 @@ impl Tool for TaskStop {
             Err(NoJob::Over(_)) => failed(&format!("Error: Background shell \"{id}\" is not running.")),
             Err(error) => failed(&format!("Error: {error}")),
         }
+    }
+}
+
+/// Ends a background command.
+fn task_stop() -> Spec {
+    Spec {
+        name: "task_stop".to_owned(),
+        description: "Stops a background command by its id.".to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {"task_id": {"type": "string", "description": "The id of the background command"}},
+            "required": ["task_id"],
+        }),
+        kind: ToolKind::Other,
+        reads_only: false,
     }
 }
 

@@ -3,80 +3,32 @@
 
 use std::rc::Rc;
 
-use async_trait::async_trait;
-use serde_json::Value;
-
-use crate::persona::shared::web;
+use super::say;
+use crate::persona::shared::web::{self, Asked, Searched};
 use crate::tools::fetch::{Fetched, Policy};
-use crate::tools::web_search::{Asked, Engine};
-use crate::tools::{Access, Cx, Given, Spec, Tool};
+use crate::tools::web_search::{Engine, Hit};
+use crate::tools::{Given, Tool};
+use agentglot_adapters::raw::codec::Dialect;
 
 /// `web_fetch`, where pages may be fetched.
 pub fn fetch(policy: Policy) -> Rc<dyn Tool> {
-    let spec = web::spec("web_fetch", false);
-    Rc::new(WebFetch { spec, policy })
+    web::fetch(Dialect::QwenCode, say::invalid, web::spec("web_fetch", false), policy, page)
 }
 
 /// `web_search`, where the web may be searched.
 pub fn search(engine: Engine) -> Rc<dyn Tool> {
     let spec = web::search_spec("web_search", "query", &[]);
-    Rc::new(WebSearch { spec, engine })
+    web::search(Dialect::QwenCode, say::invalid, spec, engine, found)
 }
 
-#[derive(Debug)]
-struct WebFetch {
-    spec: Spec,
-    policy: Policy,
-}
-
-#[async_trait(?Send)]
-impl Tool for WebFetch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn access(&self, input: &Value) -> Access {
-        Access::Fetch(input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned())
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let (url, prompt) = match web::asked(input) {
-            Ok(asked) => asked,
-            Err(why) => return web::failed(&why),
-        };
-        match web::fetched(url, &self.policy, cx).await {
-            Ok(Fetched::Page(page)) => Given::text(web::shown(&page, 0)),
-            Ok(Fetched::Elsewhere { from, to, status }) => Given::text(web::elsewhere(&from, &to, status, "web_fetch", prompt)),
-            Err(why) => web::failed(&why),
-        }
+fn page(asked: Asked<'_>, page: Result<Fetched, String>) -> Given {
+    match page {
+        Ok(Fetched::Page(page)) => Given::text(web::shown(&page, 0)),
+        Ok(Fetched::Elsewhere { from, to, status }) => Given::text(web::elsewhere(&from, &to, status, "web_fetch", asked.prompt)),
+        Err(why) => Given::error(why),
     }
 }
 
-#[derive(Debug)]
-struct WebSearch {
-    spec: Spec,
-    engine: Engine,
-}
-
-#[async_trait(?Send)]
-impl Tool for WebSearch {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    async fn run(&self, input: &Value, cx: &Cx<'_>) -> Given {
-        let words = match web::words(input, "query") {
-            Ok(words) => words,
-            Err(why) => return web::failed(&why),
-        };
-        let asked = Asked {
-            words,
-            most: web::RESULTS,
-            ..Asked::default()
-        };
-        match web::searched(&self.engine, asked, cx).await {
-            Ok(hits) => Given::text(web::results(words, &hits)),
-            Err(why) => web::failed(&why),
-        }
-    }
+fn found(asked: Searched<'_>, hits: Result<Vec<Hit>, String>) -> Given {
+    hits.map_or_else(Given::error, |hits| Given::text(web::results(asked.words, &hits)))
 }
