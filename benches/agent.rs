@@ -307,6 +307,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         engine: Engine::new(None, |_| None).expect("the usual one"),
         servers: Vec::new(),
         trusts: |_| false,
+        heeds_host: true,
         warn: |text| eprintln!("{text}"),
     })
     .expect("an agent");

@@ -93,6 +93,8 @@ pub struct Parts {
     pub engine: tools::web_search::Engine,
     /// Whether the user trusts the project in this folder: then its files of settings count.
     pub trusts: fn(&Path) -> bool,
+    /// Whether the host may say so too, by flags of its program.
+    pub heeds_host: bool,
     /// Tells the user what no dialect has a word for.
     pub warn: fn(&str),
 }
@@ -163,7 +165,7 @@ impl Agent {
             error,
         })?;
         let persona = persona::of(parts.dialect);
-        let trusts = |root: &Path| (persona.trusts)(&parts.launch) || (parts.trusts)(root);
+        let trusts = |root: &Path| parts.heeds_host && (persona.trusts)(&parts.launch) || (parts.trusts)(root);
         let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
         let (memories, forgotten) = settings::memory::load(persona.memory, &places);
         let mut settings = Settings::load(places);

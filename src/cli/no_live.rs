@@ -16,6 +16,8 @@ pub enum Command {
     #[command(hide = true)]
     Sessions(Whatever),
     #[command(hide = true)]
+    Trust(Whatever),
+    #[command(hide = true)]
     Doctor(Whatever),
     #[command(hide = true)]
     InstallShims(Whatever),
@@ -25,7 +27,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Whatever {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    args: Vec<OsString>,
+    _args: Vec<OsString>,
 }
 
 pub(super) const fn called() -> Option<u8> {
@@ -36,8 +38,7 @@ pub(super) fn wish(_: &Command) -> log::Wish {
     log::Wish::default()
 }
 
-pub(super) fn run(command: Command) -> u8 {
-    let (Command::Run(typed) | Command::Sessions(typed) | Command::Doctor(typed) | Command::InstallShims(typed)) = command;
+pub(super) fn run(_: Command) -> u8 {
     let why = if cfg!(unix) {
         "this agentglot was built without agents (the feature `agent`); it converts and checks logs"
     } else {

@@ -16,7 +16,7 @@ use crate::backend::model::Endpoint;
 use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone};
-use crate::config::{Config, FILE};
+use crate::config::{Config, FILE, Project};
 use crate::io::{clean, visible};
 use crate::status::{Failure, Status};
 
@@ -170,7 +170,7 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let file = |layer: Option<&crate::config::Layer>| layer.map(|layer| layer.path.display().to_string());
+        let shown = |path: &Path| path.display().to_string();
         let ignored: Vec<Value> = self
             .config
             .ignored
@@ -213,9 +213,9 @@ impl Report<'_> {
             "version": env!("CARGO_PKG_VERSION"),
             "folder": self.cwd.display().to_string(),
             "config": {
-                "project": file(self.config.project.as_ref()),
-                "trusted": self.config.trusted,
-                "user": file(self.config.user.as_ref()),
+                "project": self.config.project.as_ref().map(|project| shown(project.path())),
+                "trusted": self.config.project.as_ref().is_some_and(Project::is_trusted),
+                "user": self.config.user.as_ref().map(|user| shown(&user.path)),
                 "user_looked_for": self.config.user_path.as_ref().map(|path| path.display().to_string()),
                 "ignored": ignored,
             },
@@ -235,9 +235,12 @@ impl Report<'_> {
             String::new(),
         ];
         lines.push("Configuration".to_owned());
-        let trusted = if self.config.trusted { " (trusted)" } else { "" };
         lines.push(match &self.config.project {
-            Some(layer) => format!("  project  {}{trusted}", layer.path.display()),
+            Some(project) => format!(
+                "  project  {}{}",
+                project.path().display(),
+                if project.is_trusted() { " (trusted)" } else { "" }
+            ),
             None => format!("  project  no {FILE} here or above"),
         });
         lines.push(match (&self.config.user, &self.config.user_path) {

@@ -16,6 +16,8 @@ pub mod run;
 pub mod schema;
 #[cfg(all(unix, feature = "agent"))]
 pub mod sessions;
+#[cfg(all(unix, feature = "agent"))]
+pub mod trust;
 
 use std::io::Write;
 

@@ -27,7 +27,7 @@ use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
-use crate::config::Config;
+use crate::config::trust::Trust;
 use crate::io::{Console, Input, Source};
 use crate::live;
 use crate::record::{About, Recorder};
@@ -49,6 +49,8 @@ pub struct Run {
     pub args: Vec<String>,
     /// Arguments that nobody knows are an error, also where they are usually let through.
     pub strict: bool,
+    /// The host may say by its flags that a project is trusted; otherwise only the user does.
+    pub heeds_host: bool,
     /// How fast a log is replayed.
     pub pace: Pace,
     /// How long to wait for what.
@@ -160,6 +162,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         error,
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let launch = &trusting(launch, run, choice, &cwd);
     if let (Choice::Model(api), Some(no_key)) = (choice, run.dialect.program().and_then(|program| program.no_key))
         && let Err(error) = Client::of_environment(*api)
         && error.kind == ModelErrorKind::Authentication
@@ -253,6 +256,30 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         }
         Ok(code)
     })
+}
+
+/// The launch with those files of the project that are trusted. Who names them by `--setting-sources` trusts what they start; it is said once.
+fn trusting(launch: &Launch, run: &Run, choice: &Choice, cwd: &Path) -> Launch {
+    let mut launch = launch.clone();
+    let brings = |name: &String| name.trim() != "user";
+    if Trust::now().holds(cwd) {
+        return launch;
+    }
+    if !run.heeds_host {
+        match &mut launch.setting_sources {
+            Some(names) => names.retain(|name| !brings(name)),
+            // Another program would read them all.
+            none => *none = matches!(choice, Choice::Cli(..)).then(|| vec!["user".to_owned()]),
+        }
+        launch.rest.retain(|(flag, _)| flag != "--trust");
+    } else if launch.setting_sources.iter().flatten().any(brings) {
+        tracing::warn!(
+            "the host's --setting-sources trusts {}: hooks, servers and variables of its files count; with AGENTGLOT_TRUST=listed only \
+             folders do that `agentglot trust` lists",
+            cwd.display()
+        );
+    }
+    launch
 }
 
 /// What flags say of how long hosts may take, where the program has them.
@@ -440,7 +467,8 @@ fn backend(
             let parts = Parts {
                 dialect: run.dialect,
                 engine,
-                trusts: |root| Config::load(root).is_ok_and(|config| config.trusts(root)),
+                trusts: |root| Trust::now().holds(root),
+                heeds_host: run.heeds_host,
                 warn: |text| Console::plain().say(text),
                 launch: launch.clone(),
                 kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,

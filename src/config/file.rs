@@ -29,6 +29,8 @@ pub struct Layer {
     pub programs: BTreeMap<&'static str, Setting>,
     /// `[models]`: what the host's names of models are called behind us.
     pub models: BTreeMap<String, String>,
+    /// Where `[models]` stands.
+    pub models_line: Option<usize>,
     /// Folders of projects whose files may say everything.
     pub trust: Vec<PathBuf>,
     /// Where `trust` stands.
@@ -40,8 +42,6 @@ pub(super) struct Key {
     pub(super) name: &'static str,
     takes: Takes,
     check: fn(&str) -> Result<(), String>,
-    /// A project may not set it.
-    guarded: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,38 +54,32 @@ enum Takes {
 }
 
 pub(super) const SETTINGS: [Key; 19] = [
-    key("backend", Takes::Text, |text| Choice::read(text).map(drop), false),
-    key("on_ask", Takes::TextOrList, |_| Ok(()), true),
-    key("pace", Takes::TextOrNumber, |text| pace(text).map(drop), false),
-    key("start_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("control_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("shutdown_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("prompt_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("heartbeat", Takes::TextOrNumber, |text| seconds(text).map(drop), false),
-    key("pass_env", Takes::TextOrList, |_| Ok(()), true),
-    key("keep_daemons", Takes::Switch, |_| Ok(()), true),
-    key("confine_commands", Takes::Switch, |_| Ok(()), true),
-    key("search_engine", Takes::Text, |_| Ok(()), true),
-    key("strict_args", Takes::Switch, |_| Ok(()), false),
-    key("record", Takes::Path, |_| Ok(()), true),
-    key("max_line", Takes::TextOrNumber, |text| size(text).map(drop), false),
-    key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop), false),
-    key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop), false),
+    key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
+    key("on_ask", Takes::TextOrList, |_| Ok(())),
+    key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
+    key("start_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("silence_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("permission_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("control_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("shutdown_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("prompt_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("heartbeat", Takes::TextOrNumber, |text| seconds(text).map(drop)),
+    key("pass_env", Takes::TextOrList, |_| Ok(())),
+    key("keep_daemons", Takes::Switch, |_| Ok(())),
+    key("confine_commands", Takes::Switch, |_| Ok(())),
+    key("search_engine", Takes::Text, |_| Ok(())),
+    key("strict_args", Takes::Switch, |_| Ok(())),
+    key("record", Takes::Path, |_| Ok(())),
+    key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop)),
+    key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop)),
 ];
 
 /// Takes an entry of a table: its key, its text, its line.
 type TakeEntry<'a> = dyn FnMut(&mut Layer, &str, &str, usize) -> Result<(), String> + 'a;
 
-const fn key(name: &'static str, takes: Takes, check: fn(&str) -> Result<(), String>, guarded: bool) -> Key {
-    Key { name, takes, check, guarded }
-}
-
-/// Whether a project may not say this: it would choose what is started, allowed, passed on or kept.
-pub(super) fn is_guarded(name: &str, text: &str) -> bool {
-    let names_a_program = name == "backend" && matches!(Choice::read(text), Ok(Choice::Cli(_, Some(_))));
-    names_a_program || SETTINGS.iter().any(|key| key.name == name && key.guarded)
+const fn key(name: &'static str, takes: Takes, check: fn(&str) -> Result<(), String>) -> Key {
+    Key { name, takes, check }
 }
 
 impl Layer {
@@ -136,10 +130,13 @@ impl Layer {
                     layer.programs.insert(program.dialect.name(), Setting { text, line });
                     Ok(())
                 })?,
-                "models" => table(&mut |layer, name, text, _| {
-                    layer.models.insert(name.to_owned(), text.to_owned());
-                    Ok(())
-                })?,
+                "models" => {
+                    table(&mut |layer, name, text, _| {
+                        layer.models.insert(name.to_owned(), text.to_owned());
+                        Ok(())
+                    })?;
+                    layer.models_line = Some(line);
+                }
                 "trust" => {
                     let folders = list(value).ok_or_else(|| wrong(line, "`trust` takes a list of folders"))?;
                     layer.trust = folders.iter().map(|folder| PathBuf::from(absolute(path, folder))).collect();

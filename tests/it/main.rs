@@ -81,6 +81,8 @@ mod run_rfc;
 #[cfg(unix)]
 mod run_samples;
 #[cfg(unix)]
+mod run_trust;
+#[cfg(unix)]
 mod run_turns;
 #[cfg(unix)]
 mod run_waits;

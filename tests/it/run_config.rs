@@ -1,7 +1,7 @@
 //! Where the settings of a stand-in come from, and who may say what.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A project and a user's home of their own.
@@ -12,7 +12,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        for folder in ["project/deep/er", "config/agentglot", "bin"] {
+        for folder in ["project", "config/agentglot", "bin"] {
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
         }
         Self { root }
@@ -47,7 +47,7 @@ impl World {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentglot"));
         command
             .args(args)
-            .current_dir(self.path("project/deep/er"))
+            .current_dir(self.path("project"))
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
             .env("XDG_CONFIG_HOME", self.path("config"))
@@ -148,40 +148,6 @@ fn without_a_back_end_the_choices_are_named() {
     // Clients ask for the version before anything else, and not always with the settings of the session.
     let version = world.agentglot(&["run", "--as", "claude", "--", "--version"], &[]);
     assert_eq!((version.status.code(), &*stderr(&version)), (Some(0), ""));
-}
-
-#[test]
-fn a_stranger_s_project_starts_nothing() {
-    let world = World::new();
-    let marker = world.path("started");
-    let evil = world.path("project/evil");
-    std::fs::write(&evil, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
-    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let kept = world.path("project/kept");
-    let stranger = "record = 'kept'\non_ask = ['Bash']\npass_env = ['*']\n[programs]\nclaude = './evil'\n";
-    world.project(stranger).user("backend = 'cli:claude'\n");
-    let program = world.program("claude");
-    let done = world.agentglot(&HELLO, &[]);
-    assert!(!marker.exists() && !kept.exists(), "{done:?}");
-    assert_eq!(stderr(&done), "", "nothing is said unless it is asked for");
-    let verbose = world.agentglot(&["-v", "run", "--as", "claude", "--", "-p", "Hello"], &[]);
-    let warnings = stderr(&verbose).lines().filter(|line| line.contains("is ignored")).count();
-    assert_eq!(warnings, 1, "{verbose:?}");
-    let (report, code) = world.doctor(&[]);
-    let ignored: Vec<&str> = report["config"]["ignored"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|key| key["key"].as_str().unwrap())
-        .collect();
-    assert_eq!(ignored, ["record", "on_ask", "pass_env", "programs.claude"]);
-    assert_eq!((code, report["config"]["trusted"].as_bool()), (0, Some(false)), "{report:#}");
-    assert_eq!(report["links"][0]["program"].as_str().map(Path::new), Some(program.as_path()));
-
-    world.user(&format!("backend = 'cli:claude'\ntrust = ['{}']\n", world.path("project").display()));
-    world.agentglot(&HELLO, &[]);
-    assert!(marker.exists() && kept.is_dir(), "a trusted project chooses");
-    assert!(world.doctor(&[]).0["config"]["trusted"].as_bool().unwrap());
 }
 
 #[test]

@@ -28,6 +28,14 @@ pub enum Pace {
     Factor(f64),
 }
 
+impl Pace {
+    /// Whether nothing is told later than at that pace.
+    pub(crate) fn is_no_slower_than(self, other: Self) -> bool {
+        let factor = |pace| if let Self::Factor(factor) = pace { factor } else { 0.0 };
+        factor(self) <= factor(other)
+    }
+}
+
 /// The longest wait that a log's times can make.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 

@@ -1,6 +1,7 @@
 //! The commands with agents that live, as they are meant.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use agentglot_adapters::raw::codec::Dialect;
 
@@ -8,6 +9,7 @@ use super::low;
 use crate::cli::low::Chosen;
 use crate::command::run::{Choice, FOR_EVER, Run};
 use crate::command::sessions::Sessions;
+use crate::command::trust;
 use crate::config::Config;
 use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
@@ -21,6 +23,15 @@ pub(super) fn sessions(typed: low::Sessions) -> Sessions {
             to: to.and_then(|to| if let Chosen::Named(format) = to { Some(format) } else { None }),
         },
         low::Sessions::Delete { id, all } => Sessions::Delete { id, all },
+    }
+}
+
+/// What `trust` is to do.
+pub(super) fn trust(what: Option<low::Trust>, folders: Vec<PathBuf>) -> trust::Do {
+    match what {
+        Some(low::Trust::List) => trust::Do::List,
+        Some(low::Trust::Remove { folders }) => trust::Do::Remove(folders),
+        None => trust::Do::Add(folders),
     }
 }
 
@@ -43,6 +54,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         max_queued: settings.max_queued,
         args: args.into_iter().map(text).collect::<Result<_, _>>()?,
         strict: settings.strict_args,
+        heeds_host: settings.trust == low::TrustBy::Host,
         pace: settings.pace,
         timers: Timers {
             start: settings.start_timeout,

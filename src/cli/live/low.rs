@@ -20,6 +20,16 @@ pub enum Command {
     /// List, show or delete the sessions of the built-in agent
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Trust folders: what their own files say counts, hooks, servers and programs among it
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Trust {
+        /// What else can be done
+        #[command(subcommand)]
+        what: Option<Trust>,
+        /// The folders, each by itself and not what lies below it
+        #[arg(value_hint = ValueHint::DirPath)]
+        folders: Vec<PathBuf>,
+    },
     /// Say what was found: configuration, programs, keys, and what would run
     Doctor {
         /// As one JSON object
@@ -98,6 +108,29 @@ pub enum Sessions {
     },
 }
 
+/// `trust`.
+#[derive(Debug, Subcommand)]
+pub enum Trust {
+    /// List the folders that are trusted
+    List,
+    /// Trust these folders no longer
+    Remove {
+        /// The folders
+        #[arg(required = true, value_hint = ValueHint::DirPath)]
+        folders: Vec<PathBuf>,
+    },
+}
+
+/// Who says that a project is trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum TrustBy {
+    /// The user, and the host by its flags
+    #[default]
+    Host,
+    /// The user alone
+    Listed,
+}
+
 /// What a stand-in needs to know besides its program's own arguments.
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
@@ -145,6 +178,9 @@ pub struct Settings {
     /// The address that the built-in agent searches the web at: Brave's search API, SearXNG with format=json, or a page of results
     #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
     pub search_engine: Option<String>,
+    /// Who says that a project is trusted: also the host by its flags (--setting-sources, --trust), or only the user's own list (`agentglot trust`)
+    #[arg(long, value_name = "WHO", env = "AGENTGLOT_TRUST", value_enum, default_value_t)]
+    pub trust: TrustBy,
     /// Refuse arguments that nobody knows also where the program's hosts may send new ones
     #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,

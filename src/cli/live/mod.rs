@@ -17,6 +17,7 @@ use super::low::{Chosen, Command as Any, Typed};
 use super::{log, told};
 use crate::command;
 use crate::config::Config;
+use crate::io::Console;
 use crate::status::{Failure, Status};
 
 /// What there is to do before the command line is read: this process may be a child's watcher, or be called by an agent's name.
@@ -50,6 +51,7 @@ pub(super) fn run(command: Command) -> u8 {
     let done = match command {
         Command::Run(_) => return run_as(),
         Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
+        Command::Trust { what, folders } => command::trust::run(&high::trust(what, folders)),
         Command::Doctor { json } => command::doctor::run(json),
         Command::InstallShims { dir } => command::install_shims::run(&dir),
         Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
@@ -93,6 +95,9 @@ fn config() -> Result<Config, Failure> {
         error,
     })?;
     let config = Config::load(&cwd)?;
+    for foreign in config.ignored.iter().filter(|ignored| ignored.foreign) {
+        Console::plain().say(&foreign.to_string());
+    }
     if !config.ignored.is_empty() {
         let ignored: Vec<String> = config.ignored.iter().map(ToString::to_string).collect();
         tracing::warn!("{}", ignored.join("; "));
