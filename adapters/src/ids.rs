@@ -8,20 +8,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 /// The n-th made-up UUID of a session (version 8, which RFC 9562 leaves to the maker).
 pub fn uuid(session: &str, n: u64) -> String {
-    let high = mix(fnv(session.as_bytes(), 0xcbf2_9ce4_8422_2325) ^ n);
-    let low = mix(fnv(session.as_bytes(), 0x8422_2325_cbf2_9ce4).wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let mut text = String::with_capacity(36);
-    // Writing to a `String` cannot fail.
-    let _ = write!(
-        text,
-        "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0x3fff | 0x8000,
-        low & 0xffff_ffff_ffff
-    );
-    text
+    let text = Uuids::new(session, n).next_ascii();
+    text.into_iter().map(char::from).collect()
 }
 
 /// The made-up UUIDs of one session in their order: the same as [`uuid`] gives, for those who need one a line.
@@ -63,7 +51,7 @@ impl Uuids {
 
 /// A number as eight hexadecimal digits, all of them worked out at once, a byte for each.
 #[inline]
-const fn digits(n: u32) -> [u8; 8] {
+pub(crate) const fn digits(n: u32) -> [u8; 8] {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let n = n as u64;
     let n = (n << 16 | n) & 0x0000_ffff_0000_ffff;

@@ -12,8 +12,8 @@ pub(super) struct Calls {
     /// In the order in which they were made: first those of this turn, then places that are kept for their memory.
     all: Vec<Stored>,
     used: usize,
-    /// The last call of those whose ids have this hash; the others follow by [`Stored::before`]. A tree, because the hash is the same in
-    /// every run: no choice of ids makes a search long.
+    /// Of the calls that are not among the latest: the last of those whose ids have this hash; the others follow by [`Stored::before`].
+    /// A tree, because the hash is the same in every run: no choice of ids makes a search long.
     last: BTreeMap<u64, usize>,
 }
 
@@ -24,49 +24,50 @@ pub(super) struct Stored {
     pub(super) name: String,
     kind: ToolKind,
     input: String,
+    /// The arguments were checked in full.
+    sound: bool,
     resolved: bool,
     /// The call before this one whose id has the same hash.
     before: Option<usize>,
 }
 
 /// How many of the latest calls are looked at before the others are searched by hash: results come soon.
-const NEAR: usize = 4;
+const NEAR: usize = 6;
 /// How many places are kept for their memory when a turn is over.
 const SPARE: usize = 64;
 
 impl Calls {
-    /// Remembers a call. A call that is said again is an update.
-    pub(super) fn add(&mut self, call: &ToolCall<'_>) {
+    /// Remembers a call; returns its place. A call that is said again is an update.
+    pub(super) fn add(&mut self, call: &ToolCall<'_>) -> usize {
         let id = call.id.as_escaped();
-        let hash = hash(id);
-        let at = match self.by_hash(hash, id) {
-            Some(at) => at,
-            None => {
-                let at = self.used;
-                self.used += 1;
-                if at == self.all.len() {
-                    self.all.push(Stored::default());
-                }
-                let stored = &mut self.all[at];
-                id.clone_into(&mut stored.id);
-                stored.resolved = false;
-                stored.before = self.last.insert(hash, at);
-                at
-            }
-        };
+        let at = self.find(call.id).unwrap_or_else(|| self.fresh(id));
         let stored = &mut self.all[at];
         call.name.as_escaped().clone_into(&mut stored.name);
         stored.kind = call.kind;
         call.input.as_str().clone_into(&mut stored.input);
+        stored.sound = call.input.is_checked();
+        at
     }
 
-    pub(super) fn knows(&self, id: Str<'_>) -> bool {
-        self.find(id.as_escaped()).is_some()
+    /// The place of a new call.
+    fn fresh(&mut self, id: &str) -> usize {
+        let at = self.used;
+        self.used += 1;
+        if at == self.all.len() {
+            self.all.push(Stored::default());
+        }
+        let stored = &mut self.all[at];
+        id.clone_into(&mut stored.id);
+        stored.resolved = false;
+        if let Some(far) = at.checked_sub(NEAR) {
+            let stored = &mut self.all[far];
+            stored.before = self.last.insert(hash(&stored.id), far);
+        }
+        at
     }
 
-    /// The call of a result, put into the line's memory. What it held is let go: a call has one result.
-    pub(super) fn resolve<'a>(&mut self, id: Str<'a>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
-        let at = self.find(id.as_escaped())?;
+    /// The call at a place, put into the line's memory for its result. What it held is let go: a call has one result.
+    pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
         let stored = &mut self.all[at];
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
@@ -80,20 +81,24 @@ impl Calls {
             id,
             name: Str::trusted(cx.arena.alloc_str(&stored.name)),
             kind: stored.kind,
-            input: Raw::trusted(input),
+            input: Raw::known(input, stored.sound),
             fields: &[],
         })
     }
 
-    fn find(&self, id: &str) -> Option<usize> {
-        let near = self.used.saturating_sub(NEAR)..self.used;
-        near.rev()
-            .find(|at| alike(&self.all[*at].id, id))
-            .or_else(|| if self.used > NEAR { self.by_hash(hash(id), id) } else { None })
+    /// The place of the call with this id.
+    pub(super) fn find(&self, id: Str<'_>) -> Option<usize> {
+        let id = id.as_escaped();
+        let far = self.used.saturating_sub(NEAR);
+        match self.all[far..self.used].iter().rposition(|call| alike(&call.id, id)) {
+            Some(near) => Some(far + near),
+            None if far > 0 => self.by_hash(id),
+            None => None,
+        }
     }
 
-    fn by_hash(&self, hash: u64, id: &str) -> Option<usize> {
-        let last = self.last.get(&hash).copied();
+    fn by_hash(&self, id: &str) -> Option<usize> {
+        let last = self.last.get(&hash(id)).copied();
         std::iter::successors(last, |at| self.all[*at].before).find(|at| alike(&self.all[*at].id, id))
     }
 
@@ -103,7 +108,7 @@ impl Calls {
     }
 
     pub(super) fn clear(&mut self) {
-        self.used = 0;
+        let used = std::mem::take(&mut self.used).min(SPARE);
         if self.all.len() > SPARE {
             self.all.truncate(SPARE);
             self.all.shrink_to_fit();
@@ -111,7 +116,7 @@ impl Calls {
         } else {
             self.last.clear();
         }
-        for stored in &mut self.all {
+        for stored in &mut self.all[..used] {
             let texts = [&mut stored.id, &mut stored.name, &mut stored.input];
             texts
                 .into_iter()

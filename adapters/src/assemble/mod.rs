@@ -4,6 +4,7 @@
 //! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
+mod blocks;
 mod calls;
 mod pending;
 mod pieces;
@@ -263,7 +264,17 @@ impl Assembler {
             self.settle(origin, down);
         }
         self.threads.end_all();
-        self.threads.main = Thread::default();
+        self.threads.main.clear();
+    }
+
+    /// Becomes what `fresh` is, which has heard of nothing yet, and keeps its memory.
+    pub(crate) fn begin_anew(&mut self, fresh: Self) {
+        let Self { threads, calls, .. } = std::mem::replace(self, fresh);
+        self.threads = threads;
+        self.calls = calls;
+        self.threads.end_all();
+        self.threads.main.clear();
+        self.calls.clear();
     }
 
     /// Ends a turn that the source left without an outcome.

@@ -55,25 +55,42 @@ pub(super) enum BlockKind {
 impl Pending {
     /// Forgets the block, keeps the memory; what one huge block took is given back.
     pub(super) fn clear(&mut self) {
-        let [mut id, mut name, mut body] = [&mut self.id, &mut self.name, &mut self.body].map(std::mem::take);
-        for text in [&mut id, &mut name, &mut body] {
+        let Self {
+            source: _,
+            index: _,
+            kind: _,
+            id,
+            name,
+            line,
+            time: _,
+            body,
+            ends,
+            kept,
+            signature,
+            subject,
+            started,
+            closed,
+            shown,
+            confirmed,
+            complete,
+            taken,
+        } = self;
+        for text in [id, name, line, body] {
             text.clear();
             if text.capacity() > KEEP {
                 *text = String::new();
             }
         }
-        let mut ends = std::mem::take(&mut self.ends);
         ends.clear();
         if ends.capacity() > KEEP {
-            ends = Vec::new();
+            *ends = Vec::new();
         }
-        *self = Self {
-            id,
-            name,
-            body,
-            ends,
-            ..Self::default()
-        };
+        *kept = Kept::default();
+        (*signature, *subject) = (None, None);
+        for flag in [started, closed, shown, confirmed, complete, taken] {
+            *flag = false;
+        }
+        (self.source, self.index, self.kind, self.time) = (0, 0, BlockKind::Text, None);
     }
 
     /// One more piece has come.
@@ -92,23 +109,18 @@ impl Pending {
     }
 
     /// Makes an empty one into a block that a snapshot said.
-    pub(super) fn shown(self, block: &Block<'_>) -> Self {
-        let mut pending = Self {
-            shown: true,
-            confirmed: true,
-            complete: true,
-            ..self
-        };
-        match block {
-            Block::Text { .. } => {}
-            Block::Thinking(_) => pending.kind = BlockKind::Thinking,
+    pub(super) fn say(&mut self, block: &Block<'_>) {
+        self.confirmed = true;
+        self.complete = true;
+        self.kind = match block {
+            Block::Text { .. } => BlockKind::Text,
+            Block::Thinking(_) => BlockKind::Thinking,
             Block::Call(call) => {
-                pending.kind = BlockKind::Call;
-                pending.id.push_str(call.id.as_escaped());
+                self.id.push_str(call.id.as_escaped());
+                BlockKind::Call
             }
-            _ => pending.kind = BlockKind::Other,
-        }
-        pending
+            _ => BlockKind::Other,
+        };
     }
 
     /// Whether this block is what a block of a snapshot says. With the same reply id the kind and the order decide;

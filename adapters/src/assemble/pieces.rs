@@ -20,8 +20,9 @@ impl Thread {
                 tell_kept(&mut pending.kept, false, desk.down.out);
             }
             None => {
-                let fresh = self.fresh_block().shown(block);
-                self.blocks.push(fresh);
+                let fresh = self.blocks.fresh();
+                fresh.say(block);
+                fresh.shown = true;
             }
         }
     }
@@ -32,10 +33,7 @@ impl Thread {
             desk.calls.add(call);
         }
         let at = known.unwrap_or_else(|| {
-            let mut fresh = self.fresh_block().shown(block);
-            fresh.shown = false;
-            fresh.complete = true;
-            self.blocks.push(fresh);
+            self.blocks.fresh().say(block);
             self.blocks.len() - 1
         });
         self.blocks[at].confirmed = true;
@@ -194,16 +192,20 @@ impl Thread {
             desk.emit(&Event { kind, ..plain });
         }
         let index = self.blocks[at].index;
-        let ends: &[usize] = if as_they_came { &self.blocks[at].ends } else { &[] };
-        let mut from = 0;
-        let came = ends
-            .iter()
-            .map(|&end| Piece::Input(Str::trusted(&held[std::mem::replace(&mut from, end)..end])));
-        for piece in came.chain(pieces.into_iter().flatten()) {
+        let mut go_on = |piece| {
             desk.emit(&Event {
                 kind: Kind::Delta(Delta { index, piece }),
                 ..plain
             });
+        };
+        if as_they_came {
+            let mut from = 0;
+            for &end in &self.blocks[at].ends {
+                go_on(Piece::Input(Str::trusted(&held[std::mem::replace(&mut from, end)..end])));
+            }
+        }
+        for piece in pieces.iter().flatten() {
+            go_on(*piece);
         }
         self.blocks[at].body = held;
         if escaped.capacity() <= KEEP {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
 use super::waiting::Waiting;
 use super::{Desk, EMPTY_REPLY};
@@ -16,7 +17,7 @@ pub(super) struct Thread {
     /// The tool call whose subagent this is; empty for the main thread.
     pub(super) parent: String,
     pub(super) round: Round,
-    pub(super) blocks: Vec<Pending>,
+    pub(super) blocks: Blocks,
     /// Pieces of a reply that was given up; they may come again under another id.
     pub(super) ghosts: VecDeque<Pending>,
     pub(super) next_index: u32,
@@ -25,16 +26,10 @@ pub(super) struct Thread {
     /// What the blocks wait for.
     pub(super) waiting: Waiting,
     pub(super) resulted: bool,
-    /// Blocks of earlier rounds, kept for their memory.
-    spare: Vec<Pending>,
-    /// For each block of a snapshot: which pending block says the same. Kept for its memory too, as is a text that is being
-    /// escaped.
+    /// For each block of a snapshot: which pending block says the same. Kept for its memory, as is a text that is being escaped.
     known: Vec<Option<usize>>,
     pub(super) escaped: Vec<u8>,
 }
-
-/// How many blocks are kept for their memory.
-const SPARE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Round {
@@ -189,10 +184,7 @@ impl Thread {
             usage.sources().for_each(|s| desk.down.out.used(s));
         }
         if let Some(from) = end.abandoned_from {
-            let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.blocks)
-                .into_iter()
-                .partition(|b| b.source >= from && !b.confirmed);
-            self.blocks = kept;
+            let gone = self.blocks.take_out(|block| block.source >= from && !block.confirmed);
             self.waiting.clear();
             self.open = self.blocks.iter().position(|block| block.started && !block.closed);
             self.ghosts = VecDeque::from(gone);
@@ -346,13 +338,7 @@ impl Thread {
     fn forget_blocks(&mut self) {
         self.open = None;
         self.waiting.clear();
-        self.blocks.truncate(SPARE);
-        for mut block in self.blocks.drain(..) {
-            if self.spare.len() < SPARE {
-                block.clear();
-                self.spare.push(block);
-            }
-        }
+        self.blocks.clear();
         self.next_index = 0;
         self.resulted = false;
     }
@@ -361,15 +347,7 @@ impl Thread {
     pub(super) fn clear(&mut self) {
         self.forget_blocks();
         self.round.clear();
-        *self = Self {
-            parent: std::mem::take(&mut self.parent),
-            round: std::mem::take(&mut self.round),
-            blocks: std::mem::take(&mut self.blocks),
-            spare: std::mem::take(&mut self.spare),
-            known: std::mem::take(&mut self.known),
-            escaped: std::mem::take(&mut self.escaped),
-            ..Self::default()
-        };
+        self.ghosts.clear();
     }
 
     fn close_round(&mut self, event: &Event<'_>, abandoned_from: Option<u32>, desk: &mut Desk<'_, '_, '_>) {
@@ -440,11 +418,6 @@ impl Thread {
         }
     }
 
-    /// A block to be filled, with the memory of an earlier one.
-    pub(super) fn fresh_block(&mut self) -> Pending {
-        self.spare.pop().unwrap_or_default()
-    }
-
     /// A block begins in pieces; returns its place in `blocks`.
     fn begin_block(&mut self, event: &Event<'_>, start: BlockStart<'_>, desk: &mut Desk<'_, '_, '_>) -> usize {
         if !self.round.open || (self.resulted && !self.round.declared) {
@@ -457,7 +430,8 @@ impl Thread {
                 ..*event
             });
         }
-        let mut block = self.fresh_block();
+        let at = self.blocks.len();
+        let block = self.blocks.fresh();
         block.source = start.index;
         block.time = event.origin.time.and_then(Time::millis);
         match start.head {
@@ -478,18 +452,16 @@ impl Thread {
         }
         if block.kind != BlockKind::Call && desk.want.deltas {
             self.close_others(event.origin, desk);
-            block.index = self.next_index;
+            let index = self.next_index;
             self.next_index += 1;
-            block.started = true;
-            self.open = Some(self.blocks.len());
-            let kind = Kind::BlockStart(BlockStart {
-                index: block.index,
-                head: start.head,
-            });
+            self.blocks[at].index = index;
+            self.blocks[at].started = true;
+            self.open = Some(at);
+            let head = start.head;
+            let kind = Kind::BlockStart(BlockStart { index, head });
             desk.emit(&Event { kind, ..*event });
         }
-        self.blocks.push(block);
-        self.blocks.len() - 1
+        at
     }
 
     /// Blocks do not overlap: whatever is open is brought to its end before the next one begins.

@@ -133,30 +133,34 @@ impl Assembler {
         let (thread, mut desk) = self.at(event.origin.parent, down);
         thread.settle_call(result.call, event.origin, &mut desk);
         thread.result(event.origin, &mut desk);
-        if !desk.calls.knows(result.call) {
-            let name = result.name.unwrap_or(Str::trusted("unknown"));
-            let bare = ToolCall {
-                id: result.call,
-                name,
-                kind: desk.tools.map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
-                input: Raw::trusted("{}"),
-                fields: &[],
-            };
-            let call = result.of.unwrap_or(bare);
-            desk.calls.add(&call);
-            if !as_is {
-                desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
-                let reply = Reply {
-                    blocks: &[Block::Call(call)],
-                    ..Reply::default()
+        let at = match desk.calls.find(result.call) {
+            Some(at) => at,
+            None => {
+                let name = result.name.unwrap_or(Str::trusted("unknown"));
+                let bare = ToolCall {
+                    id: result.call,
+                    name,
+                    kind: desk.tools.map_or(ToolKind::Other, |tools| crate::tools::kind_of(tools.from, name)),
+                    input: Raw::trusted("{}"),
+                    fields: &[],
                 };
-                thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
-                // The round that the call was made up for is over with its result, like any other.
-                let (thread, mut desk) = self.at(event.origin.parent, down);
-                thread.result(event.origin, &mut desk);
+                let call = result.of.unwrap_or(bare);
+                let at = desk.calls.add(&call);
+                if !as_is {
+                    desk.down.out.note(Fate::Invented, "", "a result without a call: the call was made up");
+                    let reply = Reply {
+                        blocks: &[Block::Call(call)],
+                        ..Reply::default()
+                    };
+                    thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
+                    // The round that the call was made up for is over with its result, like any other.
+                    let (thread, mut desk) = self.at(event.origin.parent, down);
+                    thread.result(event.origin, &mut desk);
+                }
+                at
             }
-        }
-        let Some(stored) = self.calls.resolve(result.call, down.cx).filter(|_| !as_is) else {
+        };
+        let Some(stored) = self.calls.resolve(at, result.call, down.cx).filter(|_| !as_is) else {
             return self.pass(event, down);
         };
         let mut result = ToolResult { of: Some(stored), ..*result };
@@ -184,23 +188,17 @@ impl Assembler {
 
     /// Ends whatever is half said in every thread.
     pub(super) fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
-        let mut threads = std::mem::take(&mut self.threads);
-        for thread in threads.all() {
-            let mut desk = self.desk(down);
+        for thread in self.threads.all() {
+            let mut desk = Desk {
+                want: self.want,
+                watch: self.duties.watch,
+                ids_name_rounds: self.ids_name_rounds,
+                tools: self.duties.tools.as_ref(),
+                calls: &mut self.calls,
+                down,
+            };
             thread.settle(origin, &mut desk);
             thread.end_round(origin, &mut desk);
-        }
-        self.threads = threads;
-    }
-
-    pub(super) fn desk<'s, 'e, 'a>(&'s mut self, down: &'s mut Down<'e, 'a>) -> Desk<'s, 'e, 'a> {
-        Desk {
-            want: self.want,
-            watch: self.duties.watch,
-            ids_name_rounds: self.ids_name_rounds,
-            tools: self.duties.tools.as_ref(),
-            calls: &mut self.calls,
-            down,
         }
     }
 

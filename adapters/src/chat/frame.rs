@@ -23,9 +23,12 @@ pub(crate) struct Frame {
     stale: bool,
 }
 
+/// No line is longer, as a rule.
+const USUAL: usize = 192;
+
 impl Frame {
     /// Nothing is known yet.
-    pub(crate) const fn new(object: Object) -> Self {
+    pub(crate) fn new(object: Object) -> Self {
         Self {
             object,
             id: String::new(),
@@ -33,7 +36,7 @@ impl Frame {
             seconds: None,
             iso: [0; 19],
             model: String::new(),
-            line: Vec::new(),
+            line: Vec::with_capacity(USUAL),
             stale: true,
         }
     }
@@ -41,6 +44,7 @@ impl Frame {
     /// Sets the id.
     pub(crate) fn set_id(&mut self, prefix: &str, id: Str<'_>) {
         self.id.clear();
+        self.id.reserve(prefix.len() + id.as_escaped().len());
         self.id.push_str(prefix);
         self.id.push_str(id.as_escaped());
         self.stale = true;

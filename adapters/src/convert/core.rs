@@ -218,7 +218,8 @@ impl Consumer for Core {
         if !self.by_heart {
             return taken;
         }
-        self.line = source.line;
+        // The one that comes next.
+        self.line = source.line + 1;
         let Source { decoder, arena, .. } = source;
         let mut silent = 0;
         let mut pipe = self.pipe(arena);

@@ -70,6 +70,7 @@ impl Pipe<'_, '_> {
     /// Nothing has come yet of the line that begins.
     #[inline]
     pub(super) fn next_line(&mut self) {
+        self.line += 1;
         self.told.events = 0;
         self.told.before = self.down.out.len();
     }
@@ -91,7 +92,8 @@ impl Pipe<'_, '_> {
 
     fn begin_session(&mut self, prompts_used: usize) {
         *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
-        *self.assembler = assembler(self.options, *self.source, self.down.encoder, self.whole, prompts_used);
+        let fresh = assembler(self.options, *self.source, self.down.encoder, self.whole, prompts_used);
+        self.assembler.begin_anew(fresh);
     }
 
     #[cold]

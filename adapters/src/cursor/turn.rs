@@ -1,7 +1,6 @@
 //! What another dialect said, as runs of one turn each: init, prompt, thoughts, segments, tool calls, result.
 
-use std::collections::HashMap;
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use super::encode::Encoder;
 use super::lines::{ASSISTANT, THINKING, THOUGHT, name, raw_member, tool};
@@ -12,7 +11,7 @@ use crate::event::{
     ToolCall, ToolResult, Topic, Usage,
 };
 use crate::ids;
-use crate::json::{Out, Str};
+use crate::json::{Digits, Out, Str};
 use crate::trace::Kept;
 
 /// The turn that is being written.
@@ -36,7 +35,7 @@ pub(super) struct Turn {
     names: Kept,
     /// The id of the request whose model calls these are, if one had to be made up.
     pub(super) request: String,
-    calls: HashMap<String, Call>,
+    calls: BTreeMap<String, Call>,
     /// The usage of its rounds so far.
     pub(super) usage: Option<Usage<'static>>,
 }
@@ -290,8 +289,11 @@ impl Encoder {
         let round = &mut self.turn.round;
         round.made_up = true;
         round.id.clear();
-        // Writing to a `String` cannot fail.
-        let _ = write!(round.id, "{}-{number}-{letters:04x}", self.turn.request);
+        round.id.push_str(&self.turn.request);
+        round.id.push('-');
+        round.id.push_str(Digits::of(number.into()).as_str());
+        round.id.push('-');
+        round.id.extend(ids::digits(letters as u32)[4..].iter().map(|&digit| char::from(digit)));
     }
 
     #[inline]

@@ -39,6 +39,12 @@ impl Object {
     /// The next key, or `None` behind the closing bracket. The value of the key before must have been read.
     #[inline]
     pub fn key<'a>(&mut self, at: &mut Cursor<'a>) -> Result<Option<Str<'a>>, Error> {
+        self.next(at)
+    }
+
+    /// [`Self::key`] where many are asked for in a short time.
+    #[inline(always)]
+    pub(crate) fn next<'a>(&mut self, at: &mut Cursor<'a>) -> Result<Option<Str<'a>>, Error> {
         match at.peek() {
             Some(b'}') => {
                 at.at += 1;
@@ -54,9 +60,11 @@ impl Object {
             _ => return Err(at.wrong()),
         }
         self.first = false;
-        let key = at.string()?;
+        at.at += 1;
+        let begin = at.at;
+        let end = at.string_end(true)?;
         at.expect(b':')?;
-        Ok(Some(key))
+        Ok(Some(Str::checked(&at.text[begin..end])))
     }
 }
 
@@ -106,10 +114,18 @@ impl<'a> Cursor<'a> {
     /// The next byte that is not white space, without moving past it.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
-        let byte = *self.text.as_bytes().get(self.at)?;
-        if byte > b' ' { Some(byte) } else { self.peek_behind_space() }
+        match self.text.as_bytes().get(self.at..)? {
+            [byte, ..] if *byte > b' ' => Some(*byte),
+            // One blank, as some write behind colons and commas.
+            [b' ', byte, ..] if *byte > b' ' => {
+                self.at += 1;
+                Some(*byte)
+            }
+            _ => self.peek_behind_space(),
+        }
     }
 
+    #[inline(never)]
     fn peek_behind_space(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
@@ -143,6 +159,15 @@ impl<'a> Cursor<'a> {
         let begin = self.at;
         let end = self.string_end(true)?;
         Ok(Str::checked(&self.text[begin..end]))
+    }
+
+    /// Reads a string with its quotes and checks it in full.
+    #[inline(always)]
+    pub(crate) fn quoted(&mut self) -> Result<Raw<'a>, Error> {
+        self.open(b'"')?;
+        let begin = self.at - 1;
+        self.string_end(true)?;
+        Ok(Raw::checked(&self.text[begin..self.at]))
     }
 
     /// From behind a string's opening quote to behind its closing one, checked in full; returns where the closing one stands.
@@ -184,21 +209,33 @@ impl<'a> Cursor<'a> {
     /// Passes over any value; checks only that its quotes and brackets match.
     #[inline]
     pub fn skip(&mut self) -> Result<Raw<'a>, Error> {
+        self.pass()
+    }
+
+    /// [`Self::skip`] where many values are passed over in a short time.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self) -> Result<Raw<'a>, Error> {
         let first = self.peek();
         let begin = self.at;
-        match first {
-            Some(b'"') => {
-                self.at += 1;
-                self.string_end(false)?;
-            }
-            Some(b'{' | b'[') => self.skip_container()?,
-            Some(b't') => self.literal("true")?,
-            Some(b'f') => self.literal("false")?,
-            Some(b'n') => self.literal("null")?,
-            Some(b'-' | b'0'..=b'9') => self.number()?,
-            _ => return Err(self.wrong()),
+        if first == Some(b'"') {
+            self.at += 1;
+            self.string_end(false)?;
+        } else {
+            self.pass_other(first)?;
         }
         Ok(Raw::trusted(&self.text[begin..self.at]))
+    }
+
+    /// Passes over a value that is no string and begins with `first`.
+    fn pass_other(&mut self, first: Option<u8>) -> Result<(), Error> {
+        match first {
+            Some(b'{' | b'[') => self.skip_container(),
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.wrong()),
+        }
     }
 
     /// An error at this place.
@@ -215,13 +252,20 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn open(&mut self, byte: u8) -> Result<(), Error> {
-        match self.peek() {
-            Some(found) if found == byte => {
-                self.at += 1;
-                Ok(())
-            }
-            Some(found) if Shape::of(Some(found)).is_some() => Err(self.error(Why::Type)),
-            _ => Err(self.wrong()),
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.another())
+    }
+
+    /// The error of another value than the one that is due.
+    #[cold]
+    #[inline(never)]
+    fn another(&mut self) -> Error {
+        match Shape::of(self.peek()) {
+            Some(_) => self.error(Why::Type),
+            None => self.wrong(),
         }
     }
 
@@ -234,6 +278,8 @@ impl<'a> Cursor<'a> {
         Err(self.wrong())
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn wrong(&mut self) -> Error {
         let why = match self.peek() {
             None => Why::CutOff,

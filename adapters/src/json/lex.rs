@@ -20,8 +20,21 @@ impl Cursor<'_> {
     #[inline(always)]
     pub(super) fn string_end(&mut self, full: bool) -> Result<usize, Error> {
         let bytes = self.text.as_bytes();
-        let mut at = self.at;
         // Most strings are keys, words and ids.
+        let stops = scan::short_block(bytes, self.at).unwrap_or(0);
+        let stop = self.at + stops.trailing_zeros() as usize;
+        if stops != 0 && bytes.get(stop) == Some(&b'"') {
+            self.at = stop + 1;
+            return Ok(stop);
+        }
+        self.long_string_end(full)
+    }
+
+    /// The same for strings that are longer, or have escapes.
+    #[inline(never)]
+    fn long_string_end(&mut self, full: bool) -> Result<usize, Error> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
         for _ in 0..3 {
             let Some(stops) = scan::short_block(bytes, at) else { break };
             if stops != 0 {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::number::Digits;
 use super::raw::Raw;
 use super::scan;
-use super::string::Str;
+use super::string::{PART, Str, copy};
 use crate::trace::{Kept, Trace};
 
 /// Where encoders write. Everything borrowed from the source line that is written here counts as carried over, which
@@ -226,83 +226,57 @@ impl Out {
     }
 }
 
-/// How many bytes are copied at a time where escapes stand close to each other.
-const PART: usize = 16;
-/// The most bytes of a [`scan::block`].
-const BLOCK: usize = 64;
+/// How many bytes are escaped at a time: there has to be room as if each of them were.
+const CHUNK: usize = 1024;
 
 /// Appends `json` as the body of a JSON string that holds it as text.
 pub(crate) fn escape_json(json: &str, to: &mut Vec<u8>) {
-    let bytes = json.as_bytes();
-    to.reserve(bytes.len() + bytes.len() / 8);
-    // What stands between `from` and `at` needs no escapes.
-    let (mut from, mut at) = (0, 0);
-    let mut desk = Desk {
-        source: [0; BLOCK + PART],
-        escaped: [0; 2 * BLOCK + PART],
+    to.reserve(json.len() + json.len() / 8);
+    for chunk in json.as_bytes().chunks(CHUNK) {
+        let begin = to.len();
+        to.resize(begin + 2 * chunk.len() + PART, 0);
+        let len = escape_chunk(chunk, &mut to[begin..]);
+        to.truncate(begin + len);
+    }
+}
+
+/// Writes a chunk to `to`, which has room for it; returns how much it became.
+#[inline]
+fn escape_chunk(chunk: &[u8], to: &mut [u8]) -> usize {
+    // What stands before `from` has been written, `len` bytes of it.
+    let (mut from, mut len, mut at) = (0, 0, 0);
+    let mut escape = |stop: usize| {
+        len = copy(chunk, from..stop, to, len);
+        to[len..len + 2].copy_from_slice(&[b'\\', letter(chunk[stop])]);
+        (from, len) = (stop + 1, len + 2);
     };
-    while let Some(scan::Block { stops, width }) = scan::block(bytes, at) {
-        if stops != 0 {
-            to.extend_from_slice(&bytes[from..at]);
-            escape_block(&bytes[at..at + width], stops, &mut desk, to);
-            from = at + width;
+    while let Some(scan::Block { mut stops, width }) = scan::block(chunk, at) {
+        while stops != 0 {
+            escape(at + stops.trailing_zeros() as usize);
+            stops &= stops - 1;
         }
         at += width;
     }
-    loop {
-        let stop = scan::string_stop(bytes, from);
-        to.extend_from_slice(&bytes[from..stop]);
-        let Some(&byte) = bytes.get(stop) else { return };
-        to.extend_from_slice(&[b'\\', letter(byte)]);
-        from = stop + 1;
+    // Fewer bytes than a block.
+    while at < chunk.len() {
+        let stop = scan::string_stop(chunk, at);
+        if stop < chunk.len() {
+            escape(stop);
+        }
+        at = stop + 1;
     }
-}
-
-/// Where a block is escaped. What is left of the block before does no harm.
-struct Desk {
-    source: [u8; BLOCK + PART],
-    escaped: [u8; 2 * BLOCK + PART],
-}
-
-/// Appends a block whose bytes at `stops` are to be escaped. It is put together before it is appended, from parts of one length:
-/// what one of them has too much is written over by the next.
-#[inline]
-fn escape_block(block: &[u8], mut stops: u64, desk: &mut Desk, to: &mut Vec<u8>) {
-    let Desk { source, escaped } = desk;
-    match block.first_chunk::<BLOCK>() {
-        Some(whole) => source[..BLOCK].copy_from_slice(whole),
-        None => source[..block.len()].copy_from_slice(block),
-    }
-    let (mut from, mut len) = (0, 0);
-    while stops != 0 {
-        let stop = stops.trailing_zeros() as usize;
-        len = copy(source, from..stop, escaped, len);
-        stops &= stops - 1;
-        escaped[len..len + 2].copy_from_slice(&[b'\\', letter(source[stop])]);
-        (from, len) = (stop + 1, len + 2);
-    }
-    len = copy(source, from..block.len(), escaped, len);
-    to.extend_from_slice(&escaped[..len]);
-}
-
-/// Copies a range of the source to `at`, and up to a part more; returns where the range ends.
-#[inline(always)]
-fn copy(source: &[u8; BLOCK + PART], range: std::ops::Range<usize>, to: &mut [u8; 2 * BLOCK + PART], at: usize) -> usize {
-    for from in range.clone().step_by(PART) {
-        let at = at + from - range.start;
-        to[at..at + PART].copy_from_slice(&source[from..from + PART]);
-    }
-    at + range.len()
+    copy(chunk, from..chunk.len(), to, len)
 }
 
 /// What stands behind the backslash.
 #[inline(always)]
 const fn letter(byte: u8) -> u8 {
     match byte {
+        b' '.. => byte,
         b'\n' => b'n',
         b'\r' => b'r',
         b'\t' => b't',
-        byte => byte,
+        _ => byte,
     }
 }
 
@@ -313,8 +287,8 @@ mod tests {
     #[test]
     fn json_inside_a_string_reads_back_as_the_same_text() {
         let text = "{\"a\": \"b\\n\\\"c\\\\ of many more bytes than a block has, é and so on\",\n\t\"d\":[]}";
-        // A block of nothing but escapes stands between blocks with few.
-        let json = &format!("{text}{}\r{}x{text}", "\"\\".repeat(40), "a".repeat(70));
+        // A block of nothing but escapes stands between blocks with few, and there are more of them than are escaped at a time.
+        let json = &format!("{text}{}\r{}x{text}{}", "\"\\".repeat(40), "a".repeat(70), "é\"".repeat(CHUNK));
         for from in (0..json.len()).filter(|from| json.is_char_boundary(*from)) {
             let mut out = Out::default();
             out.lit("\"");

@@ -38,11 +38,11 @@ impl<'a> Str<'a> {
     #[inline]
     pub fn is(self, plain: &str) -> bool {
         if self.0.len() <= plain.len() {
-            return self.0 == plain;
+            return super::alike(self.0, plain);
         }
         // Only a string with escapes is longer than what it says, and most differ in the first byte.
         let (first, wanted) = (self.0.as_bytes().first(), plain.as_bytes().first());
-        (first == wanted || first == Some(&b'\\')) && self.has_escapes() && self.unescape() == plain
+        (first == wanted || first == Some(&b'\\')) && self.has_escapes() && self.unescaped() == plain
     }
 
     /// Whether a backslash is in it.
@@ -87,12 +87,18 @@ impl<'a> Str<'a> {
     /// The text itself. A lone surrogate becomes U+FFFD, for there is no other way to hold it in a `str`.
     #[inline]
     pub fn unescape(self) -> Cow<'a, str> {
-        if !self.has_escapes() {
-            return Cow::Borrowed(self.0);
+        if self.has_escapes() {
+            Cow::Owned(self.unescaped())
+        } else {
+            Cow::Borrowed(self.0)
         }
+    }
+
+    #[inline(never)]
+    fn unescaped(self) -> String {
         let mut text = String::with_capacity(self.0.len());
         self.unescape_into(&mut text, |text, _| text.push(char::REPLACEMENT_CHARACTER));
-        Cow::Owned(text)
+        text
     }
 
     /// Appends the text itself to `text`. What stands for a lone surrogate is for `lone` to say.
@@ -126,58 +132,75 @@ impl<'a> Str<'a> {
     /// The text itself, put into the arena. A lone surrogate stays an escape: it can only stand inside a string of the JSON that the
     /// text holds.
     pub(crate) fn unescape_in(self, arena: &bumpalo::Bump) -> &str {
+        self.unescaped_in(arena).0
+    }
+
+    /// The text itself, put into the arena if it has escapes. `None` when a lone surrogate is in it, which no `str` can hold.
+    pub(crate) fn plain_in(self, arena: &'a bumpalo::Bump) -> Option<&'a str> {
+        if !self.has_escapes() {
+            return Some(self.0);
+        }
+        let (text, lone) = self.unescaped_in(arena);
+        (!lone).then_some(text)
+    }
+
+    /// The text as [`Self::unescape_in`] puts it into the arena, and whether a lone surrogate is in it.
+    fn unescaped_in(self, arena: &bumpalo::Bump) -> (&str, bool) {
         let body = self.0.as_bytes();
         // No escape is shorter than what it says.
         let text = arena.alloc_slice_fill_copy(body.len() + PART, 0);
         // What stands before `from` is in the text already, `len` bytes of it.
-        let (mut from, mut len, mut at) = (0usize, 0, 0);
+        let mut done = Unescaped::default();
+        let mut at = 0;
         while let Some(super::scan::Block { stops, width }) = super::scan::block(body, at) {
-            let mut stops = stops & behind(from.saturating_sub(at));
+            let mut stops = stops & behind(done.from.saturating_sub(at));
             while stops != 0 {
-                let stop = at + stops.trailing_zeros() as usize;
-                len = copy(body, from..stop, text, len);
-                (from, len) = self.unescape_at(stop, text, len);
-                stops &= behind(from - at);
+                self.unescape_at(at + stops.trailing_zeros() as usize, text, &mut done);
+                stops &= behind(done.from - at);
             }
             at += width;
         }
-        while let Some(stop) = next_escape(self.0, from) {
-            len = copy(body, from..stop, text, len);
-            (from, len) = self.unescape_at(stop, text, len);
+        while let Some(stop) = next_escape(self.0, done.from) {
+            self.unescape_at(stop, text, &mut done);
         }
-        len = copy(body, from.min(body.len())..body.len(), text, len);
+        let len = copy(body, done.from.min(body.len())..body.len(), text, done.len);
         // Whole characters were taken out and put in.
-        simdutf8::basic::from_utf8(&text[..len]).unwrap_or_default()
+        (simdutf8::basic::from_utf8(&text[..len]).unwrap_or_default(), done.lone)
     }
 
-    /// Writes what the escape at `at` says behind the first `len` bytes of the text; returns where it ends, and where the text does.
+    /// Writes what stands before the escape at `at`, and what that says.
     #[inline(always)]
-    fn unescape_at(self, at: usize, text: &mut [u8], len: usize) -> (usize, usize) {
+    fn unescape_at(self, at: usize, text: &mut [u8], done: &mut Unescaped) {
+        done.len = copy(self.0.as_bytes(), done.from..at, text, done.len);
         let byte = match self.0.as_bytes().get(at + 1) {
             Some(b'n') => b'\n',
             Some(b't') => b'\t',
             Some(&byte @ (b'"' | b'\\')) => byte,
-            _ => return self.unescape_rare(at, text, len),
+            _ => return self.unescape_rare(at, text, done),
         };
-        text[len] = byte;
-        (at + 2, len + 1)
+        text[done.len] = byte;
+        (done.from, done.len) = (at + 2, done.len + 1);
     }
 
-    fn unescape_rare(self, at: usize, text: &mut [u8], len: usize) -> (usize, usize) {
+    fn unescape_rare(self, at: usize, text: &mut [u8], done: &mut Unescaped) {
         let (unit, used) = escaped_unit(&self.0[at..]);
-        let end = at + used;
+        done.from = at + used;
         // Only two escapes make a pair: what is no escape is a whole character.
-        let rest = self.0.get(end..).unwrap_or("");
+        let rest = self.0.get(done.from..).unwrap_or("");
         let (low, used) = if rest.starts_with('\\') { escaped_unit(rest) } else { (0, 0) };
-        let text = &mut text[len..];
+        let text = &mut text[done.len..];
         match char::decode_utf16([unit, low]).next() {
-            Some(Ok(c)) => (if c.len_utf16() == 2 { end + used } else { end }, len + c.encode_utf8(text).len()),
+            Some(Ok(c)) => {
+                done.from += if c.len_utf16() == 2 { used } else { 0 };
+                done.len += c.encode_utf8(text).len();
+            }
             _ => {
                 text[..2].copy_from_slice(b"\\u");
                 for (place, shift) in text[2..6].iter_mut().zip([12, 8, 4, 0]) {
                     *place = b"0123456789abcdef"[usize::from(unit >> shift & 15)];
                 }
-                (end, len + 6)
+                done.len += 6;
+                done.lone = true;
             }
         }
     }
@@ -268,6 +291,17 @@ impl<'a> Str<'a> {
     }
 }
 
+/// How far a text has been unescaped.
+#[derive(Default)]
+struct Unescaped {
+    /// Up to where.
+    from: usize,
+    /// How many bytes that gave.
+    len: usize,
+    /// A lone surrogate was among them.
+    lone: bool,
+}
+
 /// The bits of a block without its first `count` bytes.
 #[inline(always)]
 fn behind(count: usize) -> u64 {
@@ -275,11 +309,11 @@ fn behind(count: usize) -> u64 {
 }
 
 /// How many bytes are copied at a time where escapes stand close to each other.
-const PART: usize = 16;
+pub(super) const PART: usize = 16;
 
 /// Copies a range of `from` to `at`, and up to a part more; returns where the range ends.
 #[inline(always)]
-fn copy(from: &[u8], range: std::ops::Range<usize>, to: &mut [u8], at: usize) -> usize {
+pub(super) fn copy(from: &[u8], range: std::ops::Range<usize>, to: &mut [u8], at: usize) -> usize {
     let len = range.len();
     match (from.get(range.start..range.start + PART), to.get_mut(at..at + PART)) {
         (Some(from), Some(to)) if len <= PART => to.copy_from_slice(from),
@@ -370,7 +404,9 @@ mod tests {
             let arena = bumpalo::Bump::new();
             let mut text = String::new();
             Str::trusted(&body).unescape_into(&mut text, |text, lone| text.push_str(&format!("\\u{lone:04x}")));
-            prop_assert_eq!(Str::trusted(&body).unescape_in(&arena), text);
+            prop_assert_eq!(Str::trusted(&body).unescape_in(&arena), text.as_str());
+            let lone = char::decode_utf16(Str::trusted(&body).units()).any(|unit| unit.is_err());
+            prop_assert_eq!(Str::trusted(&body).plain_in(&arena), (!lone).then_some(text.as_str()));
         }
 
         #[test]

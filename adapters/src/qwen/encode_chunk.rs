@@ -213,25 +213,21 @@ impl Encoder {
                 self.turn.calls += 1;
                 self.chunks.calls += 1;
                 self.chunks.numbers.push((start.index, number));
-                let mut line = Out::default();
-                line.swap(&mut self.chunks.spare);
-                line.bytes(self.frame.line());
-                line.lit("[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":");
-                line.number(number);
-                line.lit(",\"id\":");
-                line.str(id);
-                line.lit(",\"type\":\"function\",\"function\":{\"name\":");
-                line.str(name);
-                line.lit(",\"arguments\":\"");
-                let mut head = Vec::new();
-                line.swap(&mut head);
                 out.used(id.as_escaped());
                 out.used(name.as_escaped());
                 out.carried();
-                self.chunks.head = Some((start.index, head));
                 if !self.own {
-                    self.flush_head(out);
+                    self.frame.begin(out);
+                    call_head(number, id, name, out);
+                    return self.end_head(&[], out);
                 }
+                let mut line = Out::default();
+                line.swap(&mut self.chunks.spare);
+                line.bytes(self.frame.line());
+                call_head(number, id, name, &mut line);
+                let mut head = Vec::new();
+                line.swap(&mut head);
+                self.chunks.head = Some((start.index, head));
             }
             // Redacted thoughts, images and the like have no place in a stream of the RFC.
             BlockHead::Redacted { .. } | BlockHead::Other { .. } => {}
@@ -245,6 +241,11 @@ impl Encoder {
         head.clear();
         self.chunks.spare = head;
         out.body(text);
+        self.end_head(fields, out);
+    }
+
+    /// Ends a line that a call begins with, behind its arguments.
+    fn end_head(&self, fields: Fields<'_>, out: &mut Out) {
         out.lit("\"}");
         own::write(own::in_blocks(fields), out);
         out.lit("}]");
@@ -438,4 +439,15 @@ impl Encoder {
             turn.annotations - 1
         })
     }
+}
+
+/// A call's beginning, up to its arguments.
+fn call_head(number: u32, id: Str<'_>, name: Str<'_>, out: &mut Out) {
+    out.lit("[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":");
+    out.number(number);
+    out.lit(",\"id\":");
+    out.str(id);
+    out.lit(",\"type\":\"function\",\"function\":{\"name\":");
+    out.str(name);
+    out.lit(",\"arguments\":\"");
 }

@@ -26,6 +26,9 @@ pub(super) const REASONING: &str = "[{\"index\":0,\"delta\":{\"reasoning_content
 const THOUGHT: &str = "\",\"annotations\":[{\"type\":\"x-qwen-thought\",\"subject\":\"\",\"description\":\"";
 const GOES_ON: &str = "},\"finish_reason\":null}]}\n";
 
+/// No line is longer before its text, as a rule.
+const USUAL: usize = 256;
+
 impl Hot {
     #[inline]
     fn write(&self, kind: HotKind, text: Str<'_>, out: &mut Out) {
@@ -90,8 +93,10 @@ impl Encoder {
         let mut before = std::mem::take(&mut self.chunks.hot.before);
         let mut after = std::mem::take(&mut self.chunks.hot.after);
         before.clear();
+        before.reserve(USUAL);
         before.extend_from_slice(self.frame.line());
         after.clear();
+        after.reserve(GOES_ON.len() + 32);
         match kind {
             HotKind::Text => {
                 before.extend_from_slice(CONTENT.as_bytes());

@@ -11,8 +11,8 @@ pub(crate) fn members<'a, const N: usize>(value: Raw<'a>, names: [&str; N]) -> O
     let mut at = Cursor::new(value.as_str());
     let mut object = at.object().ok()?;
     let mut found = [None; N];
-    while let Some(key) = object.key(&mut at).ok()? {
-        let value = Raw::known(at.skip().ok()?.as_str(), value.is_checked());
+    while let Some(key) = object.next(&mut at).ok()? {
+        let value = Raw::known(at.pass().ok()?.as_str(), value.is_checked());
         if let Some(index) = names.iter().position(|name| key.is(name)) {
             found[index] = (!value.is_null()).then_some(value);
         }
@@ -65,6 +65,8 @@ pub(crate) fn plain(text: Str<'_>) -> Option<std::borrow::Cow<'_, str>> {
 pub(crate) struct Json<'a> {
     text: BumpString<'a>,
     python: bool,
+    /// All values in it were checked in full.
+    sound: bool,
 }
 
 impl<'a> Json<'a> {
@@ -78,6 +80,7 @@ impl<'a> Json<'a> {
         Self {
             text: BumpString::with_capacity_in(bytes.saturating_add(256), arena),
             python: false,
+            sound: true,
         }
     }
 
@@ -86,6 +89,7 @@ impl<'a> Json<'a> {
         Self {
             text: BumpString::new_in(arena),
             python: true,
+            sound: true,
         }
     }
 
@@ -107,7 +111,7 @@ impl<'a> Json<'a> {
 
     /// An element of an array is to follow.
     pub(crate) fn item(&mut self) -> &mut Self {
-        if !self.text.ends_with(['{', '[']) {
+        if !matches!(self.text.as_bytes().last(), Some(b'{' | b'[')) {
             self.text.push_str(if self.python { ", " } else { "," });
         }
         self
@@ -132,6 +136,7 @@ impl<'a> Json<'a> {
     /// A value as it stands.
     pub(crate) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
         self.text.push_str(value.as_str());
+        self.sound &= value.is_checked();
         self
     }
 
@@ -186,6 +191,6 @@ impl<'a> Json<'a> {
 
     /// The value.
     pub(crate) fn done(self) -> Raw<'a> {
-        Raw::trusted(self.text.into_bump_str())
+        Raw::known(self.text.into_bump_str(), self.sound)
     }
 }

@@ -223,8 +223,9 @@ pub fn output<'a>(call: Option<&ToolCall<'a>>, result: &ToolResult<'a>, arena: &
         return typed;
     }
     let args = call.and_then(|call| {
+        let name = call.name.unescape();
         Tools::all()
-            .filter(|tools| tools.kind(&call.name.unescape()) == kind)
+            .filter(|tools| tools.kind(&name) == kind)
             .find_map(|tools| tools.args(call.name, call.input, arena))
     });
     read(kind, args.as_ref(), None, result, arena)

@@ -1,14 +1,14 @@
 //! Tricode's lines to events.
 
 use super::formatted_result::{self, Shown};
-use super::members::{Key, Members, count, text};
+use super::members::{Key, Line, Members, count, text};
 use super::{failure, formatted_call, lines};
 use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
     Block, Content, Event, Fate, Fields, Kind, Notice, Origin, Outcome, OutcomeKind, Reply, ResultStatus, RoundStart, Session, Sink, ToolCall,
     ToolResult, Topic,
 };
-use crate::json::{Error, Raw, Str, Why};
+use crate::json::{Digits, Error, Raw, Str, Why};
 use crate::tools;
 
 /// Reads it.
@@ -40,14 +40,12 @@ struct Open {
 /// More calls than this do not wait for results: the oldest are forgotten.
 const MOST_OPEN: usize = 1024;
 
-/// The types of lines.
-const TYPES: [&str; 6] = ["system", "round", "tool_call", "tool_result", "reminder", "final"];
-
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if text.starts_with('{') {
-            match Members::read(text) {
-                Ok(members) => {
+            let mut members = Members::of(text);
+            match members.read() {
+                Ok(()) => {
                     self.object(&members, cx, sink)?;
                     self.after_text = false;
                     return Ok(members.end);
@@ -73,8 +71,25 @@ impl Decode for Decoder {
         Ok(end)
     }
 
+    /// The program spells its lines in one way only.
+    #[inline]
+    fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let line = &text[..memchr::memchr(b'\n', text.as_bytes())?];
+        let mut members = Members::of(line);
+        members.read_usual()?;
+        if !matches!(&line[members.end..], "" | "\r") {
+            return None;
+        }
+        self.object(&members, cx, sink).ok()?;
+        self.after_text = false;
+        Some(line.len() + 1)
+    }
+
     fn next_session(&mut self, _to: &str) {
-        *self = Self::default();
+        self.session.clear();
+        self.calls = 0;
+        self.open.clear();
+        self.after_text = false;
     }
 }
 
@@ -92,11 +107,10 @@ impl Decoder {
     }
 
     fn object<'a>(&mut self, members: &Members<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let kind = members.get(Key::Type).and_then(text);
-        match &*kind.unwrap_or_default().unescape() {
-            "tool_call" => self.call(members, cx, sink)?,
-            "tool_result" => self.result(members, cx, sink)?,
-            "round" => {
+        match members.line {
+            Some(Line::Call) => self.call(members, cx, sink)?,
+            Some(Line::Result) => self.result(members, cx, sink)?,
+            Some(Line::Round) => {
                 let number = members.get(Key::Number).and_then(count);
                 let typed: &[Key] = if number.is_some() { &[Key::Type, Key::Number] } else { &[Key::Type] };
                 let start = cx.keep(RoundStart {
@@ -108,7 +122,7 @@ impl Decoder {
                 }
                 sink.event(&self.event(Kind::RoundStart(start), members.others(typed, cx), cx));
             }
-            "final" => {
+            Some(Line::Final) => {
                 let content = match members.require(Key::Content)? {
                     null if null.is_null() => None,
                     _ => Some(members.text(Key::Content)?),
@@ -125,8 +139,8 @@ impl Decoder {
                 };
                 sink.event(&self.event(Kind::Outcome(cx.keep(outcome)), others, cx));
             }
-            "system" => self.system(members, cx, sink)?,
-            "reminder" => {
+            Some(Line::System) => self.system(members, cx, sink)?,
+            Some(Line::Reminder) => {
                 let message = members.text(Key::Message)?;
                 let notice = Notice {
                     name: Str::trusted("reminder"),
@@ -137,12 +151,12 @@ impl Decoder {
                 let others = members.others(&[Key::Type, Key::Message], cx);
                 sink.event(&self.event(Kind::Notice(cx.keep(notice)), others, cx));
             }
-            _ => {
-                sink.event(&self.event(Kind::Unknown(Raw::trusted(members.line())), &[], cx));
+            None => {
+                sink.event(&self.event(Kind::Unknown(Raw::trusted(members.text_of_line())), &[], cx));
                 return Ok(());
             }
         }
-        if let Some(kind) = kind {
+        if let (Some(_), Some(kind)) = (cx.trace, members.get(Key::Type).and_then(text)) {
             cx.took(kind.as_escaped());
         }
         Ok(())
@@ -289,22 +303,10 @@ impl Decoder {
 
 /// `call_` and a number.
 fn made_up<'a>(number: u64, cx: &Cx<'a>) -> Str<'a> {
-    let mut id = [0; 25];
-    let mut at = id.len();
-    let mut rest = number;
-    loop {
-        at -= 1;
-        id[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    at -= 5;
-    id[at..at + 5].copy_from_slice(b"call_");
-    let id: &'a [u8] = cx.arena.alloc_slice_copy(&id[at..]);
-    // ASCII is UTF-8.
-    Str::trusted(std::str::from_utf8(id).unwrap_or_default())
+    let mut id = bumpalo::collections::String::with_capacity_in(25, cx.arena);
+    id.push_str("call_");
+    id.extend(Digits::of(number.into()).as_bytes().iter().map(|&digit| char::from(digit)));
+    Str::trusted(id.into_bump_str())
 }
 
 /// Whether a text that could not be read looks as if it had been meant as a line.
@@ -319,18 +321,18 @@ const TYPE: &str = "\"type\"";
 fn glued(text: &str) -> Option<usize> {
     // A text may hold any number of beginnings of objects; only so many are looked at, or a long line would cost its square.
     let mut looks = 16;
-    memchr::memmem::find_iter(text.as_bytes(), b"{\"type\":").find(|&at| {
-        let Some(word) = text[at + "{\"type\":".len()..].trim_ascii_start().strip_prefix('"') else {
+    memchr::memchr_iter(b'{', text.as_bytes()).find(|&at| {
+        let word = text[at..]
+            .strip_prefix("{\"type\":")
+            .and_then(|rest| rest.trim_ascii_start().strip_prefix('"'));
+        let Some(word) = word.filter(|_| at > 0 && looks > 0) else {
             return false;
         };
-        if at == 0 || looks == 0 {
-            return false;
-        }
         looks -= 1;
-        match Members::read(&text[at..]) {
-            Ok(_) => true,
+        match Members::of(&text[at..]).read() {
+            Ok(()) => true,
             // Cut off, and meant as a line.
-            Err(error) => error.why == Why::CutOff && TYPES.iter().any(|kind| names(word, kind) || kind.starts_with(word)),
+            Err(error) => error.why == Why::CutOff && Line::ALL.iter().any(|(_, kind)| names(word, kind) || kind.starts_with(word)),
         }
     })
 }

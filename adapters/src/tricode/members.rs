@@ -4,7 +4,7 @@ use super::fields::KNOWN;
 use super::formatted_result::Same;
 use crate::codec::Cx;
 use crate::event::{At, Field};
-use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why, stands_at};
 
 /// A member that docs/tricode.md names; the order is that of [`super::fields::KNOWN`].
 #[derive(Clone, Copy)]
@@ -48,6 +48,33 @@ impl Key {
     }
 }
 
+/// What a line is, by its `type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    System,
+    Round,
+    Call,
+    Result,
+    Reminder,
+    Final,
+}
+
+impl Line {
+    /// Every one, with its `type`.
+    pub(super) const ALL: [(Self, &str); 6] = [
+        (Self::Result, "tool_result"),
+        (Self::Call, "tool_call"),
+        (Self::Round, "round"),
+        (Self::Final, "final"),
+        (Self::System, "system"),
+        (Self::Reminder, "reminder"),
+    ];
+
+    fn of(word: Str<'_>) -> Option<Self> {
+        Self::ALL.iter().find(|(_, name)| word.is(name)).map(|&(line, _)| line)
+    }
+}
+
 /// The one member that is a field as a rule.
 const FORMATTED: u16 = Key::Formatted.bit();
 
@@ -55,6 +82,8 @@ const FORMATTED: u16 = Key::Formatted.bit();
 #[derive(Default)]
 pub(super) struct Members<'a> {
     text: &'a str,
+    /// What it is; `None` for types that nobody knows.
+    pub(super) line: Option<Line>,
     /// Where the line ends in the text.
     pub(super) end: usize,
     /// By [`Key`]. Of a key that comes twice it is the last, as Python has it.
@@ -66,55 +95,70 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Reads the object that the text begins with. Texts and arguments are checked in full.
-    pub(super) fn read(text: &'a str) -> Result<Self, Error> {
-        let mut members = Self { text, ..Self::default() };
-        if members.read_usual().is_some() {
-            return Ok(members);
+    /// Nothing has been read yet of the object that the text begins with.
+    #[inline]
+    pub(super) fn of(text: &'a str) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// Reads it. Texts and arguments are checked in full.
+    #[inline]
+    pub(super) fn read(&mut self) -> Result<(), Error> {
+        match self.read_usual() {
+            Some(()) => Ok(()),
+            None => self.read_general(),
         }
-        let mut members = Self { text, ..Self::default() };
-        let mut at = Cursor::new(text);
+    }
+
+    fn read_general(&mut self) -> Result<(), Error> {
+        *self = Self::of(self.text);
+        let mut at = Cursor::new(self.text);
         let mut object = at.object()?;
         while let Some(name) = object.key(&mut at)? {
             let Some(key) = Key::of(name) else {
-                members.more.push(field(name, at.skip()?, false));
+                self.more.push(field(name, at.skip()?, false));
                 continue;
             };
             let value = value(key, &mut at)?;
-            if let Some(before) = members.known[key as usize].replace(value) {
-                members.more.push(field(name, before, true));
+            if let Some(before) = self.known[key as usize].replace(value) {
+                self.more.push(field(name, before, true));
             }
-            members.there |= key.bit();
+            self.there |= key.bit();
         }
-        members.end = at.position();
-        Ok(members)
+        self.line = self.get(Key::Type).and_then(text).and_then(Line::of);
+        self.end = at.position();
+        Ok(())
     }
 
     /// Reads a line that is spelled as the program spells it, without looking for keys. If it is not, nothing is lost.
     #[inline]
-    fn read_usual(&mut self) -> Option<()> {
+    pub(super) fn read_usual(&mut self) -> Option<()> {
         let text = self.text;
         let kind = text.strip_prefix("{\"type\": \"")?;
-        let (kind, usual) = USUAL.iter().find(|(word, _)| kind.starts_with(word))?;
+        let usual = USUAL.iter().find(|usual| kind.starts_with(usual.kind))?;
         let begin = "{\"type\": ".len();
-        let mut end = begin + 1 + kind.len();
-        self.known[Key::Type as usize] = Some(Raw::trusted(&text[begin..end]));
+        let mut at = Cursor::starting(text, begin + 1 + usual.kind.len());
+        self.line = Some(usual.line);
+        self.known[Key::Type as usize] = Some(Raw::trusted(&text[begin..at.position()]));
         self.there = Key::Type.bit();
-        for &(before, key) in *usual {
-            let rest = text[end..].strip_prefix(before)?;
-            let mut at = Cursor::new(rest);
-            // Blanks between the two would belong to neither.
-            let value = Some(value(key, &mut at).ok()?).filter(|value| value.as_str().as_ptr() == rest.as_ptr())?;
-            self.known[key as usize] = Some(value);
+        for &(before, key) in usual.members {
+            if !stands_at(text.as_bytes(), at.position(), before.as_bytes()) {
+                return None;
+            }
+            at = Cursor::starting(text, at.position() + before.len());
+            // White space between the two would belong to neither.
+            if text.as_bytes().get(at.position())?.is_ascii_whitespace() {
+                return None;
+            }
+            self.known[key as usize] = Some(value(key, &mut at).ok()?);
             self.there |= key.bit();
-            end = text.len() - at.rest().len();
         }
-        self.end = end + 1;
-        (text.as_bytes().get(end) == Some(&b'}')).then_some(())
+        self.end = at.position() + 1;
+        (text.as_bytes().get(at.position()) == Some(&b'}')).then_some(())
     }
 
-    /// The line itself.
-    pub(super) fn line(&self) -> &'a str {
+    /// The text of the line.
+    pub(super) fn text_of_line(&self) -> &'a str {
         &self.text[..self.end]
     }
 
@@ -173,44 +217,67 @@ impl<'a> Members<'a> {
     }
 }
 
-/// How the program spells its lines behind `{"type": "`: the type and its closing quote, then what stands before each value.
-const USUAL: [(&str, &[(&str, Key)]); 6] = [
-    (
-        "tool_result\"",
-        &[
+/// How the program spells a line behind `{"type": "`.
+struct Usual {
+    line: Line,
+    /// The type and its closing quote.
+    kind: &'static str,
+    /// What stands before each value.
+    members: &'static [(&'static str, Key)],
+}
+
+const USUAL: [Usual; 6] = [
+    Usual {
+        line: Line::Result,
+        kind: "tool_result\"",
+        members: &[
             (", \"name\": ", Key::Name),
             (", \"success\": ", Key::Success),
             (", \"result\": ", Key::Result),
             (", \"formatted\": ", Key::Formatted),
         ],
-    ),
-    (
-        "tool_call\"",
-        &[
+    },
+    Usual {
+        line: Line::Call,
+        kind: "tool_call\"",
+        members: &[
             (", \"name\": ", Key::Name),
             (", \"arguments\": ", Key::Arguments),
             (", \"formatted\": ", Key::Formatted),
         ],
-    ),
-    ("round\"", &[(", \"number\": ", Key::Number)]),
-    ("final\"", &[(", \"content\": ", Key::Content)]),
-    ("system\"", &[(", \"message\": ", Key::Message)]),
-    ("reminder\"", &[(", \"message\": ", Key::Message)]),
+    },
+    Usual {
+        line: Line::Round,
+        kind: "round\"",
+        members: &[(", \"number\": ", Key::Number)],
+    },
+    Usual {
+        line: Line::Final,
+        kind: "final\"",
+        members: &[(", \"content\": ", Key::Content)],
+    },
+    Usual {
+        line: Line::System,
+        kind: "system\"",
+        members: &[(", \"message\": ", Key::Message)],
+    },
+    Usual {
+        line: Line::Reminder,
+        kind: "reminder\"",
+        members: &[(", \"message\": ", Key::Message)],
+    },
 ];
 
 /// The value of a member.
-#[inline]
+#[inline(always)]
 fn value<'a>(key: Key, at: &mut Cursor<'a>) -> Result<Raw<'a>, Error> {
-    let first = at.peek();
-    let rest = at.rest();
     match key {
         // It is kept as it stands, if at all.
-        Key::Formatted => return at.skip(),
-        Key::Arguments => return at.raw(),
-        _ if first != Some(b'"') => return at.skip(),
-        _ => at.string()?,
-    };
-    Ok(Raw::trusted(&rest[..rest.len() - at.rest().len()]))
+        Key::Formatted => at.pass(),
+        Key::Arguments => at.raw(),
+        _ if at.peek() != Some(b'"') => at.skip(),
+        _ => at.quoted(),
+    }
 }
 
 /// The body of a text that was read in full.
@@ -267,20 +334,20 @@ mod tests {
             ),
             ("{\"type\":\"round\",\"number\":1}", false),
         ] {
-            let mut members = Members {
-                text: line,
-                ..Members::default()
-            };
+            let mut members = Members::of(line);
             assert_eq!(members.read_usual().is_some(), usual, "{line}");
-            // With a blank in front of it the line is read the general way.
-            let general = format!(" {line}");
-            let Ok(general) = Members::read(&general) else {
+            let mut general = Members::of(line);
+            if general.read_general().is_err() {
                 assert!(!usual, "{line}");
                 continue;
-            };
-            let members = Members::read(line).unwrap();
-            assert_eq!(members.end + 1, general.end);
-            assert_eq!((members.known, members.there), (general.known, general.there), "{line}");
+            }
+            members.read().unwrap();
+            assert_eq!(members.end, general.end);
+            assert_eq!(
+                (members.line, members.known, members.there),
+                (general.line, general.known, general.there),
+                "{line}"
+            );
         }
     }
 }

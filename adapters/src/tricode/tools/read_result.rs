@@ -6,7 +6,7 @@ use bumpalo::collections::Vec as BumpVec;
 use crate::json::{Cursor, Raw, Str};
 use crate::tools::args::{Read, Todo, TodoStatus};
 use crate::tools::diff::DiffStyle;
-use crate::tools::json::{members, optional, plain as plain_text};
+use crate::tools::json::{members, optional};
 use crate::tools::lines;
 use crate::tools::output::{FileChange, FileRead, Hunks, ToolOutput};
 use crate::tools::texts::without_last_end;
@@ -33,10 +33,9 @@ fn inner<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
     if !text.as_escaped().starts_with('{') {
         return None;
     }
-    let plain = plain_text(text)?;
-    let raw = Raw::trusted(arena.alloc_str(plain.trim_end()));
-    let mut at = Cursor::new(raw.as_str());
-    (at.raw().is_ok() && at.at_end()).then_some(raw)
+    let mut at = Cursor::new(text.plain_in(arena)?.trim_end());
+    let raw = at.raw().ok()?;
+    at.at_end().then_some(raw)
 }
 
 /// `with_metadata`: `{path, total_lines, mtime, sha256, content}`. `total_lines` is that of the part.
