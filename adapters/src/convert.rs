@@ -7,9 +7,10 @@ mod pipe;
 use core::Core;
 pub use options::{Options, ToolNames};
 
-use crate::codec::{Decoder, Dialect, Format, Layout, Want};
+use crate::codec::{Decoder, Dialect, Format, Layout};
 use crate::event::Entry;
 use crate::ledger::Ledger;
+use crate::read::Collector;
 use crate::reader::{Framing, Reader};
 
 /// A line, or a part of one, that could not be read.
@@ -42,12 +43,12 @@ impl Converter {
         let decoder = Decoder::new(options.from.dialect);
         Self {
             reader: Reader::new(Framing::of(layout, options.max_line), options.max_line, decoder),
-            core: Core::new(options, None),
+            core: Core::new(options),
         }
     }
 
-    /// Writes canonical events of which replies are whole, and each turn has its outcome.
-    pub(crate) fn of_whole_replies(from: Format) -> Self {
+    /// Writes nothing, and collects events of which replies are whole, and each turn has its outcome.
+    pub(crate) fn collecting(from: Format) -> Self {
         let options = Options::new(from, Dialect::CANONICAL.into());
         Self {
             reader: Reader::new(
@@ -55,8 +56,13 @@ impl Converter {
                 options.max_line,
                 Decoder::new(from.dialect),
             ),
-            core: Core::new(options, Some(Want::SNAPSHOTS.with_subagents())),
+            core: Core::collecting(options),
         }
+    }
+
+    /// What [`Self::collecting`] has collected.
+    pub(crate) fn collected(&mut self) -> Option<&mut Collector> {
+        self.core.collected()
     }
 
     /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.

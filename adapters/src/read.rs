@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::codec::{Decoder, Dialect, Format};
+use crate::codec::{Decoder, Dialect, Encode, Format, Want};
 use crate::detect::{Answer, Detector, Unclear};
 use crate::event::{self, Sink};
 use crate::events::Event;
+use crate::json::Out;
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source as Place};
 
 /// Lines longer than this are left out and told: 256 MiB.
@@ -313,9 +314,9 @@ impl<R: Read> Intake<R> {
     }
 }
 
-/// Keeps what a decoder tells.
+/// Keeps what a decoder tells, or what the assembler makes of it.
 #[derive(Debug, Default)]
-pub(crate) struct Collector(VecDeque<Result<Event, Error>>);
+pub struct Collector(VecDeque<Result<Event, Error>>);
 
 impl Collector {
     pub(crate) fn next(&mut self) -> Option<Result<Event, Error>> {
@@ -333,6 +334,20 @@ impl<'a> Sink<'a> for Collector {
     }
 
     fn input(&mut self, input: &event::Input<'a>) {
+        self.0.push_back(Ok(Event::of_host(input)));
+    }
+}
+
+impl Encode for Collector {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS.with_subagents()
+    }
+
+    fn event(&mut self, event: &event::Event<'_>, _: &mut Out) {
+        self.0.push_back(Ok(Event::of_agent(event)));
+    }
+
+    fn input(&mut self, input: &event::Input<'_>, _: &mut Out) {
         self.0.push_back(Ok(Event::of_host(input)));
     }
 }

@@ -77,6 +77,7 @@ macro_rules! dialects {
         pub enum Encoder {
             $($Agent(crate::$agent::Encoder),)+
             ReadOnly(ReadOnly),
+            Collector(crate::read::Collector),
         }
 
         impl Dialect {

@@ -16,17 +16,16 @@
 //! Tokens are those of the source. Times and costs stand in the [`Outcome`]: milliseconds and US dollars.
 
 mod build;
+#[cfg(feature = "serde")]
+mod serde;
 
 use std::io::Read;
 
-use crate::codec::{Decoder, Layout};
 use crate::convert::Converter;
 use crate::events::{
     self, Event, Json, Notice, Outcome, Prompt, Response, ResultStatus, SessionFacts, Stop, Thinking, Time, ToolKind, ToolProgress, ToolResult, Usage,
 };
 use crate::read::{Collector, Error, Intake, Source};
-use crate::reader::{Framing, Reader};
-use crate::registry::Dialect;
 use build::Builder;
 
 /// One conversation with one id.
@@ -241,7 +240,7 @@ pub fn turns<R: Read>(reader: R, from: impl Into<Source>) -> Turns<R> {
     Turns {
         input: Intake::new(reader, from.into()),
         log: None,
-        found: Collector::default(),
+        none: Vec::new(),
         builder: Builder::default(),
         over: false,
     }
@@ -280,34 +279,11 @@ pub fn sessions<R: Read>(reader: R, from: impl Into<Source>) -> (Vec<Session>, V
 #[derive(Debug)]
 pub struct Turns<R> {
     input: Intake<R>,
-    log: Option<Log>,
-    found: Collector,
+    log: Option<Converter>,
+    /// Nothing is written.
+    none: Vec<u8>,
     builder: Builder,
     over: bool,
-}
-
-/// A log on its way to whole events.
-#[derive(Debug)]
-struct Log {
-    converter: Converter,
-    whole: Vec<u8>,
-    reader: Reader,
-}
-
-impl Log {
-    /// Takes a piece, or the end, of the log.
-    fn take(&mut self, piece: &[u8], found: &mut Collector) {
-        self.whole.clear();
-        if piece.is_empty() {
-            self.converter.finish(&mut self.whole);
-        } else {
-            self.converter.feed(piece, &mut self.whole);
-        }
-        self.reader.feed(&self.whole, found);
-        for damage in self.converter.take_damage() {
-            found.push(Error::damaged(damage.line, damage.byte, damage.reason));
-        }
-    }
 }
 
 impl<R: Read> Turns<R> {
@@ -325,14 +301,19 @@ impl<R: Read> Turns<R> {
 
     fn more(&mut self) -> Result<bool, Error> {
         let Some(format) = self.input.format()? else { return Ok(false) };
-        let limit = crate::convert::Options::MAX_LINE;
-        let log = self.log.get_or_insert_with(|| Log {
-            converter: Converter::of_whole_replies(format),
-            whole: Vec::new(),
-            reader: Reader::new(Framing::of(Layout::Lines, limit), limit, Decoder::new(Dialect::CANONICAL)),
-        });
+        let log = self.log.get_or_insert_with(|| Converter::collecting(format));
         let piece = self.input.piece()?;
-        log.take(piece, &mut self.found);
+        if piece.is_empty() {
+            log.finish(&mut self.none);
+        } else {
+            log.feed(piece, &mut self.none);
+        }
+        let damage = log.take_damage();
+        if let Some(found) = log.collected() {
+            for damage in damage {
+                found.push(Error::damaged(damage.line, damage.byte, damage.reason));
+            }
+        }
         Ok(!piece.is_empty())
     }
 }
@@ -345,7 +326,8 @@ impl<R: Read> Iterator for Turns<R> {
             if let Some(turn) = self.builder.next() {
                 return Some(Ok(turn));
             }
-            match self.found.next() {
+            let found = self.log.as_mut().and_then(Converter::collected);
+            match found.and_then(Collector::next) {
                 Some(Ok(event)) => {
                     self.builder.take(event);
                     continue;

@@ -236,6 +236,53 @@ impl std::io::Read for Trickle<'_> {
     }
 }
 
+/// The calls of a serialized thread, each before those of its subagent, and what its rounds say to the user.
+fn said_by(thread: &Value, calls: &mut Vec<String>, texts: &mut Vec<String>) {
+    let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
+    for block in list(thread, "rounds").iter().flat_map(|round| list(round, "blocks")) {
+        match block["type"].as_str().expect("a block has a type") {
+            "text" => texts.push(block["text"].as_str().expect("a text").to_owned()),
+            "call" => {
+                calls.push(block["id"].as_str().expect("an id").to_owned());
+                said_by(&block["subagent"], calls, &mut Vec::new());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn turns_are_serialized_as_their_events_are() {
+    let mut seen = 0;
+    for log in goldens().into_iter().filter(|log| !log.hostile) {
+        for turn in turns(log.bytes.as_slice(), log.format).filter_map(Result::ok) {
+            let value = serde_json::to_value(&turn).unwrap_or_else(|error| panic!("{}: {error}", log.name));
+            let (mut calls, mut texts) = (Vec::new(), Vec::new());
+            said_by(&value, &mut calls, &mut texts);
+            for stray in value["strays"].as_array().into_iter().flatten() {
+                said_by(stray, &mut calls, &mut Vec::new());
+            }
+            let ids: Vec<&str> = turn.calls().iter().map(|call| call.id.as_str()).collect();
+            assert_eq!(
+                (texts.join("\n"), calls),
+                (turn.text(), ids.iter().map(ToString::to_string).collect()),
+                "{}",
+                log.name
+            );
+            let Some(outcome) = &turn.outcome else { continue };
+            let member = &value["outcome"];
+            assert_eq!(
+                (member["event"].as_str(), member["text"].as_str()),
+                (Some("outcome"), outcome.text.as_deref()),
+                "{}",
+                log.name
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "only {seen} turns");
+}
+
 #[test]
 fn where_a_log_is_cut_into_reads_changes_nothing() {
     let said = |found: Vec<Result<Event, Error>>| -> Vec<String> {

@@ -11,6 +11,7 @@ use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style,
 use crate::event::{Fate, Finding};
 use crate::json::{Cursor, Error, Out};
 use crate::ledger::Ledger;
+use crate::read::Collector;
 use crate::reader::{Consumer, Damaged, Source, Taken};
 use crate::tools::Translate;
 use crate::trace::Trace;
@@ -20,8 +21,8 @@ use crate::trace::Trace;
 pub(super) struct Core {
     options: Options,
     identity: bool,
-    /// What is wanted of the assembler, if not what the target wants.
-    whole: Option<Want>,
+    /// Nothing is written: the encoder collects events.
+    collects: bool,
     /// Nothing is asked about the lines but what they say: those spelled like ones before need not be read anew.
     by_heart: bool,
     /// The last line that was copied had no line feed.
@@ -66,9 +67,9 @@ pub(super) fn style(options: &Options, source: Dialect) -> Style {
     }
 }
 
-/// The target wants `whole`, or else what its encoder says.
-pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, whole: Option<Want>, prompts_used: usize) -> Assembler {
-    let identity = options.from == options.to && whole.is_none();
+pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
+    let collects = matches!(encoder, Encoder::Collector(_));
+    let identity = options.from == options.to && !collects;
     let (from, to) = (source, options.to.dialect);
     let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
     let escape = |text: &String| {
@@ -82,8 +83,8 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, w
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
     };
-    let as_is = identity || gives_back(options, source);
-    let want = whole.unwrap_or_else(|| if as_is { Want::AS_IS } else { encoder.want() });
+    let as_is = identity || gives_back(options, source) && !collects;
+    let want = if as_is { Want::AS_IS } else { encoder.want() };
     let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
@@ -91,18 +92,36 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, w
 
 impl Core {
     /// At the beginning of a log.
-    pub(super) fn new(options: Options, whole: Option<Want>) -> Self {
+    pub(super) fn new(options: Options) -> Self {
+        let encoder = Encoder::new(options.to.dialect, style(&options, options.from.dialect));
+        Self::with(options, encoder)
+    }
+
+    /// The same, where whole replies are collected instead of written.
+    pub(super) fn collecting(options: Options) -> Self {
+        Self::with(options, Encoder::Collector(Collector::default()))
+    }
+
+    /// What was collected.
+    pub(super) fn collected(&mut self) -> Option<&mut Collector> {
+        match &mut self.encoder {
+            Encoder::Collector(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    fn with(options: Options, encoder: Encoder) -> Self {
         let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
         let source = options.from.dialect;
-        let encoder = Encoder::new(options.to.dialect, style(&options, source));
-        let identity = options.from == options.to && whole.is_none();
+        let collects = matches!(encoder, Encoder::Collector(_));
+        let identity = options.from == options.to && !collects;
         Self {
             identity,
             by_heart: !identity && trace.is_none() && !options.strict && !options.validate,
             unended: false,
-            assembler: assembler(&options, source, &encoder, whole, 0),
-            whole,
+            assembler: assembler(&options, source, &encoder, 0),
+            collects,
             encoder,
             source,
             fresh: true,
@@ -125,7 +144,7 @@ impl Core {
         Pipe {
             options: &self.options,
             identity: self.identity,
-            whole: self.whole,
+            collects: self.collects,
             assembler: &mut self.assembler,
             source: &mut self.source,
             fresh: &mut self.fresh,

@@ -3,7 +3,7 @@
 use super::Options;
 use super::core::{assembler, style};
 use crate::assemble::{Assembler, Down};
-use crate::codec::{Dialect, Encode, Encoder, Want};
+use crate::codec::{Dialect, Encode, Encoder};
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
 use crate::json::{Out, Str, alike};
 use crate::ledger::Ledger;
@@ -12,7 +12,7 @@ use crate::ledger::Ledger;
 pub(super) struct Pipe<'d, 'a> {
     pub(super) options: &'d Options,
     pub(super) identity: bool,
-    pub(super) whole: Option<Want>,
+    pub(super) collects: bool,
     pub(super) assembler: &'d mut Assembler,
     pub(super) source: &'d mut Dialect,
     pub(super) fresh: &'d mut bool,
@@ -91,8 +91,10 @@ impl Pipe<'_, '_> {
     }
 
     fn begin_session(&mut self, prompts_used: usize) {
-        *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
-        let fresh = assembler(self.options, *self.source, self.down.encoder, self.whole, prompts_used);
+        if !self.collects {
+            *self.down.encoder = Encoder::new(self.options.to.dialect, style(self.options, *self.source));
+        }
+        let fresh = assembler(self.options, *self.source, self.down.encoder, prompts_used);
         self.assembler.begin_anew(fresh);
     }
 

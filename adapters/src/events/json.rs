@@ -99,7 +99,7 @@ impl Json {
 
     /// Text that is known to be one JSON value.
     #[cfg(feature = "serde")]
-    pub(super) fn trusted(text: String) -> Self {
+    pub(crate) fn trusted(text: String) -> Self {
         Self(text.into())
     }
 
