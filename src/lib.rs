@@ -19,7 +19,7 @@
 use std::io::{ErrorKind, Read, Write};
 
 pub use agentglot_adapters as adapters;
-use agentglot_adapters::convert::{Converter, Damage, Options};
+use agentglot_adapters::convert::{Converter, Damage, Options, Silent};
 #[cfg(all(unix, feature = "agent"))]
 pub use agentglot_agent as agent;
 #[cfg(all(unix, feature = "agent"))]
@@ -50,8 +50,8 @@ pub struct Report {
     pub lines: u64,
     /// What could not be read, in order.
     pub damage: Vec<Damage>,
-    /// How many lines gave no output of their own; see [`Converter::dropped`].
-    pub dropped: u64,
+    /// How many lines gave no output of their own.
+    pub silent: Silent,
     /// The ledger as JSON lines, if [`Options::ledger`] asked for one.
     pub ledger: String,
 }
@@ -85,6 +85,6 @@ pub fn convert(mut reader: impl Read, mut writer: impl Write, options: Options) 
     report.damage.append(&mut converter.take_damage());
     report.ledger.push_str(&converter.take_ledger());
     report.lines = converter.lines();
-    report.dropped = converter.dropped();
+    report.silent = converter.silent();
     Ok(report)
 }

@@ -19,3 +19,59 @@ pub(crate) fn before_signals(before: fn()) {
 /// Without signals there is nothing to do before them.
 #[cfg(not(unix))]
 pub(crate) fn before_signals(_: fn()) {}
+
+/// Which plain file it is, whatever it is called. Devices and pipes are none: they hold nothing that could be lost.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileId(Id);
+
+#[cfg(unix)]
+type Id = (u64, u64);
+#[cfg(not(unix))]
+type Id = std::path::PathBuf;
+
+#[cfg(unix)]
+impl FileId {
+    /// The file that is there under a name.
+    pub(crate) fn of(path: &std::path::Path) -> Option<Self> {
+        Self::of_metadata(&path.metadata().ok()?)
+    }
+
+    /// The file that standard input is.
+    pub(crate) fn of_stdin() -> Option<Self> {
+        Self::of_open(std::os::fd::AsFd::as_fd(&std::io::stdin()))
+    }
+
+    /// The file that standard output is.
+    pub(crate) fn of_stdout() -> Option<Self> {
+        Self::of_open(std::os::fd::AsFd::as_fd(&std::io::stdout()))
+    }
+
+    fn of_open(open: std::os::fd::BorrowedFd<'_>) -> Option<Self> {
+        let file = std::fs::File::from(open.try_clone_to_owned().ok()?);
+        Self::of_metadata(&file.metadata().ok()?)
+    }
+
+    fn of_metadata(about: &std::fs::Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        about.is_file().then(|| Self((about.dev(), about.ino())))
+    }
+}
+
+#[cfg(not(unix))]
+impl FileId {
+    /// The file that is there under a name.
+    pub(crate) fn of(path: &std::path::Path) -> Option<Self> {
+        let is_file = path.metadata().is_ok_and(|about| about.is_file());
+        is_file.then(|| path.canonicalize().ok().map(Self)).flatten()
+    }
+
+    /// Not to be known here.
+    pub(crate) const fn of_stdin() -> Option<Self> {
+        None
+    }
+
+    /// Not to be known here.
+    pub(crate) const fn of_stdout() -> Option<Self> {
+        None
+    }
+}

@@ -114,7 +114,7 @@ impl fmt::Display for Format {
 
 /// A name that is no dialect, or a mode that the dialect does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect {0:?}; there are {list}", list = Format::all().chain(Dialect::APIS.map(Format::from)).map(|f| f.to_string()).collect::<Vec<_>>().join(", "))]
+#[error("unknown dialect {0:?}")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

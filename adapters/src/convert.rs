@@ -5,6 +5,7 @@ mod options;
 mod pipe;
 
 use core::Core;
+pub use core::Silent;
 pub use options::{Options, ToolNames};
 
 use crate::codec::{Decoder, Dialect, Format, Layout};
@@ -15,11 +16,14 @@ use crate::reader::{Framing, Reader};
 
 /// A line, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Damage {
     /// The line, counted from 1. In a `json` format: the message.
     pub line: u64,
     /// The byte within the line, counted from 1. In a `json` format that is written over several lines: within the message.
     pub byte: u64,
+    /// The JSON pointer of what is wrong, where there is one.
+    pub pointer: Option<String>,
     /// What is wrong.
     pub reason: String,
 }
@@ -102,10 +106,10 @@ impl Converter {
         self.core.damaged
     }
 
-    /// How many lines gave no output of their own: the target has no place for them, or other lines say the same. Only the
-    /// ledger knows which. Counted without a ledger too.
-    pub const fn dropped(&self) -> u64 {
-        self.core.dropped
+    /// How many lines gave no output of their own. Only the ledger knows which, and what of the other lines did not go over; these are
+    /// counted without a ledger too.
+    pub const fn silent(&self) -> Silent {
+        self.core.silent
     }
 
     /// How many lines were read.

@@ -3,12 +3,13 @@
 //! Each dialect's folder has a `recognise` that weighs one line; the [`Detector`] adds the weights up until one dialect is
 //! sure. It is given what has been read so far, again and again, so a live pipe is decided with its first telling line.
 
+mod elsewhere;
 mod layout;
 mod opened;
 
 use std::fmt;
 
-use layout::{Layout, foreign, is_single, layout, line_start, valid};
+use layout::{Layout, is_single, layout, line_start, valid};
 pub(crate) use opened::{Opened, word};
 
 use crate::codec::{self, Dialect, Format, Mode};
@@ -70,7 +71,7 @@ pub struct Unclear {
     pub candidates: Vec<Found>,
     /// How many lines were looked at.
     pub lines: u64,
-    /// The log is a byte stream of another kind (compressed, UTF-16, binary), and which.
+    /// The log is of another kind that is known (compressed, UTF-16, a format of another program), and which.
     pub kind: Option<&'static str>,
 }
 
@@ -81,7 +82,7 @@ impl fmt::Display for Unclear {
             n => format!("{n} lines"),
         };
         if let Some(kind) = self.kind {
-            return write!(f, "this is {kind}, not a log of any known dialect");
+            return write!(f, "this is {kind}, which cannot be read here");
         }
         if self.candidates.is_empty() {
             let known: Vec<_> = Dialect::readable().map(Dialect::name).collect();
@@ -123,6 +124,8 @@ pub struct Detector {
     at: usize,
     seen: u64,
     marks: Vec<Mark>,
+    /// It is a format that others write.
+    elsewhere: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -157,7 +160,7 @@ impl Detector {
                 false => Answer::More,
             };
         };
-        if let Some(kind) = foreign(&prefix[first..]) {
+        if let Some(kind) = elsewhere::bytes(&prefix[first..]) {
             return self.give_up(Some(kind));
         }
         let layout = match self.layout {
@@ -184,6 +187,9 @@ impl Detector {
                     why: mark.best.1.clone(),
                 });
             }
+        }
+        if self.elsewhere.is_some() {
+            return self.give_up(self.elsewhere);
         }
         if last_look || self.seen >= Self::ENOUGH_LINES {
             self.decide(prefix, over)
@@ -216,6 +222,7 @@ impl Detector {
     /// an earlier look may be whole now.
     fn document(&mut self, text: &[u8]) {
         self.marks.clear();
+        self.elsewhere = None;
         self.seen = 0;
         let mut at = Cursor::new(valid(text));
         while let Some(first) = at.peek() {
@@ -248,6 +255,7 @@ impl Detector {
             return;
         }
         let line = Opened::new(text);
+        self.elsewhere = self.elsewhere.or_else(|| elsewhere::name_of(&line));
         for evidence in recognise(&line) {
             let why = || format!("{unit} {}: {}", self.seen, evidence.why);
             match self.marks.iter_mut().find(|m| m.format == evidence.format) {
@@ -270,7 +278,7 @@ impl Detector {
     }
 
     fn sure(&self) -> bool {
-        self.marks.iter().any(|m| m.best.0 >= PROOF)
+        self.elsewhere.is_some() || self.marks.iter().any(|m| m.best.0 >= PROOF)
     }
 
     /// The dialects with their scores, the best first.

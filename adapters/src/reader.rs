@@ -89,13 +89,12 @@ pub(crate) struct Damaged<'l> {
     pub(crate) line: u64,
     /// The byte within it, counted from 1.
     pub(crate) byte: u64,
+    /// The JSON pointer of what is wrong, where there is one.
+    pub(crate) pointer: Option<String>,
     /// What is wrong.
     pub(crate) why: String,
     /// The line without its end; empty for one that is over the length limit.
     pub(crate) bytes: &'l [u8],
-    /// The text that is damaged, and the offset in it.
-    pub(crate) text: &'l str,
-    pub(crate) at: usize,
 }
 
 impl<'a> Source<'_, 'a> {
@@ -400,10 +399,9 @@ impl Stage {
         to.damaged(&Damaged {
             line: self.line,
             byte: sound.len() as u64 + 1,
+            pointer: None,
             why: "invalid UTF-8".to_owned(),
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
-            text: sound,
-            at: sound.len(),
         });
         to.goes_on()
     }
@@ -439,10 +437,9 @@ impl Stage {
         to.damaged(&Damaged {
             line: self.line,
             byte: place as u64 + 1,
+            pointer: error.pointer(text),
             why: format!("{}{cut}", error.why),
             bytes: line.as_bytes(),
-            text,
-            at: error.at,
         });
         to.goes_on()
     }
@@ -452,10 +449,9 @@ impl Stage {
         to.damaged(&Damaged {
             line: self.line,
             byte: 1,
+            pointer: None,
             why,
             bytes: &[],
-            text: "",
-            at: 0,
         });
         to.goes_on()
     }

@@ -4,7 +4,7 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use agentglot_adapters::convert::{Converter, Damage, Options, ToolNames};
+use agentglot_adapters::convert::{Converter, Damage, Options, Silent, ToolNames};
 use agentglot_adapters::raw::codec::Format;
 use common::mutate::{changed, damaged};
 use common::{Chance, Log, Wrongs, events, format, goldens, parallel, parting, quick, recordings, short, with_ledger};
@@ -218,12 +218,12 @@ fn joined(lines: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
 }
 
 /// What came out, what was wrong with the input, and how many lines gave nothing.
-fn result(options: &Options, bytes: &[u8]) -> (Vec<u8>, Vec<Damage>, u64) {
+fn result(options: &Options, bytes: &[u8]) -> (Vec<u8>, Vec<Damage>, Silent) {
     let mut converter = Converter::new(options.clone());
     let mut out = Vec::new();
     converter.feed(bytes, &mut out);
     converter.finish(&mut out);
-    (out, converter.take_damage(), converter.dropped())
+    (out, converter.take_damage(), converter.silent())
 }
 
 fn alike(name: &str, from: Format, bytes: &[u8], chance: &mut Chance, wrongs: &mut Wrongs) {
@@ -251,7 +251,7 @@ fn alike(name: &str, from: Format, bytes: &[u8], chance: &mut Chance, wrongs: &m
             wrongs.add(&group, format!("{name}: {}", short(&format!("{:?} / {:?}", by_heart.1, general.1), 600)));
         } else if by_heart.2 != general.2 {
             keep(name, from, to, bytes);
-            wrongs.add(&group, format!("{name}: dropped {} / {}", by_heart.2, general.2));
+            wrongs.add(&group, format!("{name}: silent {:?} / {:?}", by_heart.2, general.2));
         }
     }
 }

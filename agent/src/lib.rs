@@ -46,7 +46,7 @@ use crate::control_requests::{HostRequests, Unanswered};
 use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::host::event_writer::EventWriter;
-use crate::host::prompts::{HostPrompt, PromptQueue};
+use crate::host::prompts::{Asked, PromptQueue};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::permissions::Policy;
@@ -137,7 +137,7 @@ pub enum Said {
 /// The agent. It says what it does as lines of `agentglot:events`.
 #[derive(Debug)]
 pub struct Agent {
-    context: Rc<Context>,
+    core: Rc<Context>,
     chats: Rc<ChatRequests>,
     hints: Rc<Hints>,
     local: LocalSet,
@@ -252,7 +252,7 @@ impl Agent {
             introduced: Cell::new(false),
             warn: parts.warn,
         };
-        let context = Rc::new(Context {
+        let core = Rc::new(Context {
             host,
             model: ModelState {
                 client: parts.model,
@@ -283,7 +283,7 @@ impl Agent {
             tasks: turn::tasks::Tasks::default(),
         });
         Ok(Self {
-            context,
+            core,
             chats: Rc::default(),
             hints: Rc::default(),
             local: LocalSet::new(),
@@ -299,19 +299,19 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                self.context.host.prompts.put(HostPrompt::of_prompt(input, prompt));
+                self.core.host.prompts.put(Asked::of_prompt(input, prompt));
                 true
             }
             InputKind::Chat(chat) => {
-                let asked = HostPrompt::of_chat(input, chat);
+                let asked = Asked::of_chat(input, chat);
                 if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
                     let call = chat["tool_call"].as_str().unwrap_or_default();
-                    return self.context.tools.client.answer(call, &chat["parts"]);
+                    return self.core.tools.client.answer(call, &chat["parts"]);
                 }
-                self.context.host.prompts.put(asked);
+                self.core.host.prompts.put(asked);
                 true
             }
-            InputKind::Request(request) => session::control::request(&self.context, input, request),
+            InputKind::Request(request) => session::control::request(&self.core, input, request),
             InputKind::Response(response) => {
                 let read = |raw: agentglot_adapters::raw::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
                 let answer = if response.ok {
@@ -321,21 +321,21 @@ impl Agent {
                     let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
                     Err(Unanswered::Failed(text.to_owned()))
                 };
-                self.context.host.requests.answer(&host::prompts::plain(response.id), answer)
+                self.core.host.requests.answer(&host::prompts::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                commands::introduce::introduce_first(&self.context);
-                commands::request::cancel(&self.context, &self.chats, input);
+                commands::introduce::introduce_first(&self.core);
+                commands::request::cancel(&self.core, &self.chats, input);
                 true
             }
             InputKind::Heartbeat { .. } => {
-                commands::introduce::introduce_first(&self.context);
-                commands::request::heartbeat(&self.context, input);
+                commands::introduce::introduce_first(&self.core);
+                commands::request::heartbeat(&self.core, input);
                 true
             }
             InputKind::Hint(hint) => {
-                commands::introduce::introduce_first(&self.context);
-                commands::hint::ask(&self.context, &self.hints, input, hint);
+                commands::introduce::introduce_first(&self.core);
+                commands::hint::ask(&self.core, &self.hints, input, hint);
                 true
             }
             InputKind::HintCancel => {
@@ -343,7 +343,7 @@ impl Agent {
                 true
             }
             InputKind::KeepAlive => {
-                commands::introduce::introduce_first(&self.context);
+                commands::introduce::introduce_first(&self.core);
                 true
             }
             _ => false,
@@ -352,33 +352,30 @@ impl Agent {
 
     /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
     pub fn queued(&self) -> usize {
-        self.context.host.prompts.bytes()
+        self.core.host.prompts.bytes()
     }
 
     /// Adds what it knows of itself to what the host's handshake is answered by.
     pub fn tell(&self, facts: &mut Facts) {
-        facts.greeting = Some(session::control::greeting(&self.context));
+        facts.greeting = Some(session::control::greeting(&self.core));
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own.
     pub fn at_work(&self) -> bool {
-        self.context.turns.deferred.borrow().is_some()
-            || self.context.turns.busy.get()
-            || self.context.host.prompts.any_waits()
-            || self.context.tasks.any()
+        self.core.turns.deferred.borrow().is_some() || self.core.turns.busy.get() || self.core.host.prompts.any_waits() || self.core.tasks.any()
     }
 
     /// The host will say nothing more.
     pub fn close(&mut self) {
-        self.context.host.prompts.close();
+        self.core.host.prompts.close();
     }
 
     /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
     pub async fn read(&mut self, into: &mut Vec<u8>) -> Said {
-        let context = self.context.clone();
+        let core = self.core.clone();
         if let Some(why) = &self.over {
-            let said = context.host.events.take(into);
-            return match context.host.events.take_answered() {
+            let said = core.host.events.take(into);
+            return match core.host.events.take_answered() {
                 true => Said::Answered,
                 false if said => Said::Bytes,
                 false => Said::Over(why.clone()),
@@ -386,24 +383,24 @@ impl Agent {
         }
         let life = self
             .life
-            .get_or_insert_with(|| self.local.spawn_local(session::life::live(context.clone(), Rc::clone(&self.chats))));
-        let line = context.host.requests.wake();
+            .get_or_insert_with(|| self.local.spawn_local(session::life::live(core.clone(), Rc::clone(&self.chats))));
+        let line = core.host.requests.wake();
         let ended = self
             .local
             .run_until(async {
                 loop {
-                    for chore in context.host.jobs.take() {
+                    for chore in core.host.jobs.take() {
                         tokio::task::spawn_local(chore);
                     }
-                    let (asked, withdrawn) = context.host.requests.take();
-                    asked.iter().for_each(|(id, question)| context.host.events.ask(id, question));
-                    withdrawn.iter().for_each(|id| context.host.events.withdraw(id));
-                    if context.host.events.take(into) || context.host.events.has_answered() {
+                    let (asked, withdrawn) = core.host.requests.take();
+                    asked.iter().for_each(|(id, question)| core.host.events.ask(id, question));
+                    withdrawn.iter().for_each(|id| core.host.events.withdraw(id));
+                    if core.host.events.take(into) || core.host.events.has_answered() {
                         return None;
                     }
                     tokio::select! {
                         biased;
-                        () = context.host.events.said() => {}
+                        () = core.host.events.said() => {}
                         () = line.notified() => {}
                         ended = &mut *life => return Some(ended),
                     }
@@ -415,11 +412,11 @@ impl Agent {
             self.life = None;
             let why = ended.err().map(|error| format!("the agent broke down: {error}"));
             self.over = Some(why.clone());
-            if !context.host.events.take(into) {
+            if !core.host.events.take(into) {
                 return Said::Over(why);
             }
         }
-        if context.host.events.take_answered() {
+        if core.host.events.take_answered() {
             return Said::Answered;
         }
         Said::Bytes
@@ -427,17 +424,17 @@ impl Agent {
 
     /// Ends it and leaves nothing behind. Bounded in time.
     pub async fn stop(&mut self) {
-        self.context.turns.cancel().cancel();
-        self.context.tasks.stop_all();
-        self.context.host.prompts.close();
-        let context = self.context.clone();
-        let mcp = context.mcp.take();
+        self.core.turns.cancel().cancel();
+        self.core.tasks.stop_all();
+        self.core.host.prompts.close();
+        let core = self.core.clone();
+        let mcp = core.mcp.take();
         let life = self.life.take();
         let last = async move {
             if let Some(life) = life {
                 let _ = life.await;
             }
-            let processes = context.persona_session.processes();
+            let processes = core.persona_session.processes();
             let processes = async {
                 if let Some(processes) = processes {
                     processes.end().await;

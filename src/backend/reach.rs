@@ -18,7 +18,7 @@ pub enum Control {
     /// Host: anything else that it wants to know or to have done.
     Query,
     /// Agent: may this tool run?
-    Leave,
+    Permission,
     /// Host: yes, with these arguments instead.
     ChangedArguments,
     /// Agent: run this hook of the host's.
@@ -37,7 +37,7 @@ impl Control {
         Self::SetModel,
         Self::SetMode,
         Self::Query,
-        Self::Leave,
+        Self::Permission,
         Self::ChangedArguments,
         Self::Hook,
         Self::Mcp,
@@ -51,7 +51,7 @@ impl Control {
             ControlKind::Interrupt => Self::Interrupt,
             ControlKind::SetModel => Self::SetModel,
             ControlKind::SetMode => Self::SetMode,
-            ControlKind::CanUseTool => Self::Leave,
+            ControlKind::CanUseTool => Self::Permission,
             ControlKind::Hook => Self::Hook,
             ControlKind::Mcp => Self::HostMcp,
             ControlKind::Confirm | ControlKind::Other => Self::Query,
@@ -66,7 +66,7 @@ impl Control {
             Self::SetModel => "set_model",
             Self::SetMode => "set_permission_mode",
             Self::Query => "any other request",
-            Self::Leave => "can_use_tool",
+            Self::Permission => "can_use_tool",
             Self::ChangedArguments => "updatedInput",
             Self::Hook => "hook_callback",
             Self::Mcp => "mcp_message",
@@ -134,10 +134,10 @@ impl Reach {
 /// What becomes of a control message between a host and a back end, and how. A program behind a host of its own dialect gets
 /// everything as it is.
 pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'static str) {
-    use Control::{ChangedArguments, Hook, HostMcp, Initialize, Interrupt, Leave, Mcp, Query, SetMode, SetModel};
+    use Control::{ChangedArguments, Hook, HostMcp, Initialize, Interrupt, Mcp, Permission, Query, SetMode, SetModel};
     use Reach::{Emulated, Passed, Refused};
     let dialect = match (behind, control) {
-        (Behind::Demo | Behind::Replay, Leave | Hook | Mcp) => return (Passed, "asked again as in the log, and waited for"),
+        (Behind::Demo | Behind::Replay, Permission | Hook | Mcp) => return (Passed, "asked again as in the log, and waited for"),
         (Behind::Demo | Behind::Replay, ChangedArguments) => return (Emulated, "permission like any other: the log goes on as it was recorded"),
         (Behind::Demo | Behind::Replay, Interrupt) => return (Emulated, "the turn ends here"),
         (Behind::Demo | Behind::Replay, Initialize | SetModel | SetMode | Query | HostMcp) => {
@@ -159,8 +159,8 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
             Interrupt => (Emulated, "the program of the turn is stopped"),
             SetModel | SetMode => (Emulated, "told to the program of the next turn"),
             Initialize | Query => (Emulated, "answered by us, from what is known"),
-            Leave if dialect.conduct().asks_in_text() => (Emulated, "its question in plain text is put to the host, and the answer typed"),
-            Leave => (Refused, "it asks nobody"),
+            Permission if dialect.conduct().asks_in_text() => (Emulated, "its question in plain text is put to the host, and the answer typed"),
+            Permission => (Refused, "it asks nobody"),
             ChangedArguments => (Refused, "it runs what it asked for: such a permission is a denial that says so"),
             Hook => (Refused, "it has no hooks that a host could serve"),
             Mcp => (Refused, "it has no way to a server inside the host"),
@@ -171,7 +171,7 @@ pub fn reach(control: Control, host: Dialect, behind: Behind) -> (Reach, &'stati
     match control {
         ChangedArguments if by_hooks && host == dialect => (Refused, "it runs what it asked for"),
         _ if host == dialect => (Passed, "in its own words"),
-        Leave | ChangedArguments | Hook if by_hooks => (Emulated, "its settings hooks ask the host"),
+        Permission | ChangedArguments | Hook if by_hooks => (Emulated, "its settings hooks ask the host"),
         Initialize if by_hooks => (
             Emulated,
             "answered by us at once; it is started with the servers and the system prompt that are named, and told the agents",

@@ -1,25 +1,27 @@
 //! The command line as it is meant: checked, with files in place of names.
 
-use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::launch::Program;
 use agentglot_adapters::raw::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
+use super::outputs::{self, Outputs};
 use crate::command::check::Check;
-use crate::io::{Console, Input, Source};
-use crate::status::Failure;
+use crate::io::{Console, Input, Source, Walk};
+use crate::status::{Failure, Status};
 use crate::work::Work;
 
 /// What `convert` is to do.
 pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
-    let inputs = inputs(&typed.files)?;
-    let from = readable(typed.from)?;
+    let to_stdout = |path: &PathBuf| path.as_os_str() == "-";
+    let output = typed.output.filter(|path| !to_stdout(path));
+    let Logs { inputs, status } = logs(&typed.logs, output.as_deref())?;
+    let from = readable(typed.from);
     let Chosen::Named(to) = typed.to else {
         return Err(usage("--to needs a dialect"));
     };
@@ -40,39 +42,43 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     options.max_line = typed.max_line;
     options.old_text = typed.old_text;
     options.verbose = typed.all_messages;
+    let needs_all_prompts = typed.prompt.len() > 1;
     options.prompts = match &typed.input_log {
         Some(path) => input_log(path, from)?,
         None => typed.prompt,
     };
-    let outputs = match &typed.output {
-        Some(path) => Some(outputs(path, &inputs, to)?),
-        None => None,
+    let outputs = match &output {
+        Some(path) => outputs::of(path, &inputs, to)?,
+        None => Outputs::default(),
     };
-    if let Some(ledger) = &typed.ledger {
-        let same = |path: &Path| same_file(ledger, path);
-        let read = inputs.iter().any(|input| matches!(input, Input::File(path) if same(path)));
-        if read || outputs.iter().flatten().any(|path| same(path)) || typed.input_log.as_deref().is_some_and(same) {
-            return Err(usage(&format!("--ledger {}: this file is read or written already", ledger.display())));
-        }
-    }
+    let own = [("--ledger", &typed.ledger), ("--report", &typed.report)];
+    let own = own.iter().filter_map(|(flag, path)| Some((*flag, path.as_deref()?)));
+    outputs::overwrite_nothing(&inputs, typed.input_log.as_deref(), outputs.files.as_deref(), own)?;
     let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let jobs = typed.jobs.map_or_else(processors, usize::from);
     Ok(Work {
         inputs,
         from,
         options,
-        outputs,
+        needs_all_prompts,
+        outputs: outputs.files,
+        folders: outputs.folders,
         ledger: typed.ledger,
+        report: typed.report,
+        quiet: typed.quiet,
+        status,
         jobs,
     })
 }
 
 /// What `check` is to do.
 pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
+    let Logs { inputs, status } = logs(&typed.logs, None)?;
     Ok(Check {
-        inputs: inputs(&typed.files)?,
-        dialect: readable(typed.dialect)?,
+        inputs,
+        dialect: readable(typed.dialect),
         max_line: typed.max_line,
+        status,
     })
 }
 
@@ -80,18 +86,38 @@ fn usage(why: &str) -> Failure {
     Failure::Usage(why.to_owned())
 }
 
-fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
-    let mut inputs: Vec<Input> = files
-        .iter()
-        .map(|path| {
-            if path.as_os_str() == "-" {
-                Input::Stdin
-            } else {
-                Input::File(path.clone())
+/// What is to be read.
+struct Logs {
+    inputs: Vec<Input>,
+    /// Whether all folders could be read.
+    status: Status,
+}
+
+fn logs(typed: &low::Logs, output: Option<&Path>) -> Result<Logs, Failure> {
+    let mut inputs = Vec::new();
+    let mut status = Status::Clean;
+    let walk = Walk::new(&typed.include, output)?;
+    for path in &typed.files {
+        if path.as_os_str() == "-" {
+            inputs.push(Input::Stdin);
+        } else if path.is_dir() {
+            let found = walk.logs(path, |failure| {
+                status.worsen(failure.status());
+                Console::plain().say(&failure.to_string());
+            });
+            if found.is_empty() {
+                status.worsen(Status::Usage);
+                Console::plain().say(&format!(
+                    "{}: no log is in this folder (--include GLOB says what logs are called)",
+                    path.display()
+                ));
             }
-        })
-        .collect();
-    if inputs.is_empty() {
+            inputs.extend(found);
+        } else {
+            inputs.push(Input::File(path.clone()));
+        }
+    }
+    if typed.files.is_empty() {
         inputs.push(Input::Stdin);
     }
     match inputs.iter().filter(|input| **input == Input::Stdin).count() {
@@ -100,14 +126,13 @@ fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
         1 => {}
         _ => return Err(usage("standard input can be read once only")),
     }
-    Ok(inputs)
+    Ok(Logs { inputs, status })
 }
 
-fn readable(from: Chosen) -> Result<Option<Format>, Failure> {
+const fn readable(from: Chosen) -> Option<Format> {
     match from {
-        Chosen::Auto => Ok(None),
-        Chosen::Named(format) if format.is_readable() => Ok(Some(format)),
-        Chosen::Named(format) => Err(usage(&format!("{format} is for people and cannot be read"))),
+        Chosen::Auto => None,
+        Chosen::Named(format) => Some(format),
     }
 }
 
@@ -138,69 +163,4 @@ fn input_log(path: &Path, from: Option<Format>) -> Result<Vec<String>, Failure> 
         )));
     }
     Ok(found.texts)
-}
-
-/// Where the output of each input goes.
-fn outputs(path: &Path, inputs: &[Input], to: Format) -> Result<Vec<PathBuf>, Failure> {
-    let slash = path.as_os_str().to_string_lossy().ends_with(std::path::MAIN_SEPARATOR);
-    let folder = path.is_dir() || slash || inputs.len() > 1;
-    if !folder {
-        return Ok(vec![path.to_owned()]);
-    }
-    if path.exists() && !path.is_dir() {
-        return Err(usage(&format!("-o {}: there are several logs, and this is no folder", path.display())));
-    }
-    std::fs::create_dir_all(path).map_err(|error| Failure::Write {
-        name: path.display().to_string(),
-        error,
-    })?;
-    let outputs: Vec<PathBuf> = inputs.iter().map(|input| path.join(output_name(&input.plain_path(), to))).collect();
-    let mut taken: HashMap<&Path, &Input> = HashMap::new();
-    for (output, input) in outputs.iter().zip(inputs) {
-        if let Some(other) = taken.insert(output, input) {
-            let (a, b) = (other.name(), input.name());
-            return Err(usage(&format!(
-                "-o {}: {a} and {b} would both become {}",
-                path.display(),
-                output.display()
-            )));
-        }
-    }
-    Ok(outputs)
-}
-
-/// `NAME.<dialect>.jsonl` for `NAME.jsonl`; the format is named when it is not the dialect's first, and decides the ending.
-fn output_name(input: &Path, to: Format) -> String {
-    let name = input.file_name().map_or_else(|| "log".into(), |name| name.to_string_lossy().into_owned());
-    let stem = [".jsonl", ".ndjson", ".json", ".log", ".txt"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(&name);
-    let dialect = to.dialect.name();
-    match to.mode.layout {
-        Layout::Document => format!("{stem}.{dialect}.json"),
-        Layout::Text => format!("{stem}.{dialect}.txt"),
-        _ if to.mode == to.dialect.modes()[0] => format!("{stem}.{dialect}.jsonl"),
-        _ => format!("{stem}.{dialect}.{}.jsonl", to.mode.name),
-    }
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b && a.is_file())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outputs_are_named_after_their_inputs() {
-        let name = |input: &str, to: &str| output_name(Path::new(input), to.parse().unwrap());
-        assert_eq!(name("a/b.out.jsonl", "qwen"), "b.out.qwen.jsonl");
-        assert_eq!(name("b", "qwen:stream-chunk-json"), "b.qwen.stream-chunk-json.jsonl");
-        assert_eq!(name("b.log", "claude:json"), "b.claude.json");
-        assert_eq!(name("b.ndjson", "cursor:text"), "b.cursor.txt");
-        assert_eq!(name("stdin", "tricode"), "stdin.tricode.jsonl");
-        assert_eq!(Input::File("x/b.jsonl.gz".into()).plain_path(), Path::new("x/b.jsonl"));
-    }
 }

@@ -68,10 +68,10 @@ Examples:
 #[derive(Debug, Args)]
 pub struct Convert {
     /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to find out
-    #[arg(long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::or_auto())]
+    #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Chosen,
     /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`)
-    #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+    #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
     pub to: Chosen,
     /// What tools are called in the output
     #[arg(long, value_enum, default_value_t)]
@@ -109,11 +109,33 @@ pub struct Convert {
     /// Write claude:json as an array of all messages, not as the outcome alone
     #[arg(long)]
     pub all_messages: bool,
-    /// Write to this file, or into this folder when there are several logs or the name ends in a slash
+    /// Write to this file, or into this folder when there are several logs, a folder of them, or the name ends in a slash. A file called
+    /// .gz or .zst is compressed; `-` is standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
-    /// Logs; .gz and .zst are unpacked. `-` or nothing is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Write what came of each log to this file, as one JSON object
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Write what would be done, a line for each log, and do nothing
+    #[arg(long)]
+    pub list: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
+}
+
+/// The logs that are read.
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// Which files of a folder are logs; may be given again. With a slash it is held against the path below the folder [default: names
+    /// that end in .jsonl, .ndjson, .json or .sse, compressed or not]
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// Logs, or folders of them; .gz and .zst are unpacked. `-` or nothing is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
 }
 
@@ -121,14 +143,14 @@ pub struct Convert {
 #[derive(Debug, Args)]
 pub struct Check {
     /// The dialect of the log: NAME or NAME:FORMAT, or `auto` to find out
-    #[arg(long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::or_auto())]
+    #[arg(short = 'f', long, visible_alias = "from", value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
     pub dialect: Chosen,
     /// Call lines longer than this damaged; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
     pub max_line: usize,
-    /// Logs; .gz and .zst are unpacked. `-` or nothing is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
 }
 
 /// `schema`.
@@ -165,19 +187,46 @@ pub enum Tools {
     Verbatim,
 }
 
-/// Reads the name of a dialect; knows all of them for completions.
-#[derive(Clone)]
-pub(super) struct Dialects {
-    auto: bool,
+/// Reads the name of a dialect; knows those that fit the use for messages and completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialects {
+    /// To read it, or `auto`.
+    Read,
+    /// To write it.
+    Written,
+    /// To be its program.
+    StoodInFor,
 }
 
 impl Dialects {
-    const fn or_auto() -> Self {
-        Self { auto: true }
+    fn names(self) -> impl Iterator<Item = String> {
+        let auto = (self == Self::Read).then(|| "auto".to_owned());
+        let apis = Dialect::APIS.into_iter().map(Format::from);
+        let formats = Format::all().chain(apis).filter(move |&format| self.fits(format));
+        auto.into_iter().chain(formats.map(|format| format.to_string()))
     }
 
-    pub(super) const fn named() -> Self {
-        Self { auto: false }
+    fn fits(self, format: Format) -> bool {
+        match self {
+            Self::Read => format.is_readable(),
+            Self::Written => format.is_writable(),
+            Self::StoodInFor => format.dialect.program().is_some(),
+        }
+    }
+
+    /// Why a name does not do.
+    fn why_not(self, text: &str, format: Option<Format>) -> String {
+        let names: Vec<String> = self.names().collect();
+        let why = match format {
+            Some(format) if self == Self::Read => format!("{format} is for people and cannot be read"),
+            Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
+            Some(format) => format!("{format} is the stream of a model API, which is read (--from) and never written"),
+            None => match nearest(text, &names) {
+                Some(meant) => return format!("unknown dialect {text:?}; did you mean {meant:?}?"),
+                None => format!("unknown dialect {text:?}"),
+            },
+        };
+        format!("{why}; there are {}", names.join(", "))
     }
 }
 
@@ -186,32 +235,26 @@ impl clap::builder::TypedValueParser for Dialects {
 
     fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Chosen, clap::Error> {
         let text = value.to_string_lossy();
-        if self.auto && text == "auto" {
-            return Ok(Chosen::Auto);
+        let format = text.parse::<Format>().ok();
+        match format {
+            None if *self == Self::Read && text == "auto" => return Ok(Chosen::Auto),
+            Some(format) if self.fits(format) => return Ok(Chosen::Named(format)),
+            _ => {}
         }
-        let refused = |why: String| {
-            let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));
-            clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{name}{why}\n")).with_cmd(command)
-        };
-        let format: Format = text.parse().map_err(|unknown: UnknownFormat| refused(unknown.to_string()))?;
-        if !self.auto && !format.is_writable() {
-            return Err(refused(format!(
-                "{format} is the stream of a model API, which is read (--from) and never written"
-            )));
-        }
-        Ok(Chosen::Named(format))
+        let name = arg.map_or_else(String::new, |arg| format!("{arg}: "));
+        let why = self.why_not(&text, format);
+        Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{name}{why}\n")).with_cmd(command))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let auto = self.auto.then(|| PossibleValue::new("auto"));
-        let readable = move |format: &Format| !self.auto || format.is_readable();
-        let apis = Dialect::APIS.into_iter().map(Format::from).filter(|_| self.auto);
-        let names = Format::all()
-            .filter(readable)
-            .chain(apis)
-            .map(|format| PossibleValue::new(format.to_string()));
-        Some(Box::new(auto.into_iter().chain(names)))
+        Some(Box::new(self.names().map(PossibleValue::new)))
     }
+}
+
+/// The name that was meant, if one is spelled much the same.
+pub(crate) fn nearest<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
+    let alike = |name: &&String| (strsim::jaro_winkler(text, name) * 1000.0) as u32;
+    names.iter().filter(|name| alike(name) > 850).max_by_key(alike).map(String::as_str)
 }
 
 /// `4096`, `64K`, `1M`, `2GiB`: powers of 1024.

@@ -9,6 +9,7 @@ mod live;
 #[cfg_attr(not(all(unix, feature = "agent")), allow(dead_code, reason = "hosts of agents have wishes"))]
 mod log;
 pub mod low;
+mod outputs;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -46,6 +47,7 @@ pub fn main() -> u8 {
 
 fn run(command: low::Command) -> Result<Status, Failure> {
     match command {
+        low::Command::Convert(typed) if typed.list => command::convert::list(&high::convert(typed)?),
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),

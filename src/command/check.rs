@@ -20,6 +20,8 @@ pub struct Check {
     pub dialect: Option<Format>,
     /// Longer lines are called damaged.
     pub max_line: usize,
+    /// What could not even be looked for is told already: how the run ends at best.
+    pub status: Status,
 }
 
 /// Reads every log and writes what is wrong with it to stdout. Failures to read one do not keep the others from being read.
@@ -29,7 +31,7 @@ pub struct Check {
 pub fn run(check: &Check) -> Result<Status, Failure> {
     let mut page = Page {
         stdout: Target::stdout(),
-        status: Status::Clean,
+        status: check.status,
     };
     for input in &check.inputs {
         if let Err(failure) = page.log(check, input) {

@@ -1,9 +1,10 @@
 //! `agentglot convert`.
 
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 
-use crate::io::{Console, Input};
-use crate::status::Status;
+use crate::io::{Console, Input, Source};
+use crate::status::{Failure, Status};
 use crate::work::{self, Work};
 
 /// Converts, with a progress bar where it does not disturb.
@@ -14,4 +15,37 @@ pub fn run(work: Work) -> Status {
         false => Console::with_bar(work.inputs.iter().map(Input::size).sum()),
     };
     work::run(work, &console)
+}
+
+/// Writes what would be done: a line for each log, with its dialect and where its output would go.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn list(work: &Work) -> Result<Status, Failure> {
+    let mut text = String::new();
+    let mut status = work.status;
+    for (n, input) in work.inputs.iter().enumerate() {
+        let to = match &work.outputs {
+            Some(outputs) => outputs[n].display().to_string(),
+            None => "standard output".to_owned(),
+        };
+        // A `String` takes everything.
+        let _ = match dialect(work, input) {
+            Ok(from) => writeln!(text, "{}: {from} -> {} in {to}", input.name(), work.options.to),
+            Err(failure) => {
+                status.worsen(failure.status());
+                writeln!(text, "{failure}")
+            }
+        };
+    }
+    super::print(text.as_bytes())?;
+    Ok(status)
+}
+
+fn dialect(work: &Work, input: &Input) -> Result<String, Failure> {
+    let mut source = Source::open(input, &Console::plain())?;
+    Ok(match work.from {
+        Some(from) => from.to_string(),
+        None => work::find_out(input, &mut source)?.map_or_else(|| "empty".to_owned(), |found| format!("{} ({})", found.format, found.why)),
+    })
 }

@@ -12,7 +12,7 @@ use super::print;
 use super::run::Choice;
 use crate::agent::redact::is_secret_name;
 use crate::backend::cli::{is_script, version};
-use crate::backend::model::Endpoint;
+use crate::backend::model::{Api, Client, Endpoint};
 use crate::child::{Environment, Ourselves, find};
 use crate::cli::live::links;
 use crate::cli::live::settings::{Origin, alone};
@@ -36,16 +36,16 @@ struct Found {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn run(json: bool) -> Result<Status, Failure> {
+pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     let cwd = std::env::current_dir().map_err(|error| Failure::Read {
         name: "the working folder".to_owned(),
         error,
     })?;
     let mut problems = Vec::new();
-    let config = Config::load(&cwd).unwrap_or_else(|failure| {
-        problems.push(failure.to_string());
-        Config::default()
-    });
+    let loaded = Config::load(&cwd);
+    let broken = loaded.as_ref().err().map(ToString::to_string);
+    problems.extend(broken.clone());
+    let config = loaded.unwrap_or_default();
     let (backend, pass_env, origins) = match alone(&config) {
         Ok((settings, origins)) => (settings.backend, settings.pass_env, origins),
         Err(error) => {
@@ -68,25 +68,31 @@ pub fn run(json: bool) -> Result<Status, Failure> {
         };
         found.push(runtime.block_on(look(program, chosen, &pass_env)));
     }
-    let by_environment = || Program::backends().any(|program| Choice::of_environment(program.dialect).is_some());
     match &backend {
-        None if problems.is_empty() && !by_environment() => problems.push(super::run::no_backend()),
+        None if problems.is_empty() && models(None).is_empty() => problems.push(super::run::no_backend()),
         Some(Choice::Cli(dialect, _)) => {
             for program in found.iter().filter(|program| program.dialect == *dialect) {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());
             }
         }
-        Some(Choice::Model(api)) => problems.extend(super::run::model_trouble(*api)),
         Some(Choice::Replay(path)) if !path.is_file() => problems.push(format!("{}: there is no such log", path.display())),
         _ => {}
+    }
+    let mut servers = Vec::new();
+    for api in models(backend.as_ref()) {
+        let server = runtime.block_on(Server::look(api, probe));
+        problems.extend(server.error.clone());
+        servers.push(server);
     }
     let keys = keys();
     let status = if problems.is_empty() { Status::Clean } else { Status::Damaged };
     let report = Report {
         config: &config,
+        broken: broken.as_deref(),
         cwd: &cwd,
         origins: &origins,
         found: &found,
+        servers: &servers,
         keys: &keys,
         backend: backend.as_ref(),
         problems: &problems,
@@ -134,6 +140,79 @@ async fn look(of: &'static Program, chosen: Option<(PathBuf, Option<PathBuf>)>, 
     }
 }
 
+/// The APIs of models that some program of ours would use.
+fn models(backend: Option<&Choice>) -> Vec<Api> {
+    let mut apis: Vec<Api> = match backend {
+        Some(Choice::Model(api)) => vec![*api],
+        Some(_) => Vec::new(),
+        None => links()
+            .filter_map(|(_, dialect)| match Choice::of_environment(dialect) {
+                Some(Choice::Model(api)) => Some(api),
+                _ => None,
+            })
+            .collect(),
+    };
+    apis.sort_by_key(|api| api.name());
+    apis.dedup();
+    apis
+}
+
+/// The server of a model.
+struct Server {
+    api: Api,
+    url: String,
+    /// What the environment calls the model.
+    model: Option<String>,
+    /// The models that it says it has, if it was asked.
+    models: Option<Vec<String>>,
+    /// Why it could not be used.
+    error: Option<String>,
+}
+
+impl Server {
+    async fn look(api: Api, probe: bool) -> Self {
+        let variable = |name: &str| std::env::var(name).ok();
+        let mut server = Self {
+            api,
+            url: Endpoint::of_environment(api, &variable).map_or_else(|_| api.home().to_owned(), |endpoint| endpoint.base_url),
+            model: Endpoint::model_of_environment(api, &variable),
+            models: None,
+            error: None,
+        };
+        match Client::of_environment(api) {
+            Ok(client) if probe => match client.models().await {
+                Ok(models) => server.models = Some(models),
+                Err(error) => server.error = Some(error.message),
+            },
+            Ok(_) => {}
+            Err(error) => server.error = Some(error.message),
+        }
+        server
+    }
+
+    fn text(&self) -> Vec<String> {
+        let mut lines = vec![format!("  {:<11}{}", self.api.name(), self.url)];
+        lines.push(match (&self.model, &self.models) {
+            (Some(model), Some(models)) if !models.is_empty() && !models.contains(model) => {
+                format!("  {:<11}{model}, which is none of the models that the server has", "model")
+            }
+            (Some(model), _) => format!("  {:<11}{model}, unless the host names one", "model"),
+            (None, _) => format!(
+                "  {:<11}the one that the host names, else a usual one of the API or the first of a local server",
+                "model"
+            ),
+        });
+        if let Some(models) = &self.models {
+            const SHOWN: usize = 10;
+            let more = models.len().saturating_sub(SHOWN);
+            let names = models.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!("  {:<11}it answers, and has {names}{more}", ""));
+        }
+        lines
+    }
+}
+
 /// The names of variables that look like keys of the programs that could run. Never their values.
 fn keys() -> Vec<String> {
     let all = Program::backends().flat_map(|program| program.environment);
@@ -147,18 +226,23 @@ fn keys() -> Vec<String> {
 
 struct Report<'a> {
     config: &'a Config,
+    /// Why there is none.
+    broken: Option<&'a str>,
     cwd: &'a Path,
     origins: &'a [Origin],
     found: &'a [Found],
+    servers: &'a [Server],
     keys: &'a [String],
     backend: Option<&'a Choice>,
     problems: &'a [String],
 }
 
 impl Report<'_> {
-    /// The back end, and the program behind it.
-    fn runs(&self) -> Option<(String, Option<&Path>)> {
-        let backend = self.backend?;
+    /// The back end behind a link, and the program behind that.
+    fn runs(&self, dialect: Dialect) -> Option<(String, Option<&Path>)> {
+        let Some(backend) = self.backend else {
+            return Choice::of_environment(dialect).map(|choice| (format!("{choice}, by the environment"), None));
+        };
         let program = match backend {
             Choice::Cli(dialect, _) => {
                 let found = self.found.iter().find(|found| found.dialect == *dialect);
@@ -198,9 +282,22 @@ impl Report<'_> {
                 })
             })
             .collect();
+        let servers: Vec<Value> = self
+            .servers
+            .iter()
+            .map(|server| {
+                json!({
+                    "api": server.api.name(),
+                    "url": server.url,
+                    "model": server.model,
+                    "models": server.models,
+                    "error": server.error,
+                })
+            })
+            .collect();
         let links: Vec<Value> = links()
             .map(|(name, dialect)| {
-                let runs = self.runs();
+                let runs = self.runs(dialect);
                 json!({
                     "name": name,
                     "as": dialect.name(),
@@ -213,6 +310,7 @@ impl Report<'_> {
             "version": env!("CARGO_PKG_VERSION"),
             "folder": self.cwd.display().to_string(),
             "config": {
+                "error": self.broken,
                 "project": self.config.project.as_ref().map(|project| shown(project.path())),
                 "trusted": self.config.project.as_ref().is_some_and(Project::is_trusted),
                 "user": self.config.user.as_ref().map(|user| shown(&user.path)),
@@ -222,6 +320,7 @@ impl Report<'_> {
             "settings": settings,
             "models": self.config.models(),
             "programs": programs,
+            "servers": servers,
             "keys": self.keys,
             "links": links,
             "problems": self.problems,
@@ -235,13 +334,14 @@ impl Report<'_> {
             String::new(),
         ];
         lines.push("Configuration".to_owned());
-        lines.push(match &self.config.project {
-            Some(project) => format!(
+        lines.push(match (&self.config.project, self.broken) {
+            (_, Some(why)) => format!("  none of it counts: {why}"),
+            (Some(project), None) => format!(
                 "  project  {}{}",
                 project.path().display(),
                 if project.is_trusted() { " (trusted)" } else { "" }
             ),
-            None => format!("  project  no {FILE} here or above"),
+            (None, None) => format!("  project  no {FILE} here or above"),
         });
         lines.push(match (&self.config.user, &self.config.user_path) {
             (Some(layer), _) => format!("  user     {}", layer.path.display()),
@@ -268,14 +368,9 @@ impl Report<'_> {
                 (Err(error), _) => format!("  {name:<11}{error}{named}"),
             });
         }
-        if let Some(Choice::Model(api)) = self.backend {
-            let variable = |name: &str| std::env::var(name).ok();
-            let server = Endpoint::of_environment(*api, &variable).map_or_else(|_| api.home().to_owned(), |endpoint| endpoint.base_url);
-            lines.extend([String::new(), "Model".to_owned(), format!("  server     {server}")]);
-            lines.push(match Endpoint::model_of_environment(*api, &variable) {
-                Some(model) => format!("  name       {model}, unless the host names one"),
-                None => "  name       the one that the host names".to_owned(),
-            });
+        if !self.servers.is_empty() {
+            lines.extend([String::new(), "Model".to_owned()]);
+            lines.extend(self.servers.iter().flat_map(Server::text));
         }
         lines.extend([String::new(), "Keys that are set".to_owned()]);
         lines.push(if self.keys.is_empty() {
@@ -285,7 +380,7 @@ impl Report<'_> {
         });
         lines.extend([String::new(), "What a link of this name runs".to_owned()]);
         for (name, dialect) in links() {
-            let runs = match self.runs() {
+            let runs = match self.runs(dialect) {
                 Some((backend, Some(path))) => format!("{backend} ({})", path.display()),
                 Some((backend, None)) => backend,
                 None => "nothing".to_owned(),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentglot_adapters::raw::codec::{Dialect, Layout};
+use agentglot_adapters::raw::codec::{Dialect, Layout, Mode};
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
@@ -138,6 +138,10 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     let Some(choice) = &chosen else {
         return Ok(refused(&no_backend(), Status::Usage.code()));
     };
+    // Who uses us plainly should know whose account pays; a host's session is not disturbed.
+    if run.backend.is_none() && launch.format.mode == Mode::TEXT && !launch.has_stdin_protocol() {
+        Console::plain().say(&format!("{choice} answers, for its key or address is set in the environment"));
+    }
     if matches!(choice, Choice::Model(_))
         && let Err(error) = environment::hide_ours()
     {
@@ -214,7 +218,8 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             error,
         })?;
     runtime.block_on(async {
-        let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers)?;
+        let model = named_model(choice, launch).await?;
+        let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers, model)?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -450,6 +455,7 @@ fn backend(
     cwd: &Path,
     kept: Option<Kept>,
     servers: Vec<mcp::Server>,
+    model: Option<String>,
 ) -> Result<Box<dyn Backend>, Failure> {
     match choice {
         Choice::Demo => {
@@ -460,8 +466,7 @@ fn backend(
         Choice::Model(api) => {
             let client = Client::of_environment(*api).map_err(|error| Failure::Usage(error.message))?;
             let variable = |name: &str| std::env::var(name).ok();
-            let set = Endpoint::model_of_environment(*api, &variable);
-            let usual = set.clone().unwrap_or_else(|| usual_model(*api).to_owned());
+            let usual = model.clone().unwrap_or_else(|| usual_model(*api).to_owned());
             let models = Models::new(*api, run.models.clone(), usual, &variable);
             let engine = Engine::new(run.search_engine.as_deref(), variable).map_err(Failure::Usage)?;
             let parts = Parts {
@@ -475,7 +480,7 @@ fn backend(
                 servers,
                 cwd: cwd.to_owned(),
                 model: Rc::new(client),
-                model_name: launch.model.clone().or(set),
+                model_name: launch.model.clone().or(model),
                 models,
                 pass_env: run.pass_env.clone(),
                 commands: Settings {
@@ -493,6 +498,27 @@ fn backend(
                     .keeping_daemons(run.keep_daemons)
                     .patient(run.timers.permission),
             ))
+        }
+    }
+}
+
+/// The model that is asked where the host names none: what the environment names, or else one that a server of our own machine has. What an
+/// API of the net calls its models is known.
+async fn named_model(choice: &Choice, launch: &Launch) -> Result<Option<String>, Failure> {
+    let &Choice::Model(api) = choice else { return Ok(None) };
+    let set = Endpoint::model_of_environment(api, &|name| std::env::var(name).ok());
+    if set.is_some() || launch.model.is_some() || api != Api::Openai {
+        return Ok(set);
+    }
+    let client = Client::of_environment(api).map_err(|error| Failure::Usage(error.message))?;
+    if !client.endpoint().is_local() {
+        return Ok(None);
+    }
+    match client.models().await {
+        Ok(models) => Ok(models.into_iter().next()),
+        Err(error) => {
+            tracing::info!("the server does not say which models it has: {}", error.message);
+            Ok(None)
         }
     }
 }

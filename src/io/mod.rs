@@ -2,6 +2,7 @@
 
 mod ahead;
 mod console;
+mod folder;
 mod interrupt;
 pub mod journal;
 mod range;
@@ -11,6 +12,7 @@ mod target;
 pub use ahead::{Piece, Pieces};
 pub(crate) use console::clean;
 pub use console::{Console, visible};
+pub use folder::Walk;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
 pub use target::Target;

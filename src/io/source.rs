@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Cursor, ErrorKind, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentglot_adapters::detect::{Answer, Detector, Found};
@@ -17,42 +18,62 @@ pub enum Input {
     Stdin,
     /// A file, or anything else that has a path.
     File(PathBuf),
+    /// A file that was found in a folder.
+    InFolder {
+        /// The folder that was named.
+        folder: PathBuf,
+        /// Where the file lies below it.
+        below: PathBuf,
+    },
 }
 
 /// The endings of compressed files.
 const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
 
 impl Input {
-    /// What it is called in messages and in the ledger; `-` is standard input.
-    pub fn name(&self) -> String {
+    /// Where it lies; standard input has no path.
+    pub fn path(&self) -> Option<Cow<'_, Path>> {
         match self {
-            Self::Stdin => "-".to_owned(),
-            Self::File(path) => path.display().to_string(),
+            Self::Stdin => None,
+            Self::File(path) => Some(path.into()),
+            Self::InFolder { folder, below } => Some(folder.join(below).into()),
         }
     }
 
-    /// The path without the endings that say how it is compressed.
-    pub fn plain_path(&self) -> PathBuf {
-        match self {
-            Self::Stdin => PathBuf::from("stdin"),
-            Self::File(path) if self.is_called(&COMPRESSED) => path.with_extension(""),
-            Self::File(path) => path.clone(),
+    /// What it is called in messages and in the ledger; `-` is standard input.
+    pub fn name(&self) -> String {
+        self.path().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+    }
+
+    /// What its output is called in a folder, without the endings that say how it is compressed: the name alone, or the place below
+    /// the folder that was named.
+    pub fn plain_name(&self) -> PathBuf {
+        let name = match self {
+            Self::Stdin => Path::new("stdin"),
+            Self::File(path) => path.file_name().map_or(Path::new("log"), Path::new),
+            Self::InFolder { below, .. } => below,
+        };
+        if is_called(name, &COMPRESSED) {
+            name.with_extension("")
+        } else {
+            name.to_owned()
         }
     }
 
     /// How many bytes there are to read, as far as that can be known.
     pub fn size(&self) -> u64 {
-        match self {
-            Self::Stdin => 0,
-            Self::File(path) => path.metadata().ok().filter(|m| m.is_file()).map_or(0, |m| m.len()),
-        }
+        let about = self.path().and_then(|path| path.metadata().ok());
+        about.filter(Metadata::is_file).map_or(0, |about| about.len())
     }
 
     fn is_called(&self, endings: &[&str]) -> bool {
-        let Self::File(path) = self else { return false };
-        path.extension()
-            .is_some_and(|found| endings.iter().any(|ending| found.eq_ignore_ascii_case(ending)))
+        self.path().is_some_and(|path| is_called(&path, endings))
     }
+}
+
+fn is_called(path: &Path, endings: &[&str]) -> bool {
+    path.extension()
+        .is_some_and(|found| endings.iter().any(|ending| found.eq_ignore_ascii_case(ending)))
 }
 
 /// An open log, decompressed.
@@ -88,18 +109,18 @@ impl Source {
     }
 
     fn begin(input: &Input, name: &str, console: &Console) -> io::Result<Self> {
-        let (mut raw, file): (Box<dyn Read + Send>, _) = match input {
+        let (mut raw, file): (Box<dyn Read + Send>, _) = match input.path() {
             // A read as long as ours goes past the standard library's buffer, and gives what is there.
-            Input::Stdin => (Box::new(io::stdin()), None),
-            Input::File(path) => {
-                let file = File::open(path)?;
+            None => (Box::new(io::stdin()), None),
+            Some(path) => {
+                let file = File::open(&path)?;
                 let about = file.metadata()?;
                 if about.is_dir() {
                     return Err(ErrorKind::IsADirectory.into());
                 }
                 // A place of its own in the file: the other one is where the log is read from its beginning.
                 let shared = if about.is_file() {
-                    Some(Arc::new(Shared::new(File::open(path)?, about.len())))
+                    Some(Arc::new(Shared::new(File::open(&path)?, about.len())))
                 } else {
                     None
                 };
@@ -113,7 +134,7 @@ impl Source {
         let head = first_bytes(&mut raw)?;
         let gzip = head.starts_with(GZIP) || !head.is_empty() && input.is_called(&["gz"]);
         let zstd = head.starts_with(ZSTD) || !head.is_empty() && input.is_called(&["zst", "zstd"]);
-        let json_name = Input::File(input.plain_path()).is_called(&["json"]);
+        let json_name = is_called(&input.plain_name(), &["json"]);
         let mut source = Self {
             name: name.to_owned(),
             json_name,
@@ -205,10 +226,10 @@ impl Source {
 /// The dialect of the agent's side of a log of the host's side: `NAME.out.jsonl` beside `NAME.in.jsonl`. Many lines that hosts
 /// write are the same in several dialects.
 pub fn other_side(input: &Input, candidates: &[Found]) -> Option<(Format, String)> {
-    let Input::File(path) = input else { return None };
+    let path = input.path()?;
     let name = path.file_name()?.to_str()?;
     let other = path.with_file_name(name.replacen(".in.jsonl", ".out.jsonl", 1));
-    if other == *path || !other.is_file() {
+    if other == path || !other.is_file() {
         return None;
     }
     let found = Source::open(&Input::File(other.clone()), &Console::plain()).ok()?.detect().ok()??;

@@ -1,11 +1,14 @@
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::interrupt;
 
 /// Where output goes.
-#[derive(Debug)]
 pub struct Target {
     to: To,
     name: String,
@@ -13,10 +16,70 @@ pub struct Target {
     replacing: Option<(PathBuf, PathBuf)>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target")
+            .field("name", &self.name)
+            .field("replacing", &self.replacing)
+            .finish_non_exhaustive()
+    }
+}
+
 enum To {
     Stdout(io::Stdout),
     File(File),
+    Gzip(GzEncoder<File>),
+    Zstd(zstd::stream::write::Encoder<'static, File>),
+}
+
+impl To {
+    /// A file, compressed as its name says.
+    fn file(file: File, path: &Path) -> io::Result<Self> {
+        let ending = path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        Ok(match ending.as_str() {
+            "gz" => Self::Gzip(GzEncoder::new(file, Compression::default())),
+            "zst" | "zstd" => Self::Zstd(zstd::stream::write::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)?),
+            _ => Self::File(file),
+        })
+    }
+
+    /// Writes what compressors hold.
+    fn end(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(_) | Self::File(_) => self.flush(),
+            Self::Gzip(file) => file.try_finish(),
+            Self::Zstd(file) => file.do_finish(),
+        }
+    }
+}
+
+impl Write for To {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Gzip(file) => file.write(bytes),
+            Self::Zstd(file) => file.write(bytes),
+            Self::Stdout(stdout) => {
+                let mut stdout = stdout.lock();
+                let written = stdout.write(bytes)?;
+                stdout.flush()?;
+                Ok(written)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Gzip(file) => file.flush(),
+            Self::Zstd(file) => file.flush(),
+            Self::Stdout(stdout) => stdout.flush(),
+        }
+    }
 }
 
 impl Target {
@@ -29,7 +92,7 @@ impl Target {
         }
     }
 
-    /// A file, written under another name in the same folder until [`Self::commit`]. What is not a plain file (a device, a
+    /// A file, written under another name in the same folder until [`Self::commit`]; compressed if it is called `.gz` or `.zst`. What is not a plain file (a device, a
     /// pipe) is written as it is.
     ///
     /// # Errors
@@ -41,7 +104,7 @@ impl Target {
             Ok(about) if !about.is_file() => {
                 let file = OpenOptions::new().write(true).open(path)?;
                 return Ok(Self {
-                    to: To::File(file),
+                    to: To::file(file, path)?,
                     name,
                     replacing: None,
                 });
@@ -56,7 +119,7 @@ impl Target {
         let permissions = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
         // It goes with the target, whatever came of that.
         let target = Self {
-            to: To::File(file),
+            to: To::file(file, &path)?,
             name,
             replacing: Some((temporary, path)),
         };
@@ -73,7 +136,7 @@ impl Target {
     /// # Errors
     /// Those of the system.
     pub fn commit(mut self) -> io::Result<()> {
-        self.flush()?;
+        self.to.end()?;
         if let Some((temporary, path)) = &self.replacing {
             fs::rename(temporary, path)?;
             interrupt::done(temporary);
@@ -85,22 +148,11 @@ impl Target {
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
-            To::File(file) => file.write(bytes),
-            To::Stdout(stdout) => {
-                let mut stdout = stdout.lock();
-                let written = stdout.write(bytes)?;
-                stdout.flush()?;
-                Ok(written)
-            }
-        }
+        self.to.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.to {
-            To::File(file) => file.flush(),
-            To::Stdout(stdout) => stdout.flush(),
-        }
+        self.to.flush()
     }
 }
 

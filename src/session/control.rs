@@ -264,7 +264,12 @@ impl Session {
                 let command = command.clone();
                 self.put_to_command(id, request, &command);
             }
-            _ => refuse(id, NOBODY, backend),
+            _ => {
+                if let Some(plain) = self.plain.as_mut().filter(|_| request.kind == ControlKind::CanUseTool) {
+                    plain.denied();
+                }
+                refuse(id, NOBODY, backend);
+            }
         }
     }
 

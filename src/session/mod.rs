@@ -9,6 +9,7 @@ mod control;
 mod host;
 mod input;
 mod pending;
+mod plain;
 mod policy;
 mod rules;
 pub mod run;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::codec::{Dialect, Mode};
 use crate::adapters::raw::conduct::{Answer, Conduct, Ended};
 use crate::adapters::raw::event::Session as SessionFacts;
 use crate::adapters::raw::event::{Content, ControlKind, Event, Kind, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Withdraw};
@@ -34,6 +35,7 @@ use beat::Beat;
 use control::{Asked, refuse, respond, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
+use plain::Plain;
 pub use rules::Rules;
 
 use turn::Turn;
@@ -90,6 +92,8 @@ pub struct Session {
     /// Prompts that make no sense, and why: each fails a turn when it would be its.
     doomed: VecDeque<Cow<'static, str>>,
     clock: Clock,
+    /// For a host that reads text.
+    plain: Option<Plain>,
     beat: Beat,
     /// The host will say nothing more.
     gone: bool,
@@ -139,6 +143,7 @@ impl Session {
             asides: VecDeque::new(),
             doomed: VecDeque::new(),
             clock: host.clock,
+            plain: (host.format.mode == Mode::TEXT && !host.interactive).then(Plain::default),
             beat: Beat::new(
                 host.heartbeat.filter(|_| host.format.dialect.conduct().gives_signs_of_life()),
                 host.clock.moment,
@@ -384,6 +389,9 @@ impl Session {
     }
 
     fn told(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
+        if let Some(plain) = &mut self.plain {
+            plain.hear(event);
+        }
         if let Kind::Session(session) = event.kind {
             self.introduced = true;
             if let Some(id) = event.origin.session {
@@ -417,16 +425,16 @@ impl Session {
                 let Some(id) = request.id.map(|id| id.as_escaped().to_owned()) else {
                     return;
                 };
-                let asks_leave = request.kind == ControlKind::CanUseTool;
-                if asks_leave && self.ruled(&id, request, backend) {
+                let asks_permission = request.kind == ControlKind::CanUseTool;
+                if asks_permission && self.ruled(&id, request, backend) {
                     return;
                 }
-                let free = asks_leave && self.is_free(request.permission, backend.dialect());
-                if self.host.types_answers && asks_leave && !self.host.allows_all {
+                let free = asks_permission && self.is_free(request.permission, backend.dialect());
+                if self.host.types_answers && asks_permission && !self.host.allows_all {
                     self.unasked.push_back(typed::Question::of(&id, event, request));
                     return self.ask_person(now, backend);
                 }
-                if free || self.gone || !self.conduct.can_ask() || (asks_leave && !self.host.answers_permissions) {
+                if free || self.gone || !self.conduct.can_ask() || (asks_permission && !self.host.answers_permissions) {
                     return self.decide(&id, request, backend);
                 }
                 let before = self.out.len();
@@ -439,7 +447,7 @@ impl Session {
                 if self.conduct.tells_faults() {
                     asked.line = String::from_utf8_lossy(&self.out[before..]).into_owned();
                 }
-                if asks_leave && self.allowed.contains(&asked.tool) {
+                if asks_permission && self.allowed.contains(&asked.tool) {
                     // The host has said already what it thinks of it.
                     self.out.truncate(before);
                     return respond(&id, "{\"behavior\":\"allow\"}", backend);

@@ -24,7 +24,7 @@ pub(super) struct Undecided {
     question: String,
 }
 
-/// What a command has decided, for the question of this id: leave, or why there is none.
+/// What a command has decided, for the question of this id: permission, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     id: String,

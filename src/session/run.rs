@@ -85,6 +85,7 @@ pub async fn run(
             let patience = session.patience();
             deciding = session.next_undecided().map(|question| Box::pin(policy::ask(question, patience)));
         }
+        tell(session);
         ears.keep(Who::Us, session.out());
         stdout.queue().append(session.out());
         // A turn that nobody asked for is none that the session counts.
@@ -143,12 +144,16 @@ pub async fn run(
         }
     }
     if signal.is_some() {
+        if session.busy() {
+            session.say_unfinished();
+        }
         session.end_turns(OutcomeKind::Cancelled, "stopped by a signal", true, Instant::now());
     }
     if session.wants_log() {
         session.log(crate::io::journal::take());
     }
     session.finish();
+    tell(session);
     if let Some(number) = signal {
         session.stopped(number);
     }
@@ -174,6 +179,13 @@ pub async fn run(
         Some(number) => u8::try_from(128 + number).unwrap_or(1),
         None if unwritten.is_some() => session.exit_code().max(1),
         None => session.exit_code(),
+    }
+}
+
+/// Says on standard error what the reader of text is to be told besides.
+fn tell(session: &mut Session) {
+    for text in session.take_words() {
+        Console::plain().say(&text);
     }
 }
 

@@ -77,6 +77,9 @@ impl Session {
     pub(super) fn ended_with(&mut self, outcome: &Outcome<'_>, now: Instant) {
         self.ended_by_agent = false;
         self.ended.outcome = Some(outcome.kind);
+        if let Some(plain) = &mut self.plain {
+            plain.ended(outcome);
+        }
         self.ended.is_error = outcome.is_error;
         self.failure = outcome.is_error.then(|| {
             let said = outcome.error.or(outcome.text);

@@ -1,5 +1,5 @@
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::Work;
 use super::order::{End, Made};
 use super::plan::Log;
+use super::report::{Entry, Report, told};
 use crate::io::{Console, Target};
 use crate::status::{Failure, Status};
 
@@ -21,14 +22,22 @@ pub(super) struct Desk {
     target: Option<Target>,
     /// How many lines of the log lie before the part that is being written.
     lines_before: u64,
-    dropped: u64,
-    lossy: bool,
+    report: Report,
+    report_path: Option<PathBuf>,
+    keeps_ledger: bool,
+    quiet: bool,
     status: Status,
 }
 
 impl Desk {
     /// Everything that all logs share is opened now: it makes no sense to begin without it.
     pub(super) fn open(work: &Work, console: &Console) -> Result<Self, Failure> {
+        for folder in &work.folders {
+            fs::create_dir_all(folder).map_err(|error| Failure::Write {
+                name: folder.display().to_string(),
+                error,
+            })?;
+        }
         let stdout = match &work.outputs {
             Some(_) => None,
             None => Some(Target::stdout()),
@@ -50,15 +59,21 @@ impl Desk {
             current: None,
             target: None,
             lines_before: 0,
-            dropped: 0,
-            lossy: work.ledger.is_none(),
-            status: Status::Clean,
+            report: Report::new(work.options.to.to_string()),
+            report_path: work.report.clone(),
+            keeps_ledger: work.ledger.is_some(),
+            quiet: work.quiet,
+            status: work.status,
         })
     }
 
     /// Writes a piece. Returns whether anything more is to be done.
     pub(super) fn put(&mut self, log: &Log, made: &mut Made) -> bool {
-        let go_on = self.begin(log) && self.write_out(log, &made.out) && self.write_ledger(log, made);
+        self.begin(log);
+        let go_on = self.write_out(log, &made.out) && self.write_ledger(log, made);
+        if let Some(hint) = made.hint.take().filter(|_| !self.quiet) {
+            self.console.say(&hint);
+        }
         self.tell_damage(log, made);
         made.out.clear();
         // One huge line must not hold its memory for the rest of the run.
@@ -72,14 +87,20 @@ impl Desk {
 
     /// A part of a log, or all of it, is done. Returns whether anything more is to be done.
     pub(super) fn end(&mut self, log: &Log, end: End) -> bool {
+        self.begin(log);
         self.lines_before += end.lines;
-        self.dropped += end.dropped;
+        let entry = self.report.current();
+        entry.lines += end.lines;
+        entry.lost += end.silent.lost;
+        entry.merged += end.silent.merged;
         let whole = end.failure.is_none() && !end.stopped;
         if let Some(failure) = end.failure {
             self.fail(log, &failure);
         }
         if end.stopped {
-            self.console.say(&format!("{}: stopped at the first fault, as --strict asks", log.name));
+            let text = format!("{}: stopped at the first fault, as --strict asks", log.name);
+            self.console.say(&text);
+            self.report.current().error = Some(text);
         }
         if !whole {
             // What is not whole does not get its name.
@@ -98,31 +119,35 @@ impl Desk {
     }
 
     /// All is done.
-    pub(super) fn close(self) -> Status {
-        if self.lossy && self.dropped > 0 {
-            let lines = if self.dropped == 1 {
-                "1 line".to_owned()
-            } else {
-                format!("{} lines", self.dropped)
-            };
-            self.console.say(&format!(
-                "{lines} gave no output, having no place in the target or being said by other lines; --ledger FILE tells what did not go over"
-            ));
+    pub(super) fn close(mut self) -> Status {
+        if !self.quiet {
+            let left_out = told(self.report.silent()).filter(|_| !self.keeps_ledger);
+            for text in self.report.summary().into_iter().chain(left_out) {
+                self.console.say(&text);
+            }
+        }
+        if let Some(path) = &self.report_path
+            && let Err(error) = fs::write(path, self.report.json())
+        {
+            let name = path.display().to_string();
+            let failure = Failure::Write { name, error };
+            self.status.worsen(failure.status());
+            self.console.say(&failure.to_string());
         }
         self.status
     }
 
-    fn begin(&mut self, log: &Log) -> bool {
+    fn begin(&mut self, log: &Log) {
         if self.current == Some(log.index) {
-            return true;
+            return;
         }
         self.current = Some(log.index);
         self.lines_before = 0;
         self.target = None;
-        if let Some(note) = &log.note {
+        self.report.begin(Entry::new(log));
+        if let Some(note) = log.note.as_ref().filter(|_| !self.quiet) {
             self.console.say(note);
         }
-        true
     }
 
     fn write_out(&mut self, log: &Log, out: &[u8]) -> bool {
@@ -170,15 +195,11 @@ impl Desk {
         self.status.worsen(Status::Damaged);
         let mut text = String::new();
         for damage in &made.damage {
+            self.report.current().note_damage(damage, self.lines_before);
+            let pointer = damage.pointer.as_ref().map_or_else(String::new, |pointer| format!(" ({pointer})"));
+            let line = damage.line + self.lines_before;
             // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                text,
-                "{}:{}:{}: {}",
-                log.name,
-                damage.line + self.lines_before,
-                damage.byte,
-                damage.reason
-            );
+            let _ = writeln!(text, "{}:{line}:{}: {}{pointer}", log.name, damage.byte, damage.reason);
         }
         self.console.lines(&text);
     }
@@ -189,7 +210,9 @@ impl Desk {
             return;
         }
         self.status.worsen(failure.status());
-        self.console.say(&failure.to_string());
+        let text = failure.to_string();
+        self.console.say(&text);
+        self.report.current().error.get_or_insert(text);
     }
 }
 

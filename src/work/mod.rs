@@ -8,6 +8,7 @@ mod desk;
 mod order;
 mod plan;
 mod pump;
+mod report;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -20,6 +21,7 @@ use crate::status::Status;
 use desk::Desk;
 use order::Order;
 use plan::Plan;
+pub(crate) use plan::find_out;
 
 /// What is to be converted, and how.
 #[derive(Debug)]
@@ -30,10 +32,20 @@ pub struct Work {
     pub from: Option<Format>,
     /// How they are converted. `from` and `ledger` are filled in for each log.
     pub options: Options,
+    /// More prompts than turns are an error, not a log that ended early.
+    pub needs_all_prompts: bool,
     /// Where the output goes: a path for each log, or standard output.
     pub outputs: Option<Vec<PathBuf>>,
+    /// The folders of those, which are made where they lack.
+    pub folders: Vec<PathBuf>,
     /// Where the ledger goes, if one is kept.
     pub ledger: Option<PathBuf>,
+    /// Where what came of each log goes, as JSON.
+    pub report: Option<PathBuf>,
+    /// Only errors are said.
+    pub quiet: bool,
+    /// What could not even be looked for is told already: how the run ends at best.
+    pub status: Status,
     /// How many may be at work at the same time.
     pub jobs: usize,
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use agentglot_adapters::convert::{Damage, LedgerEntry};
+use agentglot_adapters::convert::{Damage, LedgerEntry, Silent};
 
 use super::desk::Desk;
 use super::plan::Log;
@@ -14,6 +14,8 @@ pub(super) struct Made {
     pub(super) out: Vec<u8>,
     pub(super) damage: Vec<Damage>,
     pub(super) entries: Vec<LedgerEntry>,
+    /// What is to be said before the damage.
+    pub(super) hint: Option<String>,
 }
 
 /// What there is to say when a task is done.
@@ -22,7 +24,7 @@ pub(super) struct End {
     /// Lines read.
     pub(super) lines: u64,
     /// Lines that gave no output of their own.
-    pub(super) dropped: u64,
+    pub(super) silent: Silent,
     /// Why it could not be done, or not to its end.
     pub(super) failure: Option<Failure>,
     /// `strict` has ended the run.

@@ -21,6 +21,12 @@ pub(super) struct Log {
     pub(super) name: String,
     /// How it is converted.
     pub(super) options: Options,
+    /// Its dialect is known.
+    pub(super) is_told: bool,
+    /// Its dialect was named: whether it looks like it has not been asked.
+    pub(super) is_named: bool,
+    /// Each of the prompts must be of a turn.
+    pub(super) needs_all_prompts: bool,
     /// What is to be said before anything else: how its dialect was told.
     pub(super) note: Option<String>,
     /// Where its output goes; standard output without it.
@@ -58,6 +64,7 @@ pub(super) struct Plan {
     options: Options,
     outputs: Option<std::vec::IntoIter<PathBuf>>,
     keeps_ledger: bool,
+    needs_all_prompts: bool,
     jobs: usize,
     console: Console,
     logs: usize,
@@ -93,6 +100,7 @@ impl Plan {
             options: work.options,
             outputs: work.outputs.map(Vec::into_iter),
             keeps_ledger: work.ledger.is_some(),
+            needs_all_prompts: work.needs_all_prompts,
             jobs: work.jobs,
             console,
             logs: 0,
@@ -124,6 +132,9 @@ impl Plan {
             index: self.logs,
             name,
             options,
+            is_told: self.from.is_some(),
+            is_named: self.from.is_some(),
+            needs_all_prompts: self.needs_all_prompts,
             note: None,
             output,
             dead: AtomicBool::new(false),
@@ -135,9 +146,10 @@ impl Plan {
         };
         match self.from {
             Some(from) => log.options.from = from,
-            None => match detect(input, &mut source) {
+            None => match find_out(input, &mut source) {
                 Ok(Some(found)) => {
                     log.options.from = found.format;
+                    log.is_told = true;
                     log.note = Some(format!("{}: {} ({})", log.name, found.format, found.why));
                 }
                 Ok(None) => log.note = Some(format!("{}: empty, there is nothing to convert", log.name)),
@@ -184,7 +196,8 @@ impl Plan {
     }
 }
 
-fn detect(input: &Input, source: &mut Source) -> Result<Option<Found>, Failure> {
+/// The dialect of a log; `None` if there is nothing in it.
+pub(crate) fn find_out(input: &Input, source: &mut Source) -> Result<Option<Found>, Failure> {
     match source.detect() {
         Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
             Some((format, why)) => Ok(Some(Found { format, why })),

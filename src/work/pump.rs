@@ -1,9 +1,10 @@
 use std::sync::atomic::Ordering;
 
 use agentglot_adapters::convert::Converter;
+use agentglot_adapters::detect::{Answer, Detector};
 
 use super::order::{End, Ticket};
-use super::plan::{Piece, Task, WORTH_CUTTING};
+use super::plan::{Log, Piece, Task, WORTH_CUTTING};
 use crate::io::{self, Console, Pieces};
 use crate::status::Failure;
 
@@ -21,6 +22,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
         }
     };
     let mut converter = Converter::new(log.options.clone());
+    let mut unseen = log.is_named;
     while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {
         let read = match pieces.next(buffer) {
             Ok(io::Piece::Bytes([])) => break,
@@ -33,6 +35,13 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 break;
             }
         };
+        if std::mem::take(&mut unseen) {
+            let bytes = match read {
+                io::Piece::Bytes(bytes) => bytes,
+                io::Piece::Text(text) => text.as_bytes(),
+            };
+            ticket.made.hint = looks_like_another(&log, bytes);
+        }
         match read {
             io::Piece::Bytes(bytes) => {
                 if !counted {
@@ -47,19 +56,40 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
             break;
         }
     }
-    converter.finish(&mut ticket.made.out);
-    collect(&mut converter, &mut ticket);
+    // What was not read to its end is not cut off.
+    if !log.dead.load(Ordering::Relaxed) {
+        converter.finish(&mut ticket.made.out);
+        collect(&mut converter, &mut ticket);
+    }
+    let (given, used) = (log.options.prompts.len(), converter.prompts_used());
+    if log.needs_all_prompts && used < given && end.failure.is_none() {
+        let why = format!("{}: {given} prompts are given with --prompt, and {used} of its turns take one", log.name);
+        end.failure = Some(Failure::Usage(why));
+    }
     end.lines = converter.lines();
-    end.dropped = converter.dropped();
+    end.silent = converter.silent();
     end.stopped = converter.stopped();
     tracing::debug!(
         log = log.name,
         lines = end.lines,
         damaged = converter.damaged(),
-        dropped = end.dropped,
+        lost = end.silent.lost,
+        merged = end.silent.merged,
         "converted"
     );
     ticket.finish(end);
+}
+
+/// What is to be said of a log whose beginning is plainly of another dialect than the one that was named.
+fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
+    let named = log.options.from;
+    match Detector::new(false).look(beginning, false) {
+        Answer::Found(found) if found.format.dialect != named.dialect => Some(format!(
+            "{}: this looks like {} ({}), and --from says {named}",
+            log.name, found.format, found.why
+        )),
+        _ => None,
+    }
 }
 
 fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>) {

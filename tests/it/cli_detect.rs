@@ -1,6 +1,6 @@
 //! The dialect of a log, told by the program.
 
-use crate::common::{Scratch, arg, feed, golden, run};
+use crate::common::{Scratch, arg, feed, golden, log, run};
 
 #[test]
 fn the_dialect_and_the_reason_are_told() {
@@ -84,4 +84,33 @@ fn what_is_no_log_is_refused() {
     let noise = "no json here\n".repeat(200_000);
     assert_eq!(feed(["convert", "--to", "claude"], noise.as_bytes()).code, 2);
     assert_eq!(feed(["convert", "--to", "claude"], &vec![b'x'; 3 << 20]).code, 2);
+}
+
+#[test]
+fn a_dialect_that_was_named_wrongly_is_told() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let ran = run(["convert", "--from", "cursor", "--to", "tricode", arg(&input)]);
+    assert!(ran.err.contains("in.jsonl: this looks like claude (line 1: "), "{}", ran.err);
+    assert!(
+        !run(["convert", "--from", "claude", "--to", "tricode", arg(&input)])
+            .err
+            .contains("looks like")
+    );
+}
+
+#[test]
+fn formats_of_other_programs_are_told_by_name() {
+    let scratch = Scratch::new();
+    for (bytes, name) in [
+        (&b"{\"type\":\"thread.started\",\"thread_id\":\"01a1\"}\n"[..], "codex exec"),
+        (b"{\n  \"schema_version\": \"ATIF-v1.7\",\n  \"steps\": []\n}\n", "ATIF"),
+        (b"BZh91AY&SY", "bzip2 data"),
+        (b"\xfd7zXZ\0\0", "xz data"),
+    ] {
+        let input = scratch.file("in.jsonl", bytes);
+        let ran = run(["convert", "--to", "claude", arg(&input)]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains("in.jsonl: this is ") && ran.err.contains(name), "{}", ran.err);
+    }
 }

@@ -22,12 +22,59 @@ fn a_file_gets_its_name_when_it_is_whole() {
 }
 
 #[test]
-fn a_log_may_be_replaced_by_its_conversion() {
+fn a_log_is_never_written_over() {
     let scratch = Scratch::new();
-    let file = scratch.file("log.jsonl", log("s-1", "Good day."));
-    let wanted = run(["convert", "--to", "tricode", arg(&file)]).out;
-    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&file), arg(&file)]).code, 0);
-    assert_eq!(std::fs::read(&file).unwrap(), wanted);
+    let text = log("s-1", "Good day.");
+    let file = scratch.file("log.jsonl", &text);
+    let mut names = vec![file.clone(), scratch.path("./log.jsonl")];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("log.jsonl", scratch.path("link")).unwrap();
+        std::fs::hard_link(&file, scratch.path("hard")).unwrap();
+        names.extend([scratch.path("link"), scratch.path("hard")]);
+    }
+    for name in &names {
+        for input in [&file, name] {
+            for flag in ["-o", "--ledger", "--report"] {
+                let ran = run(["convert", "--to", "tricode", flag, arg(name), arg(input)]);
+                assert_eq!(ran.code, 2, "{flag} {}: {}", name.display(), ran.err);
+                assert!(ran.err.contains("this file is read; it would be lost"), "{}", ran.err);
+                assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            }
+        }
+    }
+    // Also where the shell opens it.
+    let open = || std::fs::File::open(&file).unwrap();
+    let output = program()
+        .args(["convert", "--to", "tricode", "-o", arg(&file)])
+        .stdin(open())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let append = std::fs::File::options().append(true).open(&file).unwrap();
+    let output = program()
+        .args(["convert", "--to", "tricode", arg(&file)])
+        .stdout(append)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn the_name_of_the_output_says_how_it_is_compressed() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let wanted = run(["convert", "--to", "cursor", arg(&input)]).out;
+    assert!(!wanted.is_empty());
+    for (name, magic) in [("out.jsonl.gz", &[0x1f, 0x8b][..]), ("out.jsonl.zst", &[0x28, 0xb5, 0x2f, 0xfd])] {
+        let out = scratch.path(name);
+        assert_eq!(run(["convert", "--to", "cursor", "-o", arg(&out), arg(&input)]).code, 0);
+        assert!(std::fs::read(&out).unwrap().starts_with(magic), "{name}");
+        let back = run(["convert", "--from", "cursor", "--to", "cursor", arg(&out)]);
+        assert_eq!((back.code, &back.out), (0, &wanted), "{name}: {}", back.err);
+    }
+    assert_eq!(run(["convert", "--to", "cursor", "-o", "-", arg(&input)]).out, wanted);
 }
 
 #[cfg(unix)]
@@ -87,7 +134,7 @@ fn logs_that_would_become_one_file_are_refused_before_anything_is_done() {
         "{}",
         ran.err
     );
-    assert_eq!(scratch.names("out"), [] as [&str; 0]);
+    assert!(!scratch.path("out").exists());
     let file = scratch.file("file", "");
     assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&file), arg(&one), arg(&two)]).code, 2);
 }
@@ -176,18 +223,23 @@ fn what_is_left_out_is_told_in_one_line_unless_a_ledger_tells_it() {
     text.push_str("{\"type\":\"system\",\"subtype\":\"status\",\"status\":\"requesting\",\"session_id\":\"s-1\",\"uuid\":\"u\"}\n");
     let input = scratch.file("in.jsonl", text);
     let ran = run(["convert", "--to", "tricode", arg(&input)]);
-    let summary: Vec<_> = ran.err.lines().filter(|line| line.contains("gave no output")).collect();
-    assert_eq!(summary.len(), 1, "{}", ran.err);
+    assert!(
+        ran.err
+            .ends_with("agentglot: 1 line has no place in the target; --ledger FILE tells which\n"),
+        "{}",
+        ran.err
+    );
+    assert!(!run(["convert", "-q", "--to", "tricode", arg(&input)]).err.contains("no place"));
     let ledger = scratch.path("ledger");
     let ran = run(["convert", "--to", "tricode", "--ledger", arg(&ledger), arg(&input)]);
-    assert!(!ran.err.contains("gave no output"), "{}", ran.err);
+    assert!(!ran.err.contains("no place in the target"), "{}", ran.err);
     assert!(
         std::fs::read_to_string(&ledger)
             .unwrap()
             .contains("\"line\":4,\"pointer\":\"\",\"fate\":\"dropped\"")
     );
     // Within one dialect nothing is left out.
-    assert!(!run(["convert", "--to", "claude", arg(&input)]).err.contains("gave no output"));
+    assert!(!run(["convert", "--to", "claude", arg(&input)]).err.contains("no place in the target"));
 }
 
 #[test]

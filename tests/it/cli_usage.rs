@@ -212,3 +212,42 @@ fn a_terminal_is_not_waited_for() {
     assert!(text.contains("standard input is a terminal"), "{text}");
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn names_that_are_nearly_right_are_corrected_and_lists_fit_the_use() {
+    let err = |args: &[&str]| {
+        let ran = run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
+        ran.err
+    };
+    assert!(err(&["convert", "--to", "cursr", "x"]).contains("unknown dialect \"cursr\"; did you mean \"cursor\"?"));
+    let written = err(&["convert", "--to", "zzz", "x"]);
+    assert!(written.contains("claude:text") && !written.contains("openai"), "{written}");
+    let read = err(&["convert", "--from", "zzz", "--to", "claude", "x"]);
+    assert!(
+        !read.contains("claude:text") && read.contains("openai") && read.contains("auto"),
+        "{read}"
+    );
+    let run = err(&["run", "--as", "zzz"]);
+    assert!(run.contains("tricode") && !run.contains("openai") && !run.contains("agentglot:"), "{run}");
+}
+
+#[test]
+fn more_prompts_than_turns_are_an_error() {
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let with = |prompts: &[&str]| {
+        let mut args = vec!["convert", "--to", "cursor"];
+        args.extend(prompts.iter().flat_map(|prompt| ["--prompt", prompt]));
+        args.push(arg(&input));
+        run(args)
+    };
+    assert_eq!(with(&["One"]).code, 0);
+    let ran = with(&["One", "Two"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("2 prompts are given with --prompt, and 1 of its turns take one"),
+        "{}",
+        ran.err
+    );
+}

@@ -25,6 +25,7 @@ mod agent_web;
 mod child;
 mod cli_compressed;
 mod cli_detect;
+mod cli_folders;
 mod cli_input;
 mod cli_jobs;
 mod cli_live;
@@ -74,6 +75,8 @@ mod run_faults;
 mod run_host;
 #[cfg(unix)]
 mod run_launch;
+#[cfg(unix)]
+mod run_plain;
 #[cfg(unix)]
 mod run_record;
 #[cfg(unix)]

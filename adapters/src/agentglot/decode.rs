@@ -50,7 +50,10 @@ impl Decode for Decoder {
             let origin = members.origin(cx);
             // A known event that lacks what it needs is damage.
             let Some(kind) = kind(name.as_escaped(), &mut members, line, cx) else {
-                return Err(Error { at: 0, why: Why::Missing });
+                return Err(Error {
+                    at: used,
+                    why: lacks(name.as_escaped(), line),
+                });
             };
             let unknown = matches!(kind, Kind::Unknown(raw) if raw == line);
             let fields = if unknown { &[] } else { members.fields() };
@@ -98,6 +101,28 @@ impl Decode for Decoder {
         learned.next_session(to);
         *self = Self { learned };
     }
+}
+
+/// What is wrong with a known event that is not whole.
+#[cold]
+fn lacks(name: &str, line: Raw<'_>) -> Why {
+    let needed: &[&'static str] = match name {
+        "delta" => &["index", "text"],
+        "block_start" => &["index", "block"],
+        "block_stop" => &["index"],
+        "reply" => &["blocks"],
+        "tool_result" => &["call", "status"],
+        "tool_progress" => &["call"],
+        "notice" => &["name"],
+        "outcome" => &["outcome"],
+        "fatal" => &["message"],
+        "unknown" => &["line"],
+        "prompt" => &["content", "source"],
+        "request" => &["subtype"],
+        _ => &[],
+    };
+    let missing = needed.iter().find(|name| line.get(name).is_none());
+    missing.map_or(Why::Type, |name| Why::Missing(name))
 }
 
 /// The event of that name: [`Kind::Unknown`] for a name that this version does not know, `None` when something is missing.

@@ -56,7 +56,7 @@ impl<'a> Reader<'_, 'a> {
                 break;
             }
         }
-        reply.blocks = content.ok_or(at.error(Why::Missing))?;
+        reply.blocks = content.ok_or(at.error(Why::Missing("content")))?;
         Ok(reply)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Reader<'_, 'a> {
                 break;
             }
         }
-        said.ok_or(at.error(Why::Missing))
+        said.ok_or(at.error(Why::Missing("content")))
     }
 
     fn said(&self, at: &mut Cursor<'a>) -> Result<Said<'a>, Error> {

@@ -191,7 +191,7 @@ impl<'c, 'a> Reader<'c, 'a> {
             "tool_use" => {
                 let id = members.need("id", end)?;
                 let name = members.need("name", end)?;
-                let (_, input) = input.ok_or(at.error(Why::Missing))?;
+                let (_, input) = input.ok_or(at.error(Why::Missing("input")))?;
                 let kind = crate::tools::kind_of(self.words.dialect, name);
                 Block::Call(ToolCall {
                     id,
@@ -321,10 +321,10 @@ impl<'c, 'a> Members<'c, 'a> {
 
     /// Takes a string out that has to be there.
     /// Otherwise the object, which ends at byte `end`, is damaged.
-    pub(crate) fn need(&mut self, name: &str, end: usize) -> Result<Str<'a>, Error> {
+    pub(crate) fn need(&mut self, name: &'static str, end: usize) -> Result<Str<'a>, Error> {
         match self.take(name) {
             Some(value) => body(value).ok_or(Error { at: end, why: Why::Type }),
-            None => Err(Error { at: end, why: Why::Missing }),
+            None => Err(Error::missing(end, name)),
         }
     }
 

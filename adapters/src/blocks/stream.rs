@@ -84,9 +84,9 @@ impl<'c, 'a> Reader<'c, 'a> {
             return Ok((StreamEvent::Other { kind: Str::EMPTY, raw }, None));
         };
         let said = index;
-        let missing = at.error(Why::Missing);
+        let missing = |member| at.error(Why::Missing(member));
         let number = |index: Option<Raw<'a>>| match index {
-            None => Err(missing),
+            None => Err(missing("index")),
             Some(raw) if raw.shape() == Some(Shape::Number) => {
                 self.cx.took(raw.as_str());
                 raw.as_str().parse::<u32>().map_err(|_| at.error(Why::Type))
@@ -98,19 +98,19 @@ impl<'c, 'a> Reader<'c, 'a> {
                 let index = number(index.take())?;
                 StreamEvent::Delta(Delta {
                     index,
-                    piece: self.delta(delta.take().ok_or(missing)?, fields)?,
+                    piece: self.delta(delta.take().ok_or(missing("delta"))?, fields)?,
                 })
             }
             "content_block_start" => {
                 let index = number(index.take())?;
-                let (head, piece) = self.head(head.take().ok_or(missing)?, fields)?;
+                let (head, piece) = self.head(head.take().ok_or(missing("content_block"))?, fields)?;
                 StreamEvent::BlockStart(BlockStart { index, head }, piece)
             }
             "content_block_stop" => StreamEvent::BlockStop(BlockStop {
                 index: number(index.take())?,
             }),
             "message_start" => {
-                let (mut message, _) = message.take().ok_or(missing)?;
+                let (mut message, _) = message.take().ok_or(missing("message"))?;
                 StreamEvent::MessageStart(self.start(&mut message, fields)?)
             }
             "message_delta" => {

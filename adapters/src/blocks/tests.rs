@@ -81,9 +81,9 @@ fn contents_read_back_in_any_key_order() {
 fn what_lacks_its_needs_is_damaged() {
     for (message, why) in [
         (r#"{"role":"assistant","content":"x"}"#, Why::Type),
-        (r#"{"role":"user"}"#, Why::Missing),
+        (r#"{"role":"user"}"#, Why::Missing("content")),
         (r#"{"role":"user","content":{"a":1}}"#, Why::Type),
-        (r#"{"role":"user","content":[{"type":"text"}]}"#, Why::Missing),
+        (r#"{"role":"user","content":[{"type":"text"}]}"#, Why::Missing("text")),
         (r#"{"role":"user","content":[{"type":"text","text":5}]}"#, Why::Type),
         (
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":null,"content":12}]}"#,
@@ -91,7 +91,7 @@ fn what_lacks_its_needs_is_damaged() {
         ),
         (
             r#"{"role":"user","content":[{"type":"tool_use","name":"Bash","input":{}}]}"#,
-            Why::Missing,
+            Why::Missing("id"),
         ),
         (r#"{"role":"user","content":[{"type":"zz","data":"\x"}]}"#, Why::Escape),
         (r#"{"role":"user","content":[{"type":"image","data":[01]}]}"#, Why::Number),
@@ -220,12 +220,15 @@ fn events_read_back_in_any_key_order() {
 #[test]
 fn damaged_events_are_told() {
     for (text, why) in [
-        (r#"{"type":"content_block_delta","index":0}"#, Why::Missing),
-        (r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}"#, Why::Missing),
+        (r#"{"type":"content_block_delta","index":0}"#, Why::Missing("delta")),
+        (
+            r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}"#,
+            Why::Missing("index"),
+        ),
         (r#"{"type":"content_block_delta","index":0,"delta":"x"}"#, Why::Type),
         (
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","thinking":"x"}}"#,
-            Why::Missing,
+            Why::Missing("text"),
         ),
         (
             r#"{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"x"}}"#,
@@ -235,7 +238,7 @@ fn damaged_events_are_told() {
             r#"{"type":"content_block_delta","index":4294967296,"delta":{"type":"text_delta","text":"x"}}"#,
             Why::Type,
         ),
-        (r#"{"type":"content_block_start","index":0}"#, Why::Missing),
+        (r#"{"type":"content_block_start","index":0}"#, Why::Missing("content_block")),
         (r#"{"type":"message_start","message":[]}"#, Why::Type),
         ("null", Why::Type),
         (r#"{"type":"message_stop""#, Why::CutOff),

@@ -73,7 +73,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let (mut members, end) = body.ok_or(Error { at: used, why: Why::Missing })?;
+        let (mut members, end) = body.ok_or(Error::missing(used, "request"))?;
         let subtype = members.need("subtype", end)?;
         let kind = kind_of(&subtype.unescape());
         let mut permission = None;
@@ -153,7 +153,7 @@ impl Decoder {
             response = Some(Response { id, ok, body, error });
             Ok(true)
         })?;
-        let response = reader.cx.keep(response.ok_or(Error { at: used, why: Why::Missing })?);
+        let response = reader.cx.keep(response.ok_or(Error::missing(used, "response"))?);
         let (origin, fields) = (head.origin(), head.fields.into_bump_slice());
         let by_host = self.agent_asked.take(response.id) || (!self.host_asked.take(response.id) && self.side == Side::Host);
         if by_host {
@@ -238,7 +238,7 @@ impl Decoder {
             variables = Some(at.raw()?);
             Ok(true)
         })?;
-        let variables = variables.ok_or(Error { at: used, why: Why::Missing })?;
+        let variables = variables.ok_or(Error::missing(used, "variables"))?;
         self.side = Side::Host;
         sink.input(&Input {
             origin: head.origin(),

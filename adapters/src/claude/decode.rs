@@ -4,7 +4,7 @@ use crate::event::{
     At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
     ToolResult,
 };
-use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::learn::{Aside, Learned, Rules};
 
 use super::WORDS;
@@ -253,7 +253,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let (found, index) = found.ok_or(Error { at: used, why: Why::Missing })?;
+        let (found, index) = found.ok_or(Error::missing(used, "event"))?;
         self.side = Side::Agent;
         let origin = head.origin();
         let mut piece = None;
@@ -299,7 +299,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let mut reply = reply.ok_or(Error { at: used, why: Why::Missing })?;
+        let mut reply = reply.ok_or(Error::missing(used, "message"))?;
         reply.error = error;
         self.side = Side::Agent;
         let event = Event {
@@ -322,7 +322,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let call = call.ok_or(Error { at: used, why: Why::Missing })?;
+        let call = call.ok_or(Error::missing(used, "tool_use_id"))?;
         self.side = Side::Agent;
         let progress = crate::event::ToolProgress {
             call,
@@ -367,7 +367,7 @@ impl Decoder {
             }
             Ok(true)
         })?;
-        let said = said.ok_or(Error { at: used, why: Why::Missing })?;
+        let said = said.ok_or(Error::missing(used, "message"))?;
         let origin = head.origin();
         let mut fields = head.fields;
         let parts = match said {

@@ -2,7 +2,7 @@
 
 use crate::blocks::Reader;
 use crate::event::{At, Count, Event, Field, Kind, Limit, Outcome, OutcomeKind, Place, Scope, Side, Sink, Stop, StopKind};
-use crate::json::{Error, Raw, Shape, Str, Why};
+use crate::json::{Error, Raw, Shape, Str};
 
 use super::decode::Decoder;
 use super::line::Head;
@@ -93,7 +93,7 @@ impl Decoder {
             Ok(true)
         })?;
         if outcome.word.is_none() && is_error.is_none() {
-            return Err(Error { at: used, why: Why::Missing });
+            return Err(Error::missing(used, "subtype"));
         }
         outcome.is_error = is_error.unwrap_or_else(|| outcome.word.is_some_and(|word| !word.is("success")));
         outcome.kind = kind(&outcome, reason);

@@ -80,7 +80,7 @@ impl Decoder {
                 let whole = at.skip()?;
                 let value = whole.get("subtype").ok_or(Error {
                     at: at.position(),
-                    why: Why::Missing,
+                    why: Why::Missing("subtype"),
                 })?;
                 let word = value.string().ok_or(Error {
                     at: at.position(),

@@ -40,7 +40,32 @@ pub(super) struct Core {
     line: u64,
     pub(super) damage: Vec<Damage>,
     pub(super) damaged: u64,
-    pub(super) dropped: u64,
+    pub(super) silent: Silent,
+}
+
+/// Lines that gave no output of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Silent {
+    /// The target has no place for them.
+    pub lost: u64,
+    /// They are of the conversation, which other lines of the output say.
+    pub merged: u64,
+}
+
+impl Silent {
+    #[inline]
+    fn add(&mut self, aside: bool) {
+        self.lost += u64::from(aside);
+        self.merged += u64::from(!aside);
+    }
+}
+
+impl std::ops::AddAssign for Silent {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.merged += other.merged;
+    }
 }
 
 /// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
@@ -132,7 +157,7 @@ impl Core {
             line: 0,
             damage: Vec::new(),
             damaged: 0,
-            dropped: 0,
+            silent: Silent::default(),
             options,
         }
     }
@@ -177,17 +202,20 @@ impl Core {
     #[inline]
     fn count(&mut self, told: &Told) -> bool {
         let wrote = self.out.len() > told.before;
-        self.dropped += u64::from(!wrote && told.events > 0 && !self.identity);
+        if !wrote && told.events > 0 && !self.identity {
+            self.silent.add(told.aside);
+        }
         wrote
     }
 
-    fn damage(&mut self, at: usize, reason: String) {
+    fn damage(&mut self, at: usize, pointer: Option<String>, reason: String) {
         if let Some(ledger) = &mut self.ledger {
             ledger.add(self.line, [Finding::new(Fate::Damaged, "", &reason)]);
         }
         self.damage.push(Damage {
             line: self.line,
             byte: at as u64 + 1,
+            pointer,
             reason,
         });
         self.damaged += 1;
@@ -212,7 +240,11 @@ impl Consumer for Core {
             && text.starts_with('{')
             && let Err(error) = Cursor::new(text).raw()
         {
-            self.damage(at + error.at, format!("{} (in a part that does not go over)", error.why));
+            self.damage(
+                at + error.at,
+                error.pointer(text),
+                format!("{} (in a part that does not go over)", error.why),
+            );
         }
         let wrote = self.count(&told);
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
@@ -225,6 +257,7 @@ impl Consumer for Core {
             self.damage.push(Damage {
                 line: self.line,
                 byte: 1,
+                pointer: None,
                 reason,
             });
             self.damaged += 1;
@@ -240,7 +273,7 @@ impl Consumer for Core {
         // The one that comes next.
         self.line = source.line + 1;
         let Source { decoder, arena, .. } = source;
-        let mut silent = 0;
+        let mut silent = Silent::default();
         let mut pipe = self.pipe(arena);
         let cx = pipe.down.cx;
         let mut changed = None;
@@ -248,14 +281,16 @@ impl Consumer for Core {
             let line = taken.bytes;
             taken.bytes += used;
             taken.lines += 1;
-            silent += u64::from(pipe.is_silent());
+            if pipe.is_silent() {
+                silent.add(pipe.told.aside);
+            }
             if pipe.told.changed {
                 changed = Some((pipe.told(), &lines[line..taken.bytes]));
                 break;
             }
             pipe.next_line();
         }
-        self.dropped += silent;
+        self.silent += silent;
         if let Some((told, line)) = changed {
             self.settle(&told, line, decoder, arena);
         }
@@ -271,7 +306,7 @@ impl Consumer for Core {
 
     fn damaged(&mut self, damaged: &Damaged<'_>) {
         self.line = damaged.line;
-        self.damage(damaged.byte as usize - 1, damaged.why.clone());
+        self.damage(damaged.byte as usize - 1, damaged.pointer.clone(), damaged.why.clone());
     }
 
     fn goes_on(&self) -> bool {

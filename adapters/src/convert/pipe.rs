@@ -28,6 +28,8 @@ pub(super) struct Told {
     /// The first thing that `strict` objects to.
     pub(super) objection: Option<String>,
     pub(super) events: u32,
+    /// It says something beside the conversation, whose own parts other lines say too.
+    pub(super) aside: bool,
     /// How much output there was before this line's own.
     pub(super) before: usize,
     /// The session that was read before has ended with this line.
@@ -49,6 +51,7 @@ impl Told {
         Self {
             objection: None,
             events: 0,
+            aside: false,
             before: out.len(),
             changed: false,
         }
@@ -72,6 +75,7 @@ impl Pipe<'_, '_> {
     pub(super) fn next_line(&mut self) {
         self.line += 1;
         self.told.events = 0;
+        self.told.aside = false;
         self.told.before = self.down.out.len();
     }
 
@@ -140,6 +144,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     #[inline]
     fn event(&mut self, event: &Event<'a>) {
         self.told.events += 1;
+        self.told.aside |= !event.kind.is_conversation();
         *self.fresh = false;
         if let Some(id) = event.origin.session {
             if !alike(id.as_escaped(), self.session) && !id.is_empty() {
@@ -168,6 +173,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         let general = self.options.strict || self.identity || self.down.cx.trace.is_some();
         let unheard = !general && self.assembler.is_in(session) && self.down.encoder.passes_over(topic, session);
         self.told.events += u32::from(unheard);
+        self.told.aside |= unheard;
         unheard
     }
 
@@ -183,6 +189,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     fn input(&mut self, input: &Input<'a>) {
         self.told.events += 1;
+        self.told.aside = true;
         *self.fresh = false;
         if self.options.strict {
             self.object(input.fields, || {

@@ -196,14 +196,13 @@ impl<'a> Tool<'a> {
 }
 
 fn read<'a>(line: &Line<'a>, mut members: Members<'a>, inside: Inside<'a>) -> Result<Tool<'a>, Error> {
-    let missing = |why| Error { at: line.text.len(), why };
     let id = members.need_string("call_id", line)?;
     let value = members.need("tool_call", line)?;
     let ToolCallMembers { mut outer, kind, found } = inside.tool.ok_or(line.place(value.as_str(), Error { at: 0, why: Why::Type }))?;
-    let (key, mut inner) = kind.ok_or(missing(Why::Missing))?;
+    let (key, mut inner) = kind.ok_or(line.missing("tool_call/function"))?;
     let mut fields = line.fields();
     let (name, arguments, input) = if key.is(FUNCTION) {
-        let name = inner.need_string("name", line)?;
+        let name = line.string(inner.take("name").ok_or(line.missing("tool_call/function/name"))?)?;
         let arguments = inner.take("arguments");
         (name, arguments, arguments.map(|raw| function_input(line, raw)))
     } else {

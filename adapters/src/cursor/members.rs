@@ -125,17 +125,14 @@ impl<'a> Members<'a> {
     }
 
     /// Takes out the string without which the line is nothing.
-    pub(super) fn need_string(&mut self, name: &str, line: &Line<'a>) -> Result<Str<'a>, Error> {
+    pub(super) fn need_string(&mut self, name: &'static str, line: &Line<'a>) -> Result<Str<'a>, Error> {
         let value = self.need(name, line)?;
         line.string(value)
     }
 
     /// Takes out the member without which the line is nothing.
-    pub(super) fn need(&mut self, name: &str, line: &Line<'a>) -> Result<Raw<'a>, Error> {
-        self.take(name).ok_or(Error {
-            at: line.text.len(),
-            why: Why::Missing,
-        })
+    pub(super) fn need(&mut self, name: &'static str, line: &Line<'a>) -> Result<Raw<'a>, Error> {
+        self.take(name).ok_or(line.missing(name))
     }
 
     /// Takes out a word that says what the object is, without escapes.
@@ -247,6 +244,14 @@ impl<'a> Line<'a> {
         Error {
             at: (from + error.at).min(self.text.len()),
             ..error
+        }
+    }
+
+    /// The line lacks a member: its name, or the way to it.
+    pub(super) const fn missing(&self, member: &'static str) -> Error {
+        Error {
+            at: self.text.len(),
+            why: Why::Missing(member),
         }
     }
 

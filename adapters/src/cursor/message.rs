@@ -17,7 +17,7 @@ pub(super) fn message<'a>(
     let wrong = |part: Raw<'a>| line.place(part.as_str(), Error { at: 0, why: Why::Type });
     let Message { mut outer, blocks } = inside.message.ok_or(wrong(value))?;
     outer.take_word("role", line)?;
-    let content = outer.need("content", line)?;
+    let content = outer.take("content").ok_or(line.missing("message/content"))?;
     outer.rest(At::Part("/message"), fields);
     if content.shape() == Some(Shape::String) {
         let text = line.string(content)?;
@@ -42,7 +42,7 @@ fn block<'a>(line: &Line<'a>, raw: Raw<'a>, mut members: Members<'a>) -> Result<
     line.cx.took(kind.as_escaped());
     let end = Error {
         at: raw.as_str().len(),
-        why: Why::Missing,
+        why: Why::Missing("text"),
     };
     let text = members.take("text").ok_or(line.place(raw.as_str(), end))?;
     let mut fields = line.fields();

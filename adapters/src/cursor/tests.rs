@@ -382,24 +382,24 @@ fn results_without_a_form_say_how_they_went() {
 #[test]
 fn damage_is_told_before_anything_is_said() {
     for (line, why) in [
-        (r#"{"type":"assistant"}"#, "required member is missing"),
+        (r#"{"type":"assistant"}"#, "required member \"message\" is missing"),
         (r#"{"type":"assistant","message":{"content":5}}"#, "value of the wrong type"),
         (
             r#"{"type":"assistant","message":{"content":[{"type":"text"}]}}"#,
-            "required member is missing",
+            "required member \"text\" is missing",
         ),
         (
             r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a\x"}]}}"#,
             "bad escape in a string",
         ),
-        (r#"{"type":"thinking","subtype":"delta"}"#, "required member is missing"),
+        (r#"{"type":"thinking","subtype":"delta"}"#, "required member \"text\" is missing"),
         (
             r#"{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{"toolCallId":"c"}}"#,
-            "required member is missing",
+            "required member \"tool_call/function\" is missing",
         ),
         (
             r#"{"type":"tool_call","subtype":"started","tool_call":{"readToolCall":{}}}"#,
-            "required member is missing",
+            "required member \"call_id\" is missing",
         ),
         (
             r#"{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{"function":{"name":5}}}"#,

@@ -58,14 +58,3 @@ pub(super) fn valid(bytes: &[u8]) -> &str {
     };
     std::str::from_utf8(&bytes[..end]).unwrap_or_default()
 }
-
-/// Byte streams that are no text in UTF-8.
-pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x1f, 0x8b, ..] => Some("gzip data"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd data"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
-        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some("text in UTF-16"),
-        _ => None,
-    }
-}

@@ -109,6 +109,20 @@ pub enum Kind<'a> {
     Unknown(crate::json::Raw<'a>),
 }
 
+impl Kind<'_> {
+    /// Whether it is a part of what user and model say to each other, of which several lines say the same: deltas, snapshots, outcomes.
+    #[inline]
+    pub const fn is_conversation(&self) -> bool {
+        match self {
+            Self::Session(_) | Self::Prompt(_) | Self::ToolResult(_) | Self::Outcome(_) | Self::Reply(_) => true,
+            Self::RoundStart(_) | Self::BlockStart(_) | Self::Delta(_) | Self::BlockStop(_) | Self::RoundStop(_) | Self::RoundEnd(_) => true,
+            Self::Notice(_) | Self::ToolProgress(_) | Self::Terminal(_) | Self::Request(_) | Self::Response(_) | Self::Withdraw(_) => false,
+            Self::Command(_) | Self::Hint(_) | Self::Heartbeat(_) | Self::CancelResult(_) | Self::Fatal(_) => false,
+            Self::Noise(_) | Self::Unknown(_) => false,
+        }
+    }
+}
+
 /// Takes what a decoder finds.
 pub trait Sink<'a> {
     /// The agent said something.

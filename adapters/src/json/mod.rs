@@ -15,6 +15,7 @@ mod depth;
 mod lex;
 mod number;
 mod out;
+mod pointer;
 pub(crate) mod python;
 mod raw;
 mod scan;
@@ -28,6 +29,7 @@ pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
 pub(crate) use out::escape_json;
+use pointer::pointer_at;
 pub use raw::{Raw, Shape};
 pub use string::Str;
 pub(crate) use string::next_escape;
@@ -40,6 +42,25 @@ pub struct Error {
     pub at: usize,
     /// What is wrong.
     pub why: Why,
+}
+
+impl Error {
+    /// The object that ends before `end` lacks a member.
+    pub(crate) const fn missing(end: usize, member: &'static str) -> Self {
+        Self {
+            at: end,
+            why: Why::Missing(member),
+        }
+    }
+
+    /// The JSON pointer of what is wrong in `text`, as far as its brackets tell: also that of a member that is not there.
+    pub(crate) fn pointer(&self, text: &str) -> Option<String> {
+        match self.why {
+            Why::Missing(member) => pointer_at(text, self.at.saturating_sub(1)).map(|object| format!("{object}/{member}")),
+            _ => pointer_at(text, self.at),
+        }
+        .filter(|pointer| !pointer.is_empty())
+    }
 }
 
 /// The ways in which JSON can be wrong.
@@ -70,7 +91,8 @@ pub enum Why {
     /// The value has another type than its place in the protocol asks for.
     #[error("value of the wrong type")]
     Type,
-    /// An object lacks a member that its place in the protocol asks for.
-    #[error("required member is missing")]
-    Missing,
+    /// An object lacks a member that its place in the protocol asks for: its name, or the way to it with slashes. The place is
+    /// the object's end.
+    #[error("required member {0:?} is missing")]
+    Missing(&'static str),
 }

@@ -207,14 +207,14 @@ impl Decoder {
             let why = if envelope.rest.get("choices").is_some() {
                 Why::Type
             } else {
-                Why::Missing
+                Why::Missing("choices")
             };
             return Err(Error { at: text.len() - 1, why });
         }
         if object == Object::Completion && envelope.choice.is_none() && envelope.rest.get("metadata").is_none() {
             return Err(Error {
                 at: text.len() - 1,
-                why: Why::Missing,
+                why: Why::Missing("choices/0"),
             });
         }
         envelope.took_object(cx);

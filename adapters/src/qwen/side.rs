@@ -8,7 +8,13 @@ use crate::codec::Cx;
 use crate::event::{At, CancelResult, CommandResult, ControlKind, Event, Fatal, Heartbeat, HintResult, Kind, Origin, Permission, Request, Response};
 use crate::json::{Error, Raw, Shape, Str, Why};
 
-const MISSING: Error = Error { at: 0, why: Why::Missing };
+const fn missing(member: &'static str) -> Error {
+    Error {
+        at: 0,
+        why: Why::Missing(member),
+    }
+}
+
 const WRONG: Error = Error { at: 0, why: Why::Type };
 
 /// Reads a line that agents write, told by its `type`; `None` for a type that nobody knows.
@@ -40,7 +46,7 @@ pub(super) fn event<'a>(kind: &str, mut members: Members<'a>, cx: &Cx<'a>) -> Re
             status: members.text("status", cx),
             message: members.text("message", cx),
         }),
-        "x-qwen-session-event" => Kind::Notice(cx.keep(notice(&mut members, cx).ok_or(MISSING)?)),
+        "x-qwen-session-event" => Kind::Notice(cx.keep(notice(&mut members, cx).ok_or(missing("event"))?)),
         "control_request" => return request(members, cx).map(Some),
         "control_response" => Kind::Response(cx.keep(response(&mut members, &mut fields, cx)?)),
         _ => return Ok(None),
@@ -139,7 +145,7 @@ pub(super) fn asked<'a>(mut members: Members<'a>, cx: &Cx<'a>) -> Result<Asked<'
         }
         None => members,
     };
-    let subtype = inside.text("subtype", cx).ok_or(MISSING)?;
+    let subtype = inside.text("subtype", cx).ok_or(missing("request/subtype"))?;
     origin.session = inside.text("session_id", cx).or(origin.session);
     origin.turn = inside.text("prompt_id", cx).or(origin.turn);
     let kind = ControlKind::read(subtype);
@@ -178,7 +184,7 @@ fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<
         metadata.pour(At::Part("/request/metadata"), is_known, fields);
     }
     let Some(mut tool) = inside.shaped("tool", Shape::Object, cx).and_then(|raw| Members::of(raw, cx)) else {
-        let name = inside.text("tool_name", cx).ok_or(MISSING)?;
+        let name = inside.text("tool_name", cx).ok_or(missing("request/tool_name"))?;
         return Ok(Permission {
             name,
             call,
@@ -186,7 +192,7 @@ fn permission<'a>(inside: &mut Members<'a>, fields: &mut FieldList<'a>, cx: &Cx<
             suggestions,
         });
     };
-    let name = tool.text("name", cx).ok_or(MISSING)?;
+    let name = tool.text("name", cx).ok_or(missing("request/tool/name"))?;
     let input = tool.take("arguments", cx);
     tool.pour(At::Part("/request/tool"), is_known, fields);
     Ok(Permission {
@@ -213,8 +219,8 @@ pub(super) fn response<'a>(members: &mut Members<'a>, fields: &mut FieldList<'a>
     let mut inside = members
         .shaped("response", Shape::Object, cx)
         .and_then(|raw| Members::of(raw, cx))
-        .ok_or(MISSING)?;
-    let subtype = inside.word("subtype", cx).ok_or(MISSING)?;
+        .ok_or(missing("response"))?;
+    let subtype = inside.word("subtype", cx).ok_or(missing("response/subtype"))?;
     let id = inside.text("request_id", cx).or(top);
     let body = inside
         .take("result", cx)

@@ -81,7 +81,7 @@ impl Decoder {
             "system" => match subtype {
                 Some(subtype) if subtype.is("init") => self.init(line),
                 Some(_) => self.notice(line),
-                None => Err(line.at.error(crate::json::Why::Missing)),
+                None => Err(line.at.error(crate::json::Why::Missing("subtype"))),
             },
             "result" => self.result(line),
             "control_request" => self.control_request(line),

@@ -35,8 +35,36 @@ names! {
     ExitPlan: "exit_plan_mode";
 }
 
+/// Recorded lists of tools, and an older one.
+const OTHERS: &[&str] = &[
+    "cron_create",
+    "cron_delete",
+    "cron_list",
+    "enter_plan_mode",
+    "enter_worktree",
+    "exit_worktree",
+    "get_goal",
+    "list_agents",
+    "loop_wakeup",
+    "monitor",
+    "notebook_edit",
+    "read_many_files",
+    "read_mcp_resource",
+    "record_artifact",
+    "report_findings",
+    "save_memory",
+    "send_message",
+    "skill",
+    "task_stop",
+    "tool_call",
+    "tool_search",
+    "update_goal",
+    "zoom_image",
+];
+
 /// The set.
 pub(crate) static TOOLS: Tools = Tools {
+    others: OTHERS,
     lenient: true,
     listed: Some(&[]),
     // Results are texts, of which only these two are others than in the source.

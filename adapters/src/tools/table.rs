@@ -23,6 +23,8 @@ pub struct Tools {
     ///
     /// A name may mean more than one thing, which only the arguments tell, as an edit that also writes whole files.
     pub names: Names,
+    /// Tools that it has besides, which mean nothing to anybody else.
+    pub others: &'static [&'static str],
     /// [`Self::names`] the other way round; made by the same macro.
     pub(crate) kind: fn(&str) -> ToolKind,
     /// Whether the arguments are read in other agents' spellings too, so that where it is not known whose call it is, they are
@@ -113,6 +115,7 @@ impl Tools {
     ) -> Self {
         Self {
             names,
+            others: &[],
             kind,
             lenient: false,
             listed: None,
@@ -124,6 +127,13 @@ impl Tools {
             answered: |_, _, _, _| None,
             texts: Texts::PLAIN,
         }
+    }
+
+    /// What tools are called, in any dialect: as they are written or read, and those that have no counterpart.
+    pub fn all_names() -> impl Iterator<Item = &'static str> {
+        Dialect::readable()
+            .filter_map(Self::of)
+            .flat_map(|tools| tools.names.iter().flat_map(|(_, names)| names.iter()).chain(tools.others).copied())
     }
 
     /// The tools of a dialect. The canonical events and the model APIs have none of their own.

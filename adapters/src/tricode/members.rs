@@ -21,6 +21,20 @@ pub(super) enum Key {
 }
 
 impl Key {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Arguments => "arguments",
+            Self::Content => "content",
+            Self::Formatted => "formatted",
+            Self::Message => "message",
+            Self::Name => "name",
+            Self::Number => "number",
+            Self::Result => "result",
+            Self::Success => "success",
+            Self::Type => "type",
+        }
+    }
+
     fn of(key: Str<'_>) -> Option<Self> {
         let plain = |key: &str| {
             Some(match key {
@@ -171,7 +185,7 @@ impl<'a> Members<'a> {
     pub(super) fn require(&self, key: Key) -> Result<Raw<'a>, Error> {
         self.get(key).ok_or(Error {
             at: self.end,
-            why: Why::Missing,
+            why: Why::Missing(key.name()),
         })
     }
 

@@ -15,9 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST: usize = 64 << 10;
 
 /// The command of this name.
-pub(super) fn find(context: &Context, given: &Given) -> Option<CommandFile> {
+pub(super) fn find(core: &Context, given: &Given) -> Option<CommandFile> {
     let name = given.path.join(":");
-    context.settings.get().commands.iter().find(|command| command.name == name).cloned()
+    core.settings.get().commands.iter().find(|command| command.name == name).cloned()
 }
 
 /// The commands between `!{` and the brace that closes it, and where each stands.
@@ -42,7 +42,7 @@ fn shells(prompt: &str) -> Vec<(std::ops::Range<usize>, String)> {
 }
 
 /// What the RFC's host is told: the prompt to submit, or the commands that the user has to allow before.
-pub(super) async fn result(context: &Rc<Context>, chats: &ChatRequests, command: &CommandFile, given: &Given) -> Value {
+pub(super) async fn result(core: &Rc<Context>, chats: &ChatRequests, command: &CommandFile, given: &Given) -> Value {
     // What the user wrote never becomes a command: the places are those of the file.
     let wanted: Vec<String> = shells(&command.prompt).into_iter().map(|(_, text)| text).collect();
     if given.outcome.as_deref() == Some("cancel") {
@@ -59,17 +59,17 @@ pub(super) async fn result(context: &Rc<Context>, chats: &ChatRequests, command:
     if given.outcome.as_deref() == Some("always") {
         chats.allowed.borrow_mut().extend(wanted);
     }
-    match prompt(context, command, &given.args, true).await {
+    match prompt(core, command, &given.args, true).await {
         Ok(text) => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": text}]}),
         Err(why) => failed(why),
     }
 }
 
 /// The prompt with what its commands print, if they may run.
-pub(super) async fn prompt(context: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
+pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
     let found = shells(&command.prompt);
     // Elsewhere nobody is asked about them: they stay text.
-    let runs = may_run && context.persona.commands.reads == crate::persona::commands::Reads::Requests;
+    let runs = may_run && core.persona.commands.reads == super::Reads::Requests;
     if found.is_empty() || !runs {
         return Ok(command.prompt_for(args));
     }
@@ -81,7 +81,7 @@ pub(super) async fn prompt(context: &Rc<Context>, command: &CommandFile, args: &
         marked.push_str(&command.prompt[last..range.start]);
         marked.push_str(&format!("\u{1}{number}\u{1}"));
         last = range.end;
-        printed.push(run(context, &text).await?);
+        printed.push(run(core, &text).await?);
     }
     marked.push_str(&command.prompt[last..]);
     let file = CommandFile {
@@ -95,17 +95,17 @@ pub(super) async fn prompt(context: &Rc<Context>, command: &CommandFile, args: &
     Ok(text)
 }
 
-async fn run(context: &Context, text: &str) -> Result<String, String> {
+async fn run(core: &Context, text: &str) -> Result<String, String> {
     let mut command = tokio::process::Command::new("/bin/sh");
     command
         .arg("-c")
         .arg(text)
         .env_clear()
-        .current_dir(context.world.wall.root())
+        .current_dir(core.world.wall.root())
         .kill_on_drop(true);
-    command.envs(context.world.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(core.world.environment.iter().map(|(name, value)| (name, value)));
     command.stdin(std::process::Stdio::null());
-    let cancel = context.turns.cancel();
+    let cancel = core.turns.cancel();
     let output = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err("Operation cancelled.".to_owned()),

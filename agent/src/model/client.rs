@@ -39,6 +39,9 @@ const MOST_OF_ERROR: usize = 64 << 10;
 const MOST_OF_REPLY: usize = 64 << 20;
 /// How long nothing may come of the body of a failed answer: its status says enough.
 const PATIENCE_FOR_ERROR: Duration = Duration::from_secs(10);
+/// The most that is read of a list of models, and how long a server may take for it.
+const MOST_OF_MODELS: usize = 4 << 20;
+const PATIENCE_FOR_MODELS: Duration = Duration::from_secs(10);
 /// The most redirects that are followed.
 const MOST_REDIRECTS: usize = 5;
 
@@ -119,9 +122,32 @@ impl Client {
         .into()
     }
 
-    /// One attempt, until the answer's head is there.
-    async fn send(&self, body: Bytes) -> Result<Response, ModelError> {
-        let mut request = self.http.post(self.endpoint.url()).body(body);
+    /// The models that the server says it has, as it names them.
+    ///
+    /// # Errors
+    /// When it does not answer in time, or with something else than a list.
+    pub async fn models(&self) -> Result<Vec<String>, ModelError> {
+        let request = self.http.get(self.endpoint.models_url()).headers(self.headers("application/json")?);
+        let answer = tokio::time::timeout(PATIENCE_FOR_MODELS, request.send()).await;
+        let late = |_| ModelError::new(ModelErrorKind::Timeout, format!("{} did not list its models in time", self.host));
+        let answer = answer
+            .map_err(late)?
+            .map_err(|error| self.hide(failure::of_transport(error, &self.host)))?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let text = self.text(answer, MOST_OF_MODELS, PATIENCE_FOR_MODELS).await?;
+        if !status.is_success() {
+            return Err(self.hide(failure::of_answer(status.as_u16(), &headers, &text, &self.host)));
+        }
+        let list: Option<Value> = serde_json::from_slice(&text).ok();
+        let ids = list.as_ref().and_then(|list| list.get("data")?.as_array()).map(|models| {
+            let ids = models.iter().filter_map(|model| model.get("id")?.as_str());
+            ids.map(str::to_owned).collect()
+        });
+        ids.ok_or_else(|| ModelError::new(ModelErrorKind::Malformed, format!("{} answered with no list of models", self.host)))
+    }
+
+    /// What every request says of itself and of us.
+    fn headers(&self, accept: &str) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
         let mut put = |name: &str, value: &str, secret: bool| -> Result<(), ModelError> {
             let wrong = |_| ModelError::new(ModelErrorKind::BadRequest, format!("the header {name} holds what no header may hold"));
@@ -132,7 +158,7 @@ impl Client {
             headers.insert(key, value);
             Ok(())
         };
-        put("accept", "text/event-stream", false)?;
+        put("accept", accept, false)?;
         put("content-type", "application/json", false)?;
         if let Some(traceparent) = crate::telemetry::traceparent() {
             put("traceparent", &traceparent, false)?;
@@ -149,7 +175,12 @@ impl Client {
         for (name, value) in &self.endpoint.headers {
             put(name, value, true)?;
         }
-        request = request.headers(headers);
+        Ok(headers)
+    }
+
+    /// One attempt, until the answer's head is there.
+    async fn send(&self, body: Bytes) -> Result<Response, ModelError> {
+        let request = self.http.post(self.endpoint.url()).body(body).headers(self.headers("text/event-stream")?);
         let Patience { connect, first_byte, .. } = self.endpoint.patience;
         match tokio::time::timeout(connect.saturating_add(first_byte), request.send()).await {
             Ok(answer) => answer.map_err(|error| failure::of_transport(error, &self.host)),
@@ -293,7 +324,9 @@ impl Model for Client {
                 self.learnt.borrow_mut().entry(ask.model.to_owned()).or_default().push(error.message);
                 continue;
             }
-            if failed >= patience.retries || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS)) {
+            // Nobody listens on this machine: waiting does not start a server.
+            let nobody = error.kind == ModelErrorKind::Refused && self.endpoint.is_local();
+            if nobody || failed >= patience.retries || !again.unwrap_or(error.may_pass() && !error.message.starts_with(failure::NO_TLS)) {
                 return Err(error);
             }
             let wait = match error.retry_after {

@@ -139,6 +139,17 @@ impl Endpoint {
             }
         };
         let mut endpoint = Self::new(api, base.as_deref(), key);
+        if let Some(base) = base.as_deref().filter(|base| !base.contains("://")) {
+            let variable = match api {
+                Api::Openai => "OPENAI_BASE_URL",
+                Api::Anthropic => "ANTHROPIC_BASE_URL",
+            };
+            let scheme = if endpoint.is_local() { "http" } else { "https" };
+            return Err(ModelError::new(
+                ModelErrorKind::BadRequest,
+                format!("{variable} is {base:?}, which does not begin with http:// or https://; {scheme}://{base} may be meant"),
+            ));
+        }
         if endpoint.key.is_none() && endpoint.base_url == api.home() {
             return Err(ModelError::new(
                 ModelErrorKind::Authentication,
@@ -203,6 +214,25 @@ impl Endpoint {
         }
     }
 
+    /// Whether the server is on this machine.
+    pub fn is_local(&self) -> bool {
+        let host = self.host();
+        let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name).trim_matches(['[', ']']);
+        let loopback = |name: &str| name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        name.eq_ignore_ascii_case("localhost") || loopback(name) || loopback(host.trim_matches(['[', ']']))
+    }
+
+    /// Where the server lists its models.
+    pub(super) fn models_url(&self) -> String {
+        let url = self.url();
+        let (path, query) = url.split_once('?').map_or((url.as_str(), None), |(path, query)| (path, Some(query)));
+        let base = path.trim_end_matches("/chat/completions").trim_end_matches("/messages");
+        match query {
+            Some(query) => format!("{base}/models?{query}"),
+            None => format!("{base}/models"),
+        }
+    }
+
     /// The server, as messages name it: no path, no user, no key.
     pub(super) fn host(&self) -> String {
         let rest = self.base_url.split_once("://").map_or(self.base_url.as_str(), |(_, rest)| rest);
@@ -243,6 +273,13 @@ mod tests {
         assert_eq!(url(Api::Anthropic, "http://h/anthropic"), "http://h/anthropic/v1/messages");
         assert_eq!(url(Api::Openai, ""), "https://api.openai.com/v1/chat/completions");
         assert_eq!(Endpoint::new(Api::Openai, Some("http://me:secret@h:1/x"), None).host(), "h:1");
+        let models = |api, base| Endpoint::new(api, Some(base), None).models_url();
+        assert_eq!(models(Api::Openai, "http://h:1/"), "http://h:1/v1/models");
+        assert_eq!(models(Api::Openai, "http://h:1/v1/chat/completions?v=1"), "http://h:1/v1/models?v=1");
+        assert_eq!(models(Api::Anthropic, "http://h:1"), "http://h:1/v1/models");
+        let local = |base| Endpoint::new(Api::Openai, Some(base), None).is_local();
+        assert!(local("http://127.0.0.1:8080/v1") && local("http://localhost/v1") && local("http://[::1]:80") && local("http://[::1]"));
+        assert!(!local("http://localhost.example:1") && !local("https://api.openai.com/v1") && !local("http://192.168.0.1:1"));
     }
 
     #[test]
@@ -266,6 +303,12 @@ mod tests {
         let error = Endpoint::of_environment(Api::Openai, &variables(&[])).unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Authentication);
         assert!(Endpoint::of_environment(Api::Openai, &variables(&[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")])).is_ok());
+        let error = Endpoint::of_environment(Api::Openai, &variables(&[("OPENAI_BASE_URL", "127.0.0.1:8080/v1")])).unwrap_err();
+        assert!(
+            error.message.contains("OPENAI_BASE_URL") && error.message.contains("http://127.0.0.1:8080/v1 may be meant"),
+            "{}",
+            error.message
+        );
         assert!(Endpoint::of_environment(Api::Openai, &variables(&[("OPENAI_API_KEY", "k"), ("AGENTGLOT_MODEL_RETRIES", "many")])).is_err());
     }
 }

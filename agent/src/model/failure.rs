@@ -22,7 +22,7 @@ impl ModelError {
     pub const fn may_pass(&self) -> bool {
         use ModelErrorKind as Kind;
         match self.kind {
-            Kind::RateLimit | Kind::Overloaded | Kind::Server | Kind::Connection | Kind::Timeout | Kind::Incomplete => true,
+            Kind::RateLimit | Kind::Overloaded | Kind::Server | Kind::Connection | Kind::Refused | Kind::Timeout | Kind::Incomplete => true,
             Kind::Authentication | Kind::Billing | Kind::TooLong | Kind::BadRequest | Kind::Malformed => false,
         }
     }
@@ -37,7 +37,7 @@ impl ModelError {
             Kind::Overloaded => "overloaded",
             Kind::Server => "server_error",
             Kind::TooLong | Kind::BadRequest => "invalid_request",
-            Kind::Connection | Kind::Timeout | Kind::Incomplete | Kind::Malformed => "unknown",
+            Kind::Connection | Kind::Refused | Kind::Timeout | Kind::Incomplete | Kind::Malformed => "unknown",
         }
     }
 }
@@ -274,11 +274,26 @@ const TLS: &[&str] = &[
     "InvalidContentType",
 ];
 
+fn is_refused(error: &reqwest::Error) -> bool {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+        let refused = cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+        if refused {
+            return true;
+        }
+    }
+    false
+}
+
 /// A failure of the connection in one sentence. No URL: it may hold a key.
 pub(super) fn of_transport(error: reqwest::Error, host: &str) -> ModelError {
     let error = error.without_url();
     let kind = match error.is_timeout() {
         true => ModelErrorKind::Timeout,
+        false if is_refused(&error) => ModelErrorKind::Refused,
         false => ModelErrorKind::Connection,
     };
     // The innermost cause is the one that tells.

@@ -113,6 +113,8 @@ pub enum ModelErrorKind {
     BadRequest,
     /// No connection, TLS, DNS.
     Connection,
+    /// No server listens at the address.
+    Refused,
     /// Nothing came in time.
     Timeout,
     /// The stream ended before the reply did.

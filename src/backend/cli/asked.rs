@@ -13,7 +13,7 @@ use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::hooks::{Hooks, Question, VARIABLE};
 
 /// The hook event that asks for permission.
-const LEAVE: &str = "PermissionRequest";
+const PERMISSION: &str = "PermissionRequest";
 
 /// How long a hook may be ahead of the lines that tell of its call: they come through another pipe.
 pub(super) const EARLY: Duration = Duration::from_millis(30);
@@ -24,7 +24,7 @@ impl Cli {
         let mut events: Vec<String> = self.callbacks.iter().map(|callback| callback.event.clone()).collect();
         let named = self.host.program().is_some_and(launch::Program::names_answerer);
         if self.launch.answerer == launch::Answerer::Host || !named {
-            events.push(LEAVE.to_owned());
+            events.push(PERMISSION.to_owned());
         }
         events.sort();
         events.dedup();
@@ -44,7 +44,7 @@ impl Cli {
             return;
         }
         let mut lines = Vec::new();
-        if event == LEAVE {
+        if event == PERMISSION {
             lines.push(json!({ "subtype": "can_use_tool", "tool_name": tool, "tool_use_id": call, "input": input,
                                "permission_suggestions": null, "blocked_path": null }));
         } else {
@@ -91,12 +91,12 @@ impl Cli {
             .unwrap_or_default();
         let (ids, question) = &mut self.waiting[at];
         ids.retain(|known| known != id.as_escaped());
-        let leave = question.input.get("hook_event_name").and_then(Value::as_str) == Some(LEAVE);
+        let permission = question.input.get("hook_event_name").and_then(Value::as_str) == Some(PERMISSION);
         let says_something = body.as_object().is_some_and(|body| !body.is_empty());
         // Of several callbacks the first that says something counts.
-        if leave || says_something || ids.is_empty() {
+        if permission || says_something || ids.is_empty() {
             let (_, question) = self.waiting.remove(at);
-            let answer = if leave { decision(&body) } else { self.obeyed(&question, body) };
+            let answer = if permission { decision(&body) } else { self.obeyed(&question, body) };
             let answer = if answer.is_object() { answer.to_string() } else { "{}".to_owned() };
             let _ = question.reply.send(answer);
         }
@@ -191,5 +191,5 @@ fn decision(body: &Value) -> Value {
     if let Some(input) = body.get("updatedInput").filter(|input| allows && input.is_object()) {
         decision["updatedInput"] = input.clone();
     }
-    json!({ "hookSpecificOutput": { "hookEventName": LEAVE, "decision": decision } })
+    json!({ "hookSpecificOutput": { "hookEventName": PERMISSION, "decision": decision } })
 }

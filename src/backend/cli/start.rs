@@ -37,7 +37,7 @@ impl Cli {
         tracing::info!(program = %self.program.display(), args = ?arguments(&shown).0, "starting");
         self.tell_unsaid(&line.unsaid);
         let mut env = self.env.clone();
-        if !self.one_turn() && self.reach(Control::Leave) == Reach::Emulated && self.hooks.is_none() {
+        if !self.one_turn() && self.reach(Control::Permission) == Reach::Emulated && self.hooks.is_none() {
             self.hooks = Some(
                 self.listen()
                     .map_err(|error| format!("the hooks of {}: {error}", self.program.display()))?,
@@ -77,7 +77,11 @@ impl Cli {
             // Rounds are counted by the session.
             if unsaid.what != "max_turns" && !self.told.contains(unsaid) {
                 self.told.push(*unsaid);
-                let by = if ours { "; it holds for what the program asks leave for" } else { "" };
+                let by = if ours {
+                    "; it holds for what the program asks permission for"
+                } else {
+                    ""
+                };
                 tracing::warn!("{} is not told `{}`: {}{by}", self.program.display(), unsaid.what, unsaid.why);
             }
         }

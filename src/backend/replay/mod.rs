@@ -18,7 +18,7 @@ use crate::adapters::raw::json::Raw;
 use script::{Act, Script, Step};
 pub use script::{Asked, Live, ScriptError};
 
-/// How fast a log is told again.
+/// How fast a log is replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Pace {
     /// As fast as it is taken.

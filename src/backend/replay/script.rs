@@ -42,7 +42,7 @@ pub struct Live {
     pub cwd: String,
 }
 
-/// Why a log cannot be told again.
+/// Why a log cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// There is nothing in it.

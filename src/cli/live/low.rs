@@ -14,7 +14,7 @@ use crate::command::run::seconds;
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)]
 pub enum Command {
-    /// Be another agent's program for its hosts, with somebody else behind it
+    /// Stand in for an agent's program, with a back end of your choice
     #[command(after_long_help = RUN_MORE)]
     Run(Box<Run>),
     /// List, show or delete the sessions of the built-in agent
@@ -32,6 +32,9 @@ pub enum Command {
     },
     /// Say what was found: configuration, programs, keys, and what would run
     Doctor {
+        /// Ask the server of the model for its models
+        #[arg(long)]
+        probe: bool,
         /// As one JSON object
         #[arg(long)]
         json: bool,
@@ -55,6 +58,10 @@ Back ends:
   demo                                   a small session inside the program: no key, no network
   replay:FILE                            a recorded log of any dialect answers, prompt by prompt
   cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
+  model:openai|anthropic                 the built-in agent, with a model behind this API: OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, or
+                                         ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_MODEL, say where it is and what it is called
+
+Where none is chosen, a key or an address of such an API in the environment chooses it.
 
 A link to agentglot that is called claude, qwen, qwen-rfc, cursor-agent, agent or tricode is `run --as` that program; its back end and the
 other settings then come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
@@ -67,7 +74,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct Run {
     /// Whose program to be: claude, qwen (the RFC), qwen-code, cursor or tricode
-    #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+    #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
     /// Everything else
     #[command(flatten)]
@@ -94,7 +101,7 @@ pub enum Sessions {
         /// Its id, or enough of its beginning
         id: String,
         /// In the words of this dialect instead of as text (see `agentglot dialects`)
-        #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::named())]
+        #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
         to: Option<Chosen>,
     },
     /// Delete a session: its transcript, its subagents' and its checkpoints
@@ -134,7 +141,7 @@ pub enum TrustBy {
 /// What a stand-in needs to know besides its program's own arguments.
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
-    /// Who answers: demo, replay:FILE, cli:NAME[=PATH]
+    /// Who answers: demo, replay:FILE, cli:NAME[=PATH], model:openai|anthropic
     #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::command::run::Choice::read)]
     pub backend: Option<crate::command::run::Choice>,
     /// What happens to permission questions that the host cannot be asked: deny, a list of tools that are allowed, a command that

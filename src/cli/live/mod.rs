@@ -52,7 +52,7 @@ pub(super) fn run(command: Command) -> u8 {
         Command::Run(_) => return run_as(),
         Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
         Command::Trust { what, folders } => command::trust::run(&high::trust(what, folders)),
-        Command::Doctor { json } => command::doctor::run(json),
+        Command::Doctor { json, probe } => command::doctor::run(json, probe),
         Command::InstallShims { dir } => command::install_shims::run(&dir),
         Command::HookRelay { socket } => crate::backend::hooks::relay(&socket)
             .map(|()| Status::Clean)

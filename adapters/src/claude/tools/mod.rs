@@ -28,11 +28,46 @@ names! {
     ExitPlan: "ExitPlanMode";
 }
 
+/// Recorded lists of tools, and older names of theirs.
+const OTHERS: &[&str] = &[
+    "BashOutput",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitWorktree",
+    "KillBash",
+    "KillShell",
+    "ListAgents",
+    "ListMcpResources",
+    "Monitor",
+    "NotebookEdit",
+    "NotebookRead",
+    "ReadMcpResource",
+    "ReportFindings",
+    "ScheduleWakeup",
+    "SendMessage",
+    "Skill",
+    "SlashCommand",
+    "StructuredOutput",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoRead",
+    "ToolSearch",
+    "Workflow",
+];
+
 /// How many lines are read of a file when nobody says how many: of a file with more, the rest is missing.
 const LINES: u64 = 2000;
 
 /// The tools.
 pub(crate) static TOOLS: Tools = Tools {
+    others: OTHERS,
     // The init line says `Task`; calls say `Agent`.
     listed: Some(&[(ToolKind::Subagent, "Task")]),
     form: Some(DetailShape::Claude),

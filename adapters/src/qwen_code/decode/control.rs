@@ -54,8 +54,11 @@ impl Decoder {
             }
         }
         let used = line.at.position();
-        let payload: Raw<'a> = payload.ok_or(line.at.error(Why::Missing))?;
-        let subtype = payload.get("subtype").and_then(Raw::string).ok_or(line.at.error(Why::Missing))?;
+        let payload: Raw<'a> = payload.ok_or(line.at.error(Why::Missing("request")))?;
+        let subtype = payload
+            .get("subtype")
+            .and_then(Raw::string)
+            .ok_or(line.at.error(Why::Missing("request/subtype")))?;
         line.cx.took(subtype.as_escaped());
         let kind = ControlKind::read(subtype);
         let permission = line.request(payload, kind, &mut envelope)?;
@@ -97,7 +100,7 @@ impl Decoder {
             }
         }
         let used = line.at.position();
-        let payload: Raw<'a> = payload.ok_or(line.at.error(Why::Missing))?;
+        let payload: Raw<'a> = payload.ok_or(line.at.error(Why::Missing("response")))?;
         let mut response = Response {
             id: None,
             ok: true,
@@ -187,7 +190,7 @@ impl<'a> Line<'_, 'a, '_> {
             return Ok(None);
         }
         if !named {
-            return Err(self.at.error(Why::Missing));
+            return Err(self.at.error(Why::Missing("request/tool_name")));
         }
         Ok(Some(self.cx.keep(permission)))
     }

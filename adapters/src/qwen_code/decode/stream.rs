@@ -16,7 +16,7 @@ impl Decoder {
                 name => envelope.member(key, name, &line.reader, &mut line.at)?,
             }
         }
-        let (event, index) = event.ok_or(line.at.error(Why::Missing))?;
+        let (event, index) = event.ok_or(line.at.error(Why::Missing("event")))?;
         let used = line.at.position();
         self.side = Side::Agent;
         let kind = match event {
@@ -63,7 +63,7 @@ impl<'a> Line<'_, 'a, '_> {
             }
         }
         let kind = if progress {
-            let call = call.ok_or(self.at.error(Why::Missing))?;
+            let call = call.ok_or(self.at.error(Why::Missing("event/tool_use_id")))?;
             Kind::ToolProgress(self.cx.keep(ToolProgress {
                 call,
                 status: None,

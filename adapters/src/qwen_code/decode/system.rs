@@ -74,7 +74,7 @@ impl Decoder {
                 name => envelope.member(key, name, &line.reader, &mut line.at)?,
             }
         }
-        let subtype: Str<'a> = subtype.ok_or(line.at.error(Why::Missing))?;
+        let subtype: Str<'a> = subtype.ok_or(line.at.error(Why::Missing("subtype")))?;
         let used = line.at.position();
         self.side = Side::Agent;
         let topic = topic(&subtype.unescape());

@@ -17,7 +17,7 @@ impl Decoder {
                 name => envelope.member(key, name, &line.reader, &mut line.at)?,
             }
         }
-        let mut reply: Reply<'a> = reply.ok_or(line.at.error(Why::Missing))?;
+        let mut reply: Reply<'a> = reply.ok_or(line.at.error(Why::Missing("message")))?;
         let used = line.at.position();
         reply.usage = reply.usage.filter(|usage| !line.blank(usage, &mut envelope));
         // Only the last piece of a reply has its usage; with pieces, `message_stop` says so too.
@@ -45,7 +45,7 @@ impl Decoder {
                 name => envelope.member(key, name, &line.reader, &mut line.at)?,
             }
         }
-        let said = said.ok_or(line.at.error(Why::Missing))?;
+        let said = said.ok_or(line.at.error(Why::Missing("message")))?;
         let used = line.at.position();
         let with_results = matches!(said, Said::Parts(_));
         if envelope.origin.id.is_none() && !(with_results && self.side == Side::Agent) {

@@ -23,6 +23,16 @@ names! {
 
 /// The tools. A session lists none of them.
 pub(crate) static TOOLS: Tools = Tools {
+    others: &[
+        "start_session",
+        "send_input",
+        "read_output",
+        "close_session",
+        "list_sessions",
+        "list_symbols",
+        "search_references",
+        "search_symbol",
+    ],
     answered: write_result::answered,
     texts: Texts {
         file: read_result::file,

@@ -8,10 +8,11 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::PermissionMode;
 
 use super::session::Plain;
-use super::{Persona, commands, shared};
+use super::{Persona, shared};
+use crate::commands;
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp;
+use crate::mcp::{self};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};

@@ -8,9 +8,10 @@ use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
 
-use super::{Persona, commands};
+use super::Persona;
+use crate::commands;
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp;
+use crate::mcp::{self};
 use crate::store::{Ids, SessionFiles, own_root};
 
 static SESSIONS: SessionFiles = SessionFiles {

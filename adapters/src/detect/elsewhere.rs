@@ -1,0 +1,82 @@
+//! Formats that other programs write and that are not read here, told by name: who has such a log should not have to guess.
+
+use super::opened::{Opened, word};
+
+/// What a line is, if it is of no dialect that can be read but of a format that is known.
+pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
+    let session_words = |prefix: &str| line.word("method").starts_with(prefix);
+    Some(match line.kind {
+        "thread.started" if line.has("thread_id") => "a stream of `codex exec --json`",
+        "session_meta" | "turn_context" if line.has_all(&["timestamp", "payload"]) => "a rollout file of Codex",
+        "init" if line.has_all(&["timestamp", "session_id", "model"]) => "a stream of Gemini CLI (`--output-format stream-json`)",
+        "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
+        "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
+        _ if line.word("schema_version").starts_with("ATIF") => "a trajectory in the ATIF format",
+        _ if line.has_all(&["sessionId", "projectHash"]) => "a session file of Gemini CLI",
+        _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
+        _ if line.word("jsonrpc") == "2.0" && (session_words("session/") || is_initialize(line)) => "JSON-RPC of the Agent Client Protocol (ACP)",
+        _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
+        _ if line.has_all(&["dir", "msg"]) && line.find(&["msg", "jsonrpc"]).is_some() => {
+            "a recorded conversation in JSON-RPC, as of the Agent Client Protocol (ACP)"
+        }
+        _ => return None,
+    })
+}
+
+fn is_initialize(line: &Opened<'_>) -> bool {
+    line.word("method") == "initialize" && line.find(&["params", "protocolVersion"]).is_some()
+}
+
+/// Byte streams that are no text in UTF-8.
+pub(super) fn bytes(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some("gzip data"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd data"),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("bzip2 data (unpack it first: bunzip2)"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz data (unpack it first: unxz)"),
+        [b'P', b'K', 3, 4, ..] => Some("a zip archive (unpack it first)"),
+        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => Some("an SQLite database"),
+        [b'%', b'P', b'D', b'F', ..] => Some("a PDF"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
+        [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some("text in UTF-16"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_is_told_by_name() {
+        for (line, name) in [
+            (r#"{"type":"thread.started","thread_id":"01a1"}"#, "codex exec"),
+            (
+                r#"{"timestamp":"2026-11-21T07:10:29.014Z","type":"session_meta","payload":{"id":"x"}}"#,
+                "rollout file of Codex",
+            ),
+            (
+                r#"{"type":"init","timestamp":"2026-11-21T07:03:53Z","session_id":"a","model":"gemini-2.5-pro"}"#,
+                "Gemini CLI",
+            ),
+            (r#"{"sessionId":"a","projectHash":"5c83","startTime":"2026"}"#, "session file of Gemini"),
+            (
+                r#"{"type":"step_start","timestamp":1795244739516,"sessionID":"ses_e0","part":{}}"#,
+                "opencode run",
+            ),
+            (r#"{"info":{"id":"ses_e0"},"messages":[]}"#, "OpenCode exported"),
+            (r#"{"schema_version":"ATIF-v1.7","session_id":"a"}"#, "ATIF"),
+            (r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, "AG-UI"),
+            (
+                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#,
+                "Agent Client Protocol",
+            ),
+            (r#"{"dir":"c2a","ms":0,"msg":{"jsonrpc":"2.0","id":0}}"#, "Agent Client Protocol"),
+            (r#"{"jsonrpc":"2.0","id":0,"result":{}}"#, "JSON-RPC"),
+        ] {
+            let found = name_of(&Opened::new(line)).unwrap_or_else(|| panic!("{line}"));
+            assert!(found.contains(name), "{line}: {found}");
+        }
+        assert_eq!(name_of(&Opened::new(r#"{"type":"error","message":"x"}"#)), None);
+    }
+}
