@@ -90,6 +90,7 @@ impl Session {
 
 /// A model call that failed and is tried again, in a sentence.
 fn retry(event: &Event<'_>, notice: &Notice<'_>) -> String {
+    // A program's own notice has members of its own; the model's client puts them in the data.
     let member = |name: &str| {
         let field = event.fields.iter().find(|field| field.key.is(name)).map(|field| field.value);
         field.or_else(|| notice.data?.get(name))

@@ -368,7 +368,7 @@ async fn no_server_and_no_tls() {
         listener.local_addr().unwrap().port()
     };
     let refused = said(&client(Api::Openai, &format!("http://127.0.0.1:{closed}/v1"), none), &ask).await;
-    assert_eq!(error_of(&refused).kind, ModelErrorKind::Connection);
+    assert_eq!(error_of(&refused).kind, ModelErrorKind::Refused);
     assert!(
         error_of(&refused).message.starts_with(&format!("no connection to 127.0.0.1:{closed}: ")),
         "{}",

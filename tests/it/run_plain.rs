@@ -171,6 +171,22 @@ fn each_retry_is_a_line_on_standard_error() {
     let retries: Vec<&str> = err.lines().filter(|line| line.contains("trying again in 0.0 s")).collect();
     assert_eq!(retries.len(), 2, "{err}");
     assert!(retries[0].contains("503") && retries[0].ends_with("(1 of 2)"), "{err}");
+    // A host's stream has the same numbers, and none that are made up.
+    let output = run(
+        &env,
+        &["run", "--as", "claude", "--", "-p", "--output-format", "stream-json", "--verbose", "Hi"],
+    );
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let retry: serde_json::Value = lines
+        .lines()
+        .find(|line| line.contains("api_retry"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .unwrap();
+    assert_eq!(
+        (&retry["attempt"], &retry["max_retries"], &retry["error_status"]),
+        (&1.into(), &2.into(), &503.into())
+    );
+    assert_eq!((&retry["retry_delay_ms"], &retry["error"]), (&10.into(), &"overloaded".into()));
 }
 
 #[test]
@@ -191,7 +207,7 @@ fn a_tool_that_nobody_has_is_an_error() {
         &[],
         &["run", "--as", "claude", "--backend", "demo", "--on-ask", "Read,Bsh", "--", "-p", "Hi"],
     );
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(
         err(&output).contains("no agent has a tool called \"Bsh\"; did you mean \"Bash\"?"),
         "{}",

@@ -13,7 +13,7 @@ use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
 use crate::persona::host::{CallShown, SubagentShown};
 use crate::tools::{Access, Given, Progress, Tool};
-use agentglot_adapters::raw::event::{Event, Field, Kind, Notice, ResultStatus, Terminal};
+use agentglot_adapters::raw::event::{Kind, Notice, ResultStatus, Terminal};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// What is shown of the calls that run.
@@ -164,9 +164,8 @@ impl Task {
 }
 
 /// A model call failed and is tried again. Whether the host was told of it so.
-pub(crate) fn retried(host: &Host, event: &Event<'_>, notice: &Notice<'_>) -> bool {
-    let member = |field: &Field<'_>| Some((field.key.unescape().into_owned(), serde_json::from_str(field.value.as_str()).ok()?));
-    let metrics: Value = event.fields.iter().filter_map(member).collect::<serde_json::Map<_, _>>().into();
+pub(crate) fn retried(host: &Host, notice: &Notice<'_>) -> bool {
+    let metrics: Value = notice.data.and_then(|data| serde_json::from_str(data.as_str()).ok()).unwrap_or_default();
     let message = notice.message.map(|message| message.unescape().into_owned());
     let told = host.persona.retried(message.as_deref(), &metrics);
     told.inspect(|told| host.events.told(told)).is_some()

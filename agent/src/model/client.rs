@@ -15,7 +15,7 @@ use super::endpoint::{Api, Endpoint, Patience};
 use super::stream::{Ended, Stream};
 use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
-use agentglot_adapters::raw::event::{At, Event, Field, Kind, Notice, Origin, Topic};
+use agentglot_adapters::raw::event::{Event, Kind, Notice, Origin, Topic};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// A model behind an API over HTTP.
@@ -355,30 +355,19 @@ fn backoff(failed: u32, random: f64) -> Duration {
 fn tell_retry(attempt: u32, most: u32, wait: Duration, error: &ModelError, hear: &mut Hear<'_>) {
     let mut message = String::new();
     Str::escape(&error.message, &mut message);
-    let values = [
-        ("attempt", attempt.to_string()),
-        ("max_retries", most.to_string()),
-        ("retry_delay_ms", wait.as_millis().to_string()),
-        ("error_status", error.status.map_or("null".to_owned(), |status| status.to_string())),
-        ("error", format!("\"{}\"", error.word())),
-    ];
-    let fields = values.each_ref().map(|(key, value)| Field {
-        at: At::Line,
-        key: Str::trusted(key),
-        value: Raw::trusted(value),
-        known: true,
-    });
+    let status = error.status.map_or_else(|| "null".to_owned(), |status| status.to_string());
+    let data = format!(
+        "{{\"attempt\":{attempt},\"max_retries\":{most},\"retry_delay_ms\":{},\"error_status\":{status},\"error\":\"{}\"}}",
+        wait.as_millis(),
+        error.word()
+    );
     let notice = Notice {
         name: Str::trusted("api_retry"),
         topic: Topic::Retry,
         message: Some(Str::trusted(&message)),
-        data: None,
+        data: Some(Raw::trusted(&data)),
     };
-    hear(&Event {
-        origin: Origin::default(),
-        kind: Kind::Notice(&notice),
-        fields: &fields,
-    });
+    hear(&Event::new(Origin::default(), Kind::Notice(&notice)));
 }
 
 /// A request is sent again only to the server that it was for, and only if the server wants it as it is: the key goes nowhere else.

@@ -240,7 +240,7 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
         gather.event(event);
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
-            && crate::host::display::retried(&core.host, event, notice)
+            && crate::host::display::retried(&core.host, notice)
         {
             return;
         }
