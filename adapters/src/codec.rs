@@ -192,9 +192,9 @@ pub trait Decode {
     /// When something begins like JSON but is damaged, or lacks what its type needs. Nothing was told to `sink` then.
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error>;
 
-    /// Reads the first of the lines in `text`, which all have their line feeds, if it is spelled like one that came before, as
-    /// [`Self::line`] would, and returns how many bytes it took with its end. `None`: nothing was told; [`Self::line`] has to
-    /// read it.
+    /// Reads the first of the lines in `text`, which all have their line feeds, if it is spelled like one that came before, or as
+    /// its program always spells it, as [`Self::line`] would, and returns how many bytes it took with its end. `None`: nothing was
+    /// told; [`Self::line`] has to read it.
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
         let _ = (text, cx, sink);

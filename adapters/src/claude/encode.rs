@@ -212,18 +212,9 @@ impl Encoder {
 
     /// Writes the session's and the line's id as the source has them: for lines that only Claude Code itself writes.
     pub(super) fn own_tail(&self, out: &mut Out, origin: &Origin<'_>) {
-        if let Some(parent) = origin.parent {
-            out.lit(",\"parent_tool_use_id\":");
-            out.str(parent);
-        }
-        if let Some(session) = origin.session {
-            out.lit(",\"session_id\":");
-            out.str(session);
-        }
-        if let Some(id) = origin.id {
-            out.lit(",\"uuid\":");
-            out.str(id);
-        }
+        out.str_if(",\"parent_tool_use_id\":", origin.parent);
+        out.str_if(",\"session_id\":", origin.session);
+        out.str_if(",\"uuid\":", origin.id);
         write_time(out, origin.time);
     }
 }

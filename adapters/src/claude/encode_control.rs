@@ -37,10 +37,7 @@ impl Encoder {
     /// A request as Claude Code or its host wrote it.
     pub(super) fn own_request(&self, origin: &Origin<'_>, fields: Fields<'_>, request: &Request<'_>, out: &mut Out) {
         out.lit("{\"type\":\"control_request\"");
-        if let Some(id) = request.id {
-            out.lit(",\"request_id\":");
-            out.str(id);
-        }
+        out.str_if(",\"request_id\":", request.id);
         out.lit(",\"request\":{\"subtype\":");
         out.str(request.subtype);
         if let Some(permission) = request.permission {
@@ -56,10 +53,7 @@ impl Encoder {
                     out.raw(value);
                 }
             }
-            if let Some(call) = permission.call {
-                out.lit(",\"tool_use_id\":");
-                out.str(call);
-            }
+            out.str_if(",\"tool_use_id\":", permission.call);
         }
         self.writer.fields(out, fields, At::Part(REQUEST));
         self.added(out, fields, At::Part(REQUEST));
@@ -126,10 +120,7 @@ impl Encoder {
         } else {
             "{\"type\":\"control_response\",\"response\":{\"subtype\":\"error\""
         });
-        if let Some(id) = response.id {
-            out.lit(",\"request_id\":");
-            out.str(id);
-        }
+        out.str_if(",\"request_id\":", response.id);
         if let Some(body) = response.body {
             out.lit(",\"response\":");
             match self.speaks() {
@@ -174,10 +165,7 @@ impl Encoder {
             return;
         }
         out.lit("{\"type\":\"control_cancel_request\"");
-        if let Some(id) = withdraw.id {
-            out.lit(",\"request_id\":");
-            out.str(id);
-        }
+        out.str_if(",\"request_id\":", withdraw.id);
         if self.own() {
             self.own_tail(out, origin);
         }

@@ -58,39 +58,24 @@ impl Encoder {
 
     fn own_result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         self.begin(out, "{\"type\":\"result\"");
-        if let Some(word) = outcome.word {
-            out.lit(",\"subtype\":");
-            out.str(word);
-        }
+        out.str_if(",\"subtype\":", outcome.word);
         out.lit(if outcome.is_error { ",\"is_error\":true" } else { ",\"is_error\":false" });
-        let value = |out: &mut Out, key: &str, value: Option<Raw<'_>>| {
-            if let Some(value) = value {
-                out.lit(key);
-                out.raw(value);
-            }
-        };
-        value(out, ",\"duration_ms\":", outcome.duration_ms);
-        value(out, ",\"duration_api_ms\":", outcome.duration_api_ms);
-        value(out, ",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source)));
-        if let Some(text) = outcome.text {
-            out.lit(",\"result\":");
-            out.str(text);
-        }
+        out.raw_if(",\"duration_ms\":", outcome.duration_ms);
+        out.raw_if(",\"duration_api_ms\":", outcome.duration_api_ms);
+        out.raw_if(",\"num_turns\":", outcome.num_turns.map(|n| Raw::trusted(n.source)));
+        out.str_if(",\"result\":", outcome.text);
         out.lit(",\"stop_reason\":");
         out.str_or_null(outcome.stop.map(|stop| stop.word));
-        if let Some(session) = event.origin.session {
-            out.lit(",\"session_id\":");
-            out.str(session);
-        }
-        value(out, ",\"total_cost_usd\":", outcome.cost_usd);
+        out.str_if(",\"session_id\":", event.origin.session);
+        out.raw_if(",\"total_cost_usd\":", outcome.cost_usd);
         if outcome.usage.is_some() {
             out.lit(",\"usage\":");
             self.writer.usage(out, outcome.usage.as_ref());
         }
         let (before, behind) = up_to("modelUsage", event.fields);
         self.writer.fields(out, before, LINE);
-        value(out, ",\"permission_denials\":", outcome.denials);
-        value(out, ",\"structured_output\":", outcome.structured);
+        out.raw_if(",\"permission_denials\":", outcome.denials);
+        out.raw_if(",\"structured_output\":", outcome.structured);
         self.writer.fields(out, behind, LINE);
         if outcome.synthetic {
             out.lit(",\"synthetic\":true");
@@ -181,10 +166,7 @@ impl Encoder {
                 out.invented("/permission_denials", why);
             }
         }
-        if let Some(structured) = outcome.structured {
-            out.lit(",\"structured_output\":");
-            out.unchecked(structured);
-        }
+        out.unchecked_if(",\"structured_output\":", outcome.structured);
         if subtype != "success" {
             out.lit(",\"errors\":[");
             if let Some(error) = outcome.error.or(outcome.text) {

@@ -98,30 +98,18 @@ impl Encoder {
 
     fn own_init(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
         self.begin(out, "{\"type\":\"system\",\"subtype\":\"init\"");
-        let text = |out: &mut Out, key: &str, text: Option<Str<'_>>| {
-            if let Some(text) = text {
-                out.lit(key);
-                out.str(text);
-            }
-        };
-        let list = |out: &mut Out, key: &str, list: Option<Raw<'_>>| {
-            if let Some(list) = list {
-                out.lit(key);
-                out.raw(list);
-            }
-        };
-        text(out, ",\"cwd\":", session.cwd);
-        text(out, ",\"session_id\":", event.origin.session);
-        list(out, ",\"tools\":", session.tools);
-        list(out, ",\"mcp_servers\":", session.mcp_servers);
-        text(out, ",\"model\":", session.model);
-        text(out, ",\"permissionMode\":", session.permission_mode);
-        list(out, ",\"slash_commands\":", session.slash_commands);
-        text(out, ",\"apiKeySource\":", session.api_key_source);
-        text(out, ",\"claude_code_version\":", session.version);
+        out.str_if(",\"cwd\":", session.cwd);
+        out.str_if(",\"session_id\":", event.origin.session);
+        out.raw_if(",\"tools\":", session.tools);
+        out.raw_if(",\"mcp_servers\":", session.mcp_servers);
+        out.str_if(",\"model\":", session.model);
+        out.str_if(",\"permissionMode\":", session.permission_mode);
+        out.raw_if(",\"slash_commands\":", session.slash_commands);
+        out.str_if(",\"apiKeySource\":", session.api_key_source);
+        out.str_if(",\"claude_code_version\":", session.version);
         let (before, behind) = up_to("output_style", event.fields);
         self.writer.fields(out, before, LINE);
-        list(out, ",\"agents\":", session.agents);
+        out.raw_if(",\"agents\":", session.agents);
         self.writer.fields(out, behind, LINE);
         self.own_tail(
             out,

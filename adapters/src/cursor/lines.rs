@@ -49,10 +49,7 @@ pub(super) fn tool(native: bool, tool: Str<'_>, input: Option<Raw<'_>>, out: &mu
     if native {
         out.str(tool);
         out.lit(":{");
-        if let Some(input) = input {
-            out.lit("\"args\":");
-            out.raw(input);
-        }
+        out.raw_if("\"args\":", input);
         return input.is_some();
     }
     out.lit("\"function\":{\"name\":");

@@ -6,9 +6,7 @@ use crate::codec::Dialect;
 use crate::codec::Mode;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
-use crate::launch::{
-    ArgError, Errand, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Resume, Shape, Sub, SubCommand, Traits, wants_json,
-};
+use crate::launch::{ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, Sub, SubCommand, Traits, flags, wants_json};
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Cursor,
@@ -39,149 +37,46 @@ pub(crate) static PROGRAM: Program = Program {
     conduct: &CursorAgent,
 };
 
-const FLAGS: &[Flag] = &[
-    Flag::new(&["-v", "--version"], Shape::Switch, Means::Version, "the version"),
-    Flag::new(
-        &["--api-key"],
-        Shape::Value("<key>"),
-        Means::Private,
-        "the key; CURSOR_API_KEY does the same",
-    ),
-    Flag::new(
-        &["-H", "--header"],
-        Shape::Value("<header>"),
-        Means::Private,
-        "a header for every request",
-    ),
-    Flag::new(
-        &["-e", "--endpoint"],
-        Shape::Value("<url>"),
-        Means::Private,
-        "the server; CURSOR_API_ENDPOINT does the same",
-    ),
-    Flag::new(&["-p", "--print"], Shape::Switch, Means::Print, "answer and end"),
-    Flag::new(
-        &["--output-format"],
-        Shape::OneOf("<format>", &["text", "json", "stream-json"], &[]),
-        Means::Output,
-        "what stdout carries",
-    ),
-    Flag::new(&["--stream-partial-output"], Shape::Switch, Means::Partial, "deltas beside the snapshots"),
-    Flag::new(
-        &["--mode"],
-        Shape::OneOf("<mode>", &["plan", "ask"], &["agent"]),
-        Means::Permission,
-        "plan, or only answer questions; neither changes anything",
-    ),
-    Flag::new(&["--plan"], Shape::Switch, Means::PermissionIs(PermissionMode::Plan), "--mode plan"),
-    Flag::new(&["--resume"], Shape::Maybe("[chatId]"), Means::Resume, "go on in the session of this id"),
-    Flag::new(&["--continue"], Shape::Switch, Means::Latest, "go on in the latest session"),
-    Flag::new(&["--model"], Shape::Value("<model>"), Means::Model, "the model"),
-    Flag::new(&["--list-models"], Shape::Switch, Means::Models, "the models, as the command models"),
-    Flag::new(
-        &["-f", "--force"],
-        Shape::Switch,
-        Means::PermissionIs(PermissionMode::Bypass),
-        "everything runs that is not forbidden",
-    ),
-    Flag::new(&["--yolo"], Shape::Switch, Means::PermissionIs(PermissionMode::Bypass), "--force"),
-    Flag::new(
-        &["--auto-review"],
-        Shape::Switch,
-        Means::PermissionIs(PermissionMode::Auto),
-        "a model judges what may run",
-    ),
-    Flag::new(
-        &["--sandbox"],
-        Shape::OneOf("<mode>", &["enabled", "disabled"], &[]),
-        Means::Rest,
-        "run commands in a sandbox",
-    ),
-    Flag::new(&["--approve-mcps"], Shape::Switch, Means::Rest, "all MCP servers may run"),
-    Flag::new(&["--trust"], Shape::Switch, Means::Rest, "trust the directory without a question"),
-    Flag::new(&["--workspace"], Shape::Value("<path>"), Means::Cwd, "the working directory"),
-    Flag::new(
-        &["--add-dir"],
-        Shape::Value("<path>"),
-        Means::AddDir,
-        "one more directory that tools may use",
-    ),
-    Flag::new(&["--plugin-dir"], Shape::Value("<path>"), Means::Rest, "a plugin"),
-    Flag::new(
-        &["-w", "--worktree"],
-        Shape::Maybe("[name]"),
-        Means::Rest,
-        "work in a git worktree of its own",
-    ),
-    Flag::new(&["--worktree-base"], Shape::Value("<ref>"), Means::Rest, "what the worktree begins with"),
-    Flag::new(
-        &["--skip-worktree-setup"],
-        Shape::Switch,
-        Means::Rest,
-        "no set-up commands in the worktree",
-    ),
-    Flag::new(&["-h", "--help"], Shape::Switch, Means::Help, "this help"),
-    Flag::new(
-        &["-b", "--background"],
-        Shape::Switch,
-        Means::Private,
-        "start in the background (older versions)",
-    )
-    .read_only(),
-    Flag::new(&["-c", "--cloud"], Shape::Switch, Means::Private, "a session in the cloud").read_only(),
-    Flag::new(&["-n", "--name"], Shape::Value("<name>"), Means::Rest, "a name for the session").read_only(),
-    Flag::new(
-        &["--fullscreen"],
-        Shape::Switch,
-        Means::Private,
-        "use the whole terminal (older versions)",
-    )
-    .read_only(),
-    Flag::new(
-        &["--new-session-id"],
-        Shape::Value("<uuid>"),
-        Means::SessionId,
-        "the id that the new session is to have (not documented)",
-    )
-    .read_only(),
-    Flag::new(
-        &["--system-prompt"],
-        Shape::Value("<prompt>"),
-        Means::System,
-        "the system prompt (not documented)",
-    )
-    .read_only(),
-    Flag::new(
-        &["--conversation-history-file"],
-        Shape::Value("<path>"),
-        Means::Rest,
-        "what was said before (not documented)",
-    )
-    .read_only(),
-    Flag::new(&["--show-thinking"], Shape::Switch, Means::Rest, "show thoughts (not documented)").read_only(),
-    Flag::new(
-        &["--allowed-tools"],
-        Shape::Value("<tools>"),
-        Means::Allowed,
-        "tools that run without a question (not documented)",
-    )
-    .read_only(),
-    Flag::new(
-        &["--exclude-tools"],
-        Shape::Value("<tools>"),
-        Means::Disallowed,
-        "tools that are refused (not documented)",
-    )
-    .read_only(),
-    Flag::new(
-        &["--disable-project-configs"],
-        Shape::Switch,
-        Means::Rest,
-        "no settings of the project (not documented)",
-    )
-    .read_only(),
-    Flag::new(&["--browser"], Shape::Switch, Means::Rest, "use a browser (not documented)").read_only(),
-];
+const FLAGS: &[Flag] = &flags! {
+    "-v", "--version": Switch => Version, "the version";
+    "--api-key": Value("<key>") => Private, "the key; CURSOR_API_KEY does the same";
+    "-H", "--header": Value("<header>") => Private, "a header for every request";
+    "-e", "--endpoint": Value("<url>") => Private, "the server; CURSOR_API_ENDPOINT does the same";
+    "-p", "--print": Switch => Print, "answer and end";
+    "--output-format": OneOf("<format>", &["text", "json", "stream-json"], &[]) => Output, "what stdout carries";
+    "--stream-partial-output": Switch => Partial, "deltas beside the snapshots";
+    "--mode": OneOf("<mode>", &["plan", "ask"], &["agent"]) => Permission, "plan, or only answer questions; neither changes anything";
+    "--plan": Switch => PermissionIs(PermissionMode::Plan), "--mode plan";
+    "--resume": Maybe("[chatId]") => Resume, "go on in the session of this id";
+    "--continue": Switch => Latest, "go on in the latest session";
+    "--model": Value("<model>") => Model, "the model";
+    "--list-models": Switch => Models, "the models, as the command models";
+    "-f", "--force": Switch => PermissionIs(PermissionMode::Bypass), "everything runs that is not forbidden";
+    "--yolo": Switch => PermissionIs(PermissionMode::Bypass), "--force";
+    "--auto-review": Switch => PermissionIs(PermissionMode::Auto), "a model judges what may run";
+    "--sandbox": OneOf("<mode>", &["enabled", "disabled"], &[]) => Rest, "run commands in a sandbox";
+    "--approve-mcps": Switch => Rest, "all MCP servers may run";
+    "--trust": Switch => Rest, "trust the directory without a question";
+    "--workspace": Value("<path>") => Cwd, "the working directory";
+    "--add-dir": Value("<path>") => AddDir, "one more directory that tools may use";
+    "--plugin-dir": Value("<path>") => Rest, "a plugin";
+    "-w", "--worktree": Maybe("[name]") => Rest, "work in a git worktree of its own";
+    "--worktree-base": Value("<ref>") => Rest, "what the worktree begins with";
+    "--skip-worktree-setup": Switch => Rest, "no set-up commands in the worktree";
+    "-h", "--help": Switch => Help, "this help";
+    "-b", "--background": Switch => Private, "start in the background (older versions)", read_only;
+    "-c", "--cloud": Switch => Private, "a session in the cloud", read_only;
+    "-n", "--name": Value("<name>") => Rest, "a name for the session", read_only;
+    "--fullscreen": Switch => Private, "use the whole terminal (older versions)", read_only;
+    "--new-session-id": Value("<uuid>") => SessionId, "the id that the new session is to have (not documented)", read_only;
+    "--system-prompt": Value("<prompt>") => System, "the system prompt (not documented)", read_only;
+    "--conversation-history-file": Value("<path>") => Rest, "what was said before (not documented)", read_only;
+    "--show-thinking": Switch => Rest, "show thoughts (not documented)", read_only;
+    "--allowed-tools": Value("<tools>") => Allowed, "tools that run without a question (not documented)", read_only;
+    "--exclude-tools": Value("<tools>") => Disallowed, "tools that are refused (not documented)", read_only;
+    "--disable-project-configs": Switch => Rest, "no settings of the project (not documented)", read_only;
+    "--browser": Switch => Rest, "use a browser (not documented)", read_only;
+};
 
 const COMMANDS: &[SubCommand] = &[
     SubCommand {
@@ -194,7 +89,7 @@ const COMMANDS: &[SubCommand] = &[
         is: Sub::Latest,
         about: "the agent in its latest session",
     },
-    errand(
+    SubCommand::errand(
         &["status", "whoami"],
         |words| {
             Ok(Errand::Status {
@@ -203,9 +98,9 @@ const COMMANDS: &[SubCommand] = &[
         },
         "who is signed in",
     ),
-    errand(&["models"], |_| Ok(Errand::Models), "the models"),
-    errand(&["create-chat"], create_chat, "make a session and print its id"),
-    errand(
+    SubCommand::errand(&["models"], |_| Ok(Errand::Models), "the models"),
+    SubCommand::errand(&["create-chat"], create_chat, "make a session and print its id"),
+    SubCommand::errand(
         &["about"],
         |words| {
             Ok(Errand::About {
@@ -214,21 +109,13 @@ const COMMANDS: &[SubCommand] = &[
         },
         "version and account",
     ),
-    errand(&["login"], |_| Ok(Errand::Login), "sign in"),
-    errand(&["logout"], |_| Ok(Errand::Logout), "sign out"),
-    errand(&["ls"], |_| Ok(Errand::Sessions), "the sessions"),
-    errand(&["mcp"], |words| Ok(Errand::Mcp(words[1..].to_vec())), "MCP servers"),
-    errand(&["update"], |_| Ok(Errand::Update), "fetch a newer version"),
-    errand(&["acp"], |words| Ok(Errand::Other(words.to_vec())), "be an ACP server"),
+    SubCommand::errand(&["login"], |_| Ok(Errand::Login), "sign in"),
+    SubCommand::errand(&["logout"], |_| Ok(Errand::Logout), "sign out"),
+    SubCommand::errand(&["ls"], |_| Ok(Errand::Sessions), "the sessions"),
+    SubCommand::errand(&["mcp"], |words| Ok(Errand::Mcp(words[1..].to_vec())), "MCP servers"),
+    SubCommand::errand(&["update"], |_| Ok(Errand::Update), "fetch a newer version"),
+    SubCommand::other(&["acp"], "be an ACP server"),
 ];
-
-const fn errand(names: &'static [&'static str], read: fn(&[String]) -> Result<Errand, ArgError>, about: &'static str) -> SubCommand {
-    SubCommand {
-        names,
-        is: Sub::Errand(read),
-        about,
-    }
-}
 
 fn create_chat(words: &[String]) -> Result<Errand, ArgError> {
     let mut cwd = None;

@@ -114,12 +114,16 @@ impl<'a> Cursor<'a> {
     /// The next byte that is not white space, without moving past it.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
-        match self.text.as_bytes().get(self.at..)? {
-            [byte, ..] if *byte > b' ' => Some(*byte),
-            // One blank, as some write behind colons and commas.
-            [b' ', byte, ..] if *byte > b' ' => {
+        let bytes = self.text.as_bytes();
+        let byte = *bytes.get(self.at)?;
+        if byte > b' ' {
+            return Some(byte);
+        }
+        // One blank, as some write behind colons and commas.
+        match bytes.get(self.at + 1) {
+            Some(&next) if next > b' ' && byte == b' ' => {
                 self.at += 1;
-                Some(*byte)
+                Some(next)
             }
             _ => self.peek_behind_space(),
         }

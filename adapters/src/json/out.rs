@@ -79,6 +79,33 @@ impl Out {
         }
     }
 
+    /// Writes a member with a string, if there is one; `key` is all that stands before it.
+    #[inline]
+    pub fn str_if(&mut self, key: &str, value: Option<Str<'_>>) {
+        if let Some(value) = value {
+            self.lit(key);
+            self.str(value);
+        }
+    }
+
+    /// The same for a value that was checked in full.
+    #[inline]
+    pub fn raw_if(&mut self, key: &str, value: Option<Raw<'_>>) {
+        if let Some(value) = value {
+            self.lit(key);
+            self.raw(value);
+        }
+    }
+
+    /// The same for a value of which only the structure was checked.
+    #[inline]
+    pub fn unchecked_if(&mut self, key: &str, value: Option<Raw<'_>>) {
+        if let Some(value) = value {
+            self.lit(key);
+            self.unchecked(value);
+        }
+    }
+
     /// Writes plain text as a JSON string with its quotes.
     pub fn text(&mut self, plain: &str) {
         self.buffer.push(b'"');

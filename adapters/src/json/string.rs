@@ -38,11 +38,16 @@ impl<'a> Str<'a> {
     #[inline]
     pub fn is(self, plain: &str) -> bool {
         if self.0.len() <= plain.len() {
-            return super::alike(self.0, plain);
+            return self.0 == plain;
         }
         // Only a string with escapes is longer than what it says, and most differ in the first byte.
         let (first, wanted) = (self.0.as_bytes().first(), plain.as_bytes().first());
-        (first == wanted || first == Some(&b'\\')) && self.has_escapes() && self.unescaped() == plain
+        (first == wanted || first == Some(&b'\\')) && self.spells(plain)
+    }
+
+    #[inline(never)]
+    fn spells(self, plain: &str) -> bool {
+        self.has_escapes() && self.unescaped() == plain
     }
 
     /// Whether a backslash is in it.

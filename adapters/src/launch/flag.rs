@@ -33,6 +33,15 @@ pub struct Flag {
     pub spoken: bool,
 }
 
+/// The table of a program's flags, an array of [`Flag`]s, a row each: names, [`Shape`], [`Means`], and what it is for.
+macro_rules! flags {
+    ($($($name:literal),+: $shape:expr => $means:expr, $about:literal $(, $said:ident)?;)+) => {{
+        use $crate::launch::{Flag, Means::*, Shape::*};
+        [$(Flag::new(&[$($name),+], $shape, $means, $about) $(.$said())?),+]
+    }};
+}
+pub(crate) use flags;
+
 /// What follows a flag. The texts are the program's own placeholders.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
@@ -179,6 +188,19 @@ pub struct SubCommand {
     pub is: Sub,
     /// What it is for, for people.
     pub about: &'static str,
+}
+
+impl SubCommand {
+    /// One that is answered at once.
+    pub const fn errand(names: &'static [&'static str], read: fn(&[String]) -> Result<Errand, ArgError>, about: &'static str) -> Self {
+        let is = Sub::Errand(read);
+        Self { names, is, about }
+    }
+
+    /// One of which nothing is known but its name.
+    pub const fn other(names: &'static [&'static str], about: &'static str) -> Self {
+        Self::errand(names, |words| Ok(Errand::Other(words.to_vec())), about)
+    }
 }
 
 /// What a small command is.

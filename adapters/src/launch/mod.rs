@@ -28,6 +28,7 @@ pub(crate) use errand::wants_json;
 pub use errand::{Answer, Errand, Facts};
 pub use fill::parse;
 pub(crate) use fill::{is_number, is_uuid};
+pub(crate) use flag::flags;
 pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
 pub use program::{Claim, Program, ServerWords, Traits};

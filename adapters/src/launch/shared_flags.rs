@@ -1,7 +1,7 @@
 //! A command line that two vendors share: a program with yargs as it ships, and the description of the same program that takes over
 //! its flags.
 
-use super::flag::{Flag, Means, Shape, Sub, SubCommand};
+use super::flag::{Flag, SubCommand, flags};
 use super::scan::yargs_error;
 use super::{Answerer, ArgError, Errand, InputFormat, Launch, PermissionMode, Program, Resume, ServerWords, Traits, is_uuid};
 use crate::codec::Layout;
@@ -11,237 +11,87 @@ pub(crate) const COUNT: usize = 64;
 
 /// The flags; the two dialects differ in what goes in and out.
 pub(crate) const fn flags(input: &'static [&'static str], output: &'static [&'static str]) -> [Flag; COUNT] {
-    [
-        rest(&["--telemetry"], Shape::Switch, "send telemetry"),
-        rest(&["--telemetry-target"], Shape::OneOf("", &["local", "gcp"], &[]), "where to"),
-        rest(&["--telemetry-otlp-endpoint"], Shape::Value(""), "where to, by OTLP"),
-        rest(
-            &["--telemetry-otlp-protocol"],
-            Shape::OneOf("", &["grpc", "http"], &[]),
-            "how it goes there",
-        ),
-        rest(&["--telemetry-log-prompts"], Shape::Switch, "with the prompts"),
-        rest(&["--telemetry-outfile"], Shape::Value(""), "to a file instead"),
-        rest(&["-d", "--debug"], Shape::Switch, "debug messages"),
-        rest(&["--bare"], Shape::Switch, "no discovery at the start"),
-        rest(&["--safe-mode"], Shape::Switch, "no customisation at all"),
-        Flag::new(&["--proxy"], Shape::Value(""), Means::Private, "a proxy, with its password if it has one"),
-        rest(&["--insecure"], Shape::Switch, "certificates are not checked"),
-        rest(&["--chat-recording"], Shape::Switch, "sessions are kept and can be resumed"),
-        Flag::new(&["-m", "--model"], Shape::Value(""), Means::Model, "the model"),
-        Flag::new(
-            &["--fallback-model"],
-            Shape::List(""),
-            Means::Fallback,
-            "models to fall back to, at most three",
-        ),
-        Flag::new(
-            &["-p", "--prompt"],
-            Shape::Value(""),
-            Means::Prompt,
-            "the prompt; what stdin brings goes before it",
-        ),
-        Flag::new(
-            &["-i", "--prompt-interactive"],
-            Shape::Value(""),
-            Means::PromptThenTerminal,
-            "the first prompt of a session at the terminal",
-        ),
-        Flag::new(&["--background", "--bg"], Shape::Switch, Means::Private, "start in the background"),
-        Flag::new(&["--system-prompt"], Shape::Value(""), Means::System, "the system prompt"),
-        Flag::new(
-            &["--append-system-prompt"],
-            Shape::Value(""),
-            Means::Append,
-            "text after the system prompt",
-        ),
-        rest(&["--output-style"], Shape::Value(""), "how answers are written"),
-        rest(&["-s", "--sandbox"], Shape::Switch, "run in a sandbox"),
-        rest(&["--sandbox-image"], Shape::Value(""), "the sandbox's image"),
-        Flag::new(
-            &["-y", "--yolo"],
-            Shape::Switch,
-            Means::PermissionIs(PermissionMode::Bypass),
-            "everything runs without a question",
-        ),
-        Flag::new(
-            &["--approval-mode"],
-            Shape::OneOf("", &["plan", "default", "auto-edit", "auto", "yolo"], &[]),
-            Means::Permission,
-            "how freely tools may run; without it auto",
-        ),
-        Flag::new(&["--acp"], Shape::Switch, Means::Private, "be an ACP server"),
-        Flag::new(&["--experimental-acp"], Shape::Switch, Means::Private, "the same").read_only(),
-        rest(&["--experimental-skills"], Shape::Switch, "nothing any more").read_only(),
-        rest(&["--experimental-lsp"], Shape::Switch, "ask language servers"),
-        rest(
-            &["--restore-ask-user-question"],
-            Shape::Switch,
-            "an open question is asked again in a resumed session",
-        ),
-        rest(
-            &["--channel"],
-            Shape::OneOf("", &["VSCode", "ACP", "SDK", "CI", "desktop", "daemon"], &[]),
-            "who drives the program",
-        ),
-        rest(&["--allowed-mcp-server-names"], Shape::List(""), "the MCP servers that may be used"),
-        Flag::new(&["--mcp-config"], Shape::Value(""), Means::Mcp, "MCP servers: a path, or JSON"),
-        Flag::new(
-            &["--allowed-tools"],
-            Shape::List(""),
-            Means::Allowed,
-            "rules for tools that run without a question",
-        ),
-        rest(&["-e", "--extensions"], Shape::List(""), "the extensions that are used"),
-        Flag::new(&["-l", "--list-extensions"], Shape::Switch, Means::Private, "list the extensions"),
-        Flag::new(
-            &["--include-directories", "--add-dir"],
-            Shape::List(""),
-            Means::AddDir,
-            "more directories that tools may use",
-        ),
-        rest(&["--openai-logging"], Shape::Switch, "log requests to the model"),
-        rest(&["--openai-logging-dir"], Shape::Value(""), "where to"),
-        Flag::new(
-            &["--openai-api-key"],
-            Shape::Value(""),
-            Means::Private,
-            "the key; OPENAI_API_KEY does the same",
-        ),
-        Flag::new(
-            &["--openai-base-url"],
-            Shape::Value(""),
-            Means::Private,
-            "the server; OPENAI_BASE_URL does the same",
-        ),
-        rest(&["--screen-reader"], Shape::Switch, "flat text on the terminal"),
-        Flag::new(&["--input-format"], Shape::OneOf("", input, &[]), Means::Input, "what stdin brings"),
-        Flag::new(
-            &["-o", "--output-format"],
-            Shape::OneOf("", output, &[]),
-            Means::Output,
-            "what stdout carries",
-        ),
-        Flag::new(
-            &["--include-partial-messages"],
-            Shape::Switch,
-            Means::Partial,
-            "deltas beside the snapshots",
-        ),
-        Flag::new(
-            &["--json-fd"],
-            Shape::Value(""),
-            Means::Private,
-            "events to this file descriptor, beside the terminal",
-        ),
-        Flag::new(
-            &["--json-file"],
-            Shape::Value(""),
-            Means::Private,
-            "events to this file, beside the terminal",
-        ),
-        Flag::new(
-            &["--json-schema"],
-            Shape::Value(""),
-            Means::Schema,
-            "a JSON schema of the answer, or @ and its path",
-        ),
-        Flag::new(
-            &["--input-file"],
-            Shape::Value(""),
-            Means::Private,
-            "commands from this file, beside the terminal",
-        ),
-        Flag::new(
-            &["-c", "--continue"],
-            Shape::Switch,
-            Means::Latest,
-            "go on in the latest session of this project",
-        ),
-        Flag::new(
-            &["-r", "--resume"],
-            Shape::Value(""),
-            Means::Resume,
-            "go on in the session of this id or title",
-        ),
-        Flag::new(
-            &["--session-id"],
-            Shape::Value(""),
-            Means::SessionId,
-            "the id that the new session is to have",
-        ),
-        Flag::new(&["--fork-session"], Shape::Switch, Means::Fork, "go on in a copy of the resumed session"),
-        Flag::new(
-            &["--sandbox-session-id"],
-            Shape::Value(""),
-            Means::Private,
-            "the session outside of the sandbox",
-        )
-        .read_only(),
-        rest(&["--worktree"], Shape::Value(""), "work in a git worktree of its own"),
-        Flag::new(
-            &["--max-session-turns"],
-            Shape::Checked("", turns),
-            Means::MaxTurns,
-            "the most rounds of the session",
-        ),
-        rest(
-            &["--max-wall-time"],
-            Shape::Value(""),
-            "the longest that the run may take: 90, 30s, 5m, 1h",
-        ),
-        rest(&["--max-tool-calls"], Shape::Value(""), "the most tool calls of the run"),
-        rest(&["--max-subagent-depth"], Shape::Value(""), "how deep subagents may start subagents"),
-        Flag::new(&["--core-tools"], Shape::List(""), Means::Tools, "the tools that exist"),
-        Flag::new(
-            &["--exclude-tools"],
-            Shape::List(""),
-            Means::Disallowed,
-            "rules for tools that are refused",
-        ),
-        rest(&["--disabled-slash-commands"], Shape::List(""), "slash commands that are left out"),
-        rest(
-            &["--auth-type"],
-            Shape::OneOf("", &["openai", "openai-responses", "anthropic", "qwen-oauth", "gemini", "vertex-ai"], &[]),
-            "whose model",
-        ),
-        Flag::new(&["-v", "--version"], Shape::Switch, Means::Version, "the version"),
-        Flag::new(&["-h", "--help"], Shape::Switch, Means::Help, "this help"),
-    ]
-}
-
-const fn rest(names: &'static [&'static str], shape: Shape, about: &'static str) -> Flag {
-    Flag::new(names, shape, Means::Rest, about)
+    flags! {
+        "--telemetry": Switch => Rest, "send telemetry";
+        "--telemetry-target": OneOf("", &["local", "gcp"], &[]) => Rest, "where to";
+        "--telemetry-otlp-endpoint": Value("") => Rest, "where to, by OTLP";
+        "--telemetry-otlp-protocol": OneOf("", &["grpc", "http"], &[]) => Rest, "how it goes there";
+        "--telemetry-log-prompts": Switch => Rest, "with the prompts";
+        "--telemetry-outfile": Value("") => Rest, "to a file instead";
+        "-d", "--debug": Switch => Rest, "debug messages";
+        "--bare": Switch => Rest, "no discovery at the start";
+        "--safe-mode": Switch => Rest, "no customisation at all";
+        "--proxy": Value("") => Private, "a proxy, with its password if it has one";
+        "--insecure": Switch => Rest, "certificates are not checked";
+        "--chat-recording": Switch => Rest, "sessions are kept and can be resumed";
+        "-m", "--model": Value("") => Model, "the model";
+        "--fallback-model": List("") => Fallback, "models to fall back to, at most three";
+        "-p", "--prompt": Value("") => Prompt, "the prompt; what stdin brings goes before it";
+        "-i", "--prompt-interactive": Value("") => PromptThenTerminal, "the first prompt of a session at the terminal";
+        "--background", "--bg": Switch => Private, "start in the background";
+        "--system-prompt": Value("") => System, "the system prompt";
+        "--append-system-prompt": Value("") => Append, "text after the system prompt";
+        "--output-style": Value("") => Rest, "how answers are written";
+        "-s", "--sandbox": Switch => Rest, "run in a sandbox";
+        "--sandbox-image": Value("") => Rest, "the sandbox's image";
+        "-y", "--yolo": Switch => PermissionIs(PermissionMode::Bypass), "everything runs without a question";
+        "--approval-mode": OneOf("", &["plan", "default", "auto-edit", "auto", "yolo"], &[])
+            => Permission, "how freely tools may run; without it auto";
+        "--acp": Switch => Private, "be an ACP server";
+        "--experimental-acp": Switch => Private, "the same", read_only;
+        "--experimental-skills": Switch => Rest, "nothing any more", read_only;
+        "--experimental-lsp": Switch => Rest, "ask language servers";
+        "--restore-ask-user-question": Switch => Rest, "an open question is asked again in a resumed session";
+        "--channel": OneOf("", &["VSCode", "ACP", "SDK", "CI", "desktop", "daemon"], &[]) => Rest, "who drives the program";
+        "--allowed-mcp-server-names": List("") => Rest, "the MCP servers that may be used";
+        "--mcp-config": Value("") => Mcp, "MCP servers: a path, or JSON";
+        "--allowed-tools": List("") => Allowed, "rules for tools that run without a question";
+        "-e", "--extensions": List("") => Rest, "the extensions that are used";
+        "-l", "--list-extensions": Switch => Private, "list the extensions";
+        "--include-directories", "--add-dir": List("") => AddDir, "more directories that tools may use";
+        "--openai-logging": Switch => Rest, "log requests to the model";
+        "--openai-logging-dir": Value("") => Rest, "where to";
+        "--openai-api-key": Value("") => Private, "the key; OPENAI_API_KEY does the same";
+        "--openai-base-url": Value("") => Private, "the server; OPENAI_BASE_URL does the same";
+        "--screen-reader": Switch => Rest, "flat text on the terminal";
+        "--input-format": OneOf("", input, &[]) => Input, "what stdin brings";
+        "-o", "--output-format": OneOf("", output, &[]) => Output, "what stdout carries";
+        "--include-partial-messages": Switch => Partial, "deltas beside the snapshots";
+        "--json-fd": Value("") => Private, "events to this file descriptor, beside the terminal";
+        "--json-file": Value("") => Private, "events to this file, beside the terminal";
+        "--json-schema": Value("") => Schema, "a JSON schema of the answer, or @ and its path";
+        "--input-file": Value("") => Private, "commands from this file, beside the terminal";
+        "-c", "--continue": Switch => Latest, "go on in the latest session of this project";
+        "-r", "--resume": Value("") => Resume, "go on in the session of this id or title";
+        "--session-id": Value("") => SessionId, "the id that the new session is to have";
+        "--fork-session": Switch => Fork, "go on in a copy of the resumed session";
+        "--sandbox-session-id": Value("") => Private, "the session outside of the sandbox", read_only;
+        "--worktree": Value("") => Rest, "work in a git worktree of its own";
+        "--max-session-turns": Checked("", turns) => MaxTurns, "the most rounds of the session";
+        "--max-wall-time": Value("") => Rest, "the longest that the run may take: 90, 30s, 5m, 1h";
+        "--max-tool-calls": Value("") => Rest, "the most tool calls of the run";
+        "--max-subagent-depth": Value("") => Rest, "how deep subagents may start subagents";
+        "--core-tools": List("") => Tools, "the tools that exist";
+        "--exclude-tools": List("") => Disallowed, "rules for tools that are refused";
+        "--disabled-slash-commands": List("") => Rest, "slash commands that are left out";
+        "--auth-type": OneOf("", &["openai", "openai-responses", "anthropic", "qwen-oauth", "gemini", "vertex-ai"], &[]) => Rest, "whose model";
+        "-v", "--version": Switch => Version, "the version";
+        "-h", "--help": Switch => Help, "this help";
+    }
 }
 
 /// Its small commands.
 pub(crate) const COMMANDS: &[SubCommand] = &[
-    other(&["auth"], "sign in (removed)"),
-    other(&["board"], "share work with other agents"),
-    other(&["channel"], "messaging channels"),
-    other(&["extensions"], "extensions"),
-    other(&["hooks"], "hooks"),
-    SubCommand {
-        names: &["mcp"],
-        is: Sub::Errand(|words| Ok(Errand::Mcp(words[1..].to_vec()))),
-        about: "MCP servers",
-    },
-    other(&["serve"], "be an HTTP server"),
-    other(&["sessions"], "the sessions"),
-    SubCommand {
-        names: &["update"],
-        is: Sub::Errand(|_| Ok(Errand::Update)),
-        about: "fetch a newer version",
-    },
+    SubCommand::other(&["auth"], "sign in (removed)"),
+    SubCommand::other(&["board"], "share work with other agents"),
+    SubCommand::other(&["channel"], "messaging channels"),
+    SubCommand::other(&["extensions"], "extensions"),
+    SubCommand::other(&["hooks"], "hooks"),
+    SubCommand::errand(&["mcp"], |words| Ok(Errand::Mcp(words[1..].to_vec())), "MCP servers"),
+    SubCommand::other(&["serve"], "be an HTTP server"),
+    SubCommand::other(&["sessions"], "the sessions"),
+    SubCommand::errand(&["update"], |_| Ok(Errand::Update), "fetch a newer version"),
 ];
-
-const fn other(names: &'static [&'static str], about: &'static str) -> SubCommand {
-    SubCommand {
-        names,
-        is: Sub::Errand(|words| Ok(Errand::Other(words.to_vec()))),
-        about,
-    }
-}
 
 /// What the program refuses when all flags are read: exit 1 and the help, but 52 for a number of turns that is none. `pairs`: what
 /// comes in and what goes out have to go together.

@@ -5,7 +5,7 @@ use super::encode::Encoder;
 use super::own;
 use crate::codec::Layout;
 use crate::event::{At, Field, Fields, Notice, Origin, ResultStatus, Terminal, Time, ToolProgress, ToolResult, Topic};
-use crate::json::{Out, Raw, Shape, Str};
+use crate::json::{Out, Shape, Str};
 
 /// Which finish reason stands on a line without a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +120,7 @@ impl Encoder {
                 _ => {}
             }
         }
-        if let Some(confirmation) = progress.confirmation {
-            out.lit(",\"confirmation\":");
-            out.unchecked(confirmation);
-        }
+        out.unchecked_if(",\"confirmation\":", progress.confirmation);
         timestamp(event, out);
         own::write(own::in_blocks(fields).filter(not_session), out);
         self.close_annotation(out);
@@ -248,10 +245,10 @@ impl Encoder {
                 out.lit("\"");
             }
         }
-        if let Some(data) = notice.data.filter(|data| self.own || data.shape() == Some(Shape::Object)) {
-            out.lit(",\"metrics\":");
-            out.unchecked(data);
-        }
+        out.unchecked_if(
+            ",\"metrics\":",
+            notice.data.filter(|data| self.own || data.shape() == Some(Shape::Object)),
+        );
         if in_message {
             own::write(own::in_blocks(fields), out);
             self.close_annotation(out);
@@ -276,25 +273,13 @@ fn is_about(name: Str<'_>, word: &str) -> bool {
 /// Writes a terminal annotation up to the members that only its line has.
 fn begin_terminal(terminal: &Terminal<'_>, turn: Option<Str<'_>>, out: &mut Out) {
     out.lit("{\"type\":\"x-qwen-terminal\"");
-    let text = |key: &str, value: Option<Str<'_>>, out: &mut Out| {
-        if let Some(value) = value {
-            out.lit(key);
-            out.str(value);
-        }
-    };
-    let raw = |key: &str, value: Option<Raw<'_>>, out: &mut Out| {
-        if let Some(value) = value {
-            out.lit(key);
-            out.unchecked(value);
-        }
-    };
-    text(",\"channel\":", terminal.channel, out);
-    text(",\"source\":", terminal.source, out);
-    raw(",\"spans\":", terminal.spans, out);
-    raw(",\"ansi\":", terminal.ansi, out);
-    text(",\"console_level\":", terminal.level, out);
-    raw(",\"exit_code\":", terminal.exit_code, out);
-    text(",\"prompt_id\":", turn, out);
+    out.str_if(",\"channel\":", terminal.channel);
+    out.str_if(",\"source\":", terminal.source);
+    out.unchecked_if(",\"spans\":", terminal.spans);
+    out.unchecked_if(",\"ansi\":", terminal.ansi);
+    out.str_if(",\"console_level\":", terminal.level);
+    out.unchecked_if(",\"exit_code\":", terminal.exit_code);
+    out.str_if(",\"prompt_id\":", turn);
 }
 
 /// When the call got there, in milliseconds: where the source says more than the envelope's seconds.

@@ -1,7 +1,7 @@
 //! Writing what the host says: Chat Requests, side requests, control lines.
 
 use super::encode::Encoder;
-use super::encode_side::{REQUEST, raw, session_and_turn, text, write_response};
+use super::encode_side::{REQUEST, session_and_turn, write_response};
 use super::own;
 use crate::event::{At, Block, ChatRequest, Content, ControlKind, Fields, HintRequest, Input, InputKind, InputOrigin, Origin, Prompt, Request};
 use crate::json::{Out, Raw, Str};
@@ -19,7 +19,7 @@ impl Encoder {
                 out.used(request.subtype.as_escaped());
                 begin("control/cancel", origin, out);
                 out.lit(",\"reason\":\"escape\"");
-                text(",\"request_id\":", request.id, out);
+                out.str_if(",\"request_id\":", request.id);
                 out.lit("}\n");
             }
             InputKind::Response(response) => write_response(response, fields, out),
@@ -30,12 +30,12 @@ impl Encoder {
             }
             InputKind::Heartbeat { interval_ms } => {
                 begin("heartbeat_request", origin, out);
-                raw(",\"interval_ms\":", interval_ms, out);
+                out.unchecked_if(",\"interval_ms\":", interval_ms);
                 own::end_line(fields, out);
             }
             InputKind::Cancel { reason } => {
                 begin("control/cancel", origin, out);
-                text(",\"reason\":", reason, out);
+                out.str_if(",\"reason\":", reason);
                 own::end_line(fields, out);
             }
             InputKind::Noise(noise) if self.own => {
@@ -151,24 +151,24 @@ fn write_parts(request: &ChatRequest<'_>, fields: Fields<'_>, out: &mut Out) {
     }
     out.lit("\"parts\":");
     out.unchecked(request.parts.unwrap_or(Raw::trusted("[]")));
-    raw(",\"command\":", request.command, out);
+    out.unchecked_if(",\"command\":", request.command);
     own::write(own::at(fields, &[At::Part("/input")]), out);
     out.lit("}");
 }
 
 fn write_hint(hint: &HintRequest<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
     begin("command_hint_request", origin, out);
-    text(",\"trigger\":", hint.trigger, out);
-    text(",\"text\":", hint.text, out);
-    raw(",\"cursor\":", hint.cursor, out);
-    raw(",\"context\":", hint.context, out);
+    out.str_if(",\"trigger\":", hint.trigger);
+    out.str_if(",\"text\":", hint.text);
+    out.unchecked_if(",\"cursor\":", hint.cursor);
+    out.unchecked_if(",\"context\":", hint.context);
     own::end_line(fields, out);
 }
 
 /// A request of the host's own, in the shape that agents use.
 fn write_request(request: &Request<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
     out.lit("{\"type\":\"control_request\"");
-    text(",\"request_id\":", request.id, out);
+    out.str_if(",\"request_id\":", request.id);
     out.lit(",\"request\":{\"subtype\":");
     out.str(request.subtype);
     session_and_turn(origin, true, out);

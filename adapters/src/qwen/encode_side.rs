@@ -34,32 +34,32 @@ impl Encoder {
 
     pub(super) fn command(&mut self, result: &CommandResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin_side("result/command", origin, out);
-        raw(",\"command\":", result.command, out);
-        raw(",\"result\":", result.result, out);
+        out.unchecked_if(",\"command\":", result.command);
+        out.unchecked_if(",\"result\":", result.result);
         own::end_line(fields, out);
     }
 
     pub(super) fn hint(&mut self, hint: &HintResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin_side("result/command_hint", origin, out);
-        text(",\"trigger\":", hint.trigger, out);
-        text(",\"status\":", hint.status, out);
-        raw(",\"suggestions\":", hint.suggestions, out);
-        raw(",\"metadata\":", hint.metadata, out);
-        text(",\"message\":", hint.message, out);
+        out.str_if(",\"trigger\":", hint.trigger);
+        out.str_if(",\"status\":", hint.status);
+        out.unchecked_if(",\"suggestions\":", hint.suggestions);
+        out.unchecked_if(",\"metadata\":", hint.metadata);
+        out.str_if(",\"message\":", hint.message);
         own::end_line(fields, out);
     }
 
     pub(super) fn heartbeat(&mut self, heartbeat: Heartbeat<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin_side("result/heartbeat", origin, out);
-        text(",\"status\":", heartbeat.status, out);
-        raw(",\"ts\":", heartbeat.ts, out);
+        out.str_if(",\"status\":", heartbeat.status);
+        out.unchecked_if(",\"ts\":", heartbeat.ts);
         own::end_line(fields, out);
     }
 
     pub(super) fn cancel(&mut self, cancel: CancelResult<'_>, origin: &Origin<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begin_side("result/cancel", origin, out);
-        text(",\"status\":", cancel.status, out);
-        text(",\"message\":", cancel.message, out);
+        out.str_if(",\"status\":", cancel.status);
+        out.str_if(",\"message\":", cancel.message);
         own::end_line(fields, out);
     }
 
@@ -73,7 +73,7 @@ impl Encoder {
         }
         self.begin_session(out);
         out.lit("{\"type\":\"control_request\"");
-        text(",\"request_id\":", request.id, out);
+        out.str_if(",\"request_id\":", request.id);
         out.lit(",\"request\":{\"subtype\":");
         let confirms = !self.own && request.kind == ControlKind::Confirm && !request.subtype.as_escaped().contains("confirm");
         if confirms {
@@ -88,20 +88,20 @@ impl Encoder {
             session_and_turn(&origin, true, out);
         } else {
             let session = origin.session.or_else(|| (!self.session.is_empty()).then(|| Str::trusted(&self.session)));
-            text(",\"session_id\":", session, out);
+            out.str_if(",\"session_id\":", session);
             self.prompt_id(origin.turn, out);
         }
         if let Some(permission) = request.permission {
             out.lit(",\"tool\":{\"name\":");
             out.str(permission.name);
-            raw(",\"arguments\":", permission.input, out);
+            out.unchecked_if(",\"arguments\":", permission.input);
             if self.own {
                 own::write(own::at(event.fields, &[At::Part("/request/tool")]), out);
             }
             out.lit("}");
             self.permission_metadata(permission.call, event.fields, out);
             if self.own {
-                raw(",\"permission_suggestions\":", permission.suggestions, out);
+                out.unchecked_if(",\"permission_suggestions\":", permission.suggestions);
             }
         }
         if self.own
@@ -119,30 +119,20 @@ impl Encoder {
     }
 
     fn permission_metadata(&self, call: Option<Str<'_>>, fields: Fields<'_>, out: &mut Out) {
-        let fields = self.own_fields(fields);
-        let mut before = ",\"metadata\":{";
-        if let Some(call) = call {
-            out.lit(before);
-            out.lit("\"tool_call_id\":");
-            out.str(call);
-            before = ",";
-        }
-        for field in own::at(fields, &[At::Part("/request/metadata")]) {
-            out.lit(before);
-            out.str(field.key);
-            out.lit(":");
-            out.unchecked(field.value);
-            before = ",";
-        }
-        if before == "," {
-            out.lit("}");
-        }
+        let fields = own::at(self.own_fields(fields), &[At::Part("/request/metadata")]);
+        let Some(call) = call else {
+            return own::object(",\"metadata\":{", fields, out);
+        };
+        out.lit(",\"metadata\":{\"tool_call_id\":");
+        out.str(call);
+        own::write(fields, out);
+        out.lit("}");
     }
 
     /// The turn's id, which every question names; by default `<session>########<turn>`.
     fn prompt_id(&self, turn: Option<Str<'_>>, out: &mut Out) {
         match turn {
-            Some(turn) => text(",\"prompt_id\":", Some(turn), out),
+            Some(turn) => out.str_if(",\"prompt_id\":", Some(turn)),
             // What is asked before there is a session belongs to no turn.
             None if self.session.is_empty() => {}
             None => {
@@ -176,7 +166,7 @@ impl Encoder {
         out.lit("{\"error\":{\"message\":");
         out.str(fatal.message);
         match fatal.kind {
-            Some(kind) => text(",\"type\":", Some(kind), out),
+            Some(kind) => out.str_if(",\"type\":", Some(kind)),
             None if self.own => {}
             None => {
                 out.invented("/error/type", "OpenAI's type wants one");
@@ -184,8 +174,8 @@ impl Encoder {
             }
         }
         if self.own {
-            raw(",\"param\":", fatal.param, out);
-            raw(",\"code\":", fatal.code, out);
+            out.unchecked_if(",\"param\":", fatal.param);
+            out.unchecked_if(",\"code\":", fatal.code);
             own::write(own::at(fields, &[At::Part("/error")]), out);
         } else {
             out.lit(",\"param\":");
@@ -225,15 +215,15 @@ impl Encoder {
 /// Writes session and turn of a side line, where it names them.
 pub(super) fn session_and_turn(origin: &Origin<'_>, named: bool, out: &mut Out) {
     if named {
-        text(",\"session_id\":", origin.session, out);
-        text(",\"prompt_id\":", origin.turn, out);
+        out.str_if(",\"session_id\":", origin.session);
+        out.str_if(",\"prompt_id\":", origin.turn);
     }
 }
 
 /// Writes a `control_response` of either side.
 pub(super) fn write_response(response: &Response<'_>, fields: Fields<'_>, out: &mut Out) {
     out.lit("{\"type\":\"control_response\"");
-    text(",\"request_id\":", response.id, out);
+    out.str_if(",\"request_id\":", response.id);
     if response.ok {
         out.lit(",\"response\":{\"subtype\":\"success\",\"result\":");
         match response.body {
@@ -270,17 +260,8 @@ pub(super) fn write_response(response: &Response<'_>, fields: Fields<'_>, out: &
 
 /// Writes what another dialect's question says besides, in one piece.
 fn payload(fields: Fields<'_>, out: &mut Out) {
-    let mut before = ",\"payload\":{";
-    for field in own::at(fields, &[REQUEST]).filter(|field| field.known) {
-        out.lit(before);
-        out.str(field.key);
-        out.lit(":");
-        out.unchecked(field.value);
-        before = ",";
-    }
-    if before == "," {
-        out.lit("}");
-    }
+    let known = own::at(fields, &[REQUEST]).filter(|field| field.known);
+    own::object(",\"payload\":{", known, out);
 }
 
 /// Writes a text, or `null` for whatever else it is: OpenAI's type knows nothing else there.
@@ -288,21 +269,5 @@ fn nullable(value: Option<Raw<'_>>, out: &mut Out) {
     match value {
         Some(value) if value.shape() == Some(Shape::String) => out.unchecked(value),
         _ => out.lit("null"),
-    }
-}
-
-/// Writes a member, if it is there; `key` with comma, quotes and colon.
-pub(super) fn text(key: &str, value: Option<Str<'_>>, out: &mut Out) {
-    if let Some(value) = value {
-        out.lit(key);
-        out.str(value);
-    }
-}
-
-/// Writes a member, if it is there; `key` with comma, quotes and colon.
-pub(super) fn raw(key: &str, value: Option<Raw<'_>>, out: &mut Out) {
-    if let Some(value) = value {
-        out.lit(key);
-        out.unchecked(value);
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn annotations<'a>(fields: Fields<'a>) -> impl Iterator<Item = Raw<'a
 }
 
 /// Writes members behind others.
+#[inline]
 pub(super) fn write<'a>(fields: impl Iterator<Item = &'a Field<'a>>, out: &mut Out) {
     for field in fields {
         out.lit(",");
@@ -55,7 +56,11 @@ pub(super) fn model(fields: Fields<'_>) -> Option<Str<'_>> {
 }
 
 /// Writes what stands in the first choice behind its finish reason, closes it, and writes other choices.
+#[inline]
 pub(super) fn end_choice(fields: Fields<'_>, out: &mut Out) {
+    if fields.is_empty() {
+        return out.lit("}]");
+    }
     write(at(fields, &[CHOICE]).filter(|field| !field.key.is("finish_reason")), out);
     out.lit("}");
     for field in at(fields, &[At::Part("/choices")]) {
@@ -66,18 +71,25 @@ pub(super) fn end_choice(fields: Fields<'_>, out: &mut Out) {
 }
 
 /// Writes the members of the line itself, and its end. What says who and when is in the envelope.
+#[inline]
 pub(super) fn end_line(fields: Fields<'_>, out: &mut Out) {
-    write(
-        at(fields, &[At::Line]).filter(|field| !field.key.is("model") && !field.key.is("created")),
-        out,
-    );
+    if !fields.is_empty() {
+        let others = at(fields, &[At::Line]).filter(|field| !field.key.is("model") && !field.key.is("created"));
+        write(others, out);
+    }
     out.lit("}\n");
 }
 
 /// Writes metadata that holds nothing but fields, if there are any.
+#[inline]
 pub(super) fn metadata(fields: Fields<'_>, out: &mut Out) {
-    let mut before = ",\"metadata\":{";
-    for field in at(fields, &[METADATA]) {
+    object(",\"metadata\":{", at(fields, &[METADATA]), out);
+}
+
+/// Writes an object that holds these fields, if there are any; `before` opens it.
+#[inline]
+pub(super) fn object<'a>(mut before: &str, fields: impl Iterator<Item = &'a Field<'a>>, out: &mut Out) {
+    for field in fields {
         out.lit(before);
         out.str(field.key);
         out.lit(":");

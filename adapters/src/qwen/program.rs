@@ -6,7 +6,7 @@ use crate::codec::Dialect;
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 use crate::json::Raw;
-use crate::launch::{Claim, Flag, Grammar, Means, PermissionMode, Program, PromptBy, Shape, Traits, shared_flags};
+use crate::launch::{Claim, Flag, Grammar, PermissionMode, Program, PromptBy, Traits, flags, shared_flags};
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Qwen,
@@ -44,26 +44,11 @@ pub(crate) static PROGRAM: Program = Program {
 };
 
 /// What the RFC adds.
-const MORE: [Flag; 3] = [
-    Flag::new(
-        &["--control-timeout"],
-        Shape::Value(""),
-        Means::Rest,
-        "how long the host may take to answer a control request, in seconds; 60 without it",
-    ),
-    Flag::new(
-        &["--heartbeat"],
-        Shape::Value(""),
-        Means::Rest,
-        "a heartbeat every so many seconds, unasked",
-    ),
-    Flag::new(
-        &["--log-annotations"],
-        Shape::Switch,
-        Means::Rest,
-        "the program's own log goes into the stream",
-    ),
-];
+const MORE: [Flag; 3] = flags! {
+    "--control-timeout": Value("") => Rest, "how long the host may take to answer a control request, in seconds; 60 without it";
+    "--heartbeat": Value("") => Rest, "a heartbeat every so many seconds, unasked";
+    "--log-annotations": Switch => Rest, "the program's own log goes into the stream";
+};
 
 const FLAGS: [Flag; shared_flags::COUNT + MORE.len()] = {
     let shipped = shared_flags::flags(

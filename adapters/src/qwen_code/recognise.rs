@@ -2,6 +2,7 @@
 
 use crate::codec::Dialect::QwenCode;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
+use crate::launch::is_uuid;
 
 /// Control requests that only hosts of Qwen Code send.
 const REQUESTS: &[&str] = &[
@@ -115,15 +116,4 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
         "control_cancel_request" => (FAINT, "control_cancel_request"),
         _ => return None,
     })
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| {
-            if matches!(at, 8 | 13 | 18 | 23) {
-                byte == b'-'
-            } else {
-                byte.is_ascii_hexdigit()
-            }
-        })
 }

@@ -6,7 +6,7 @@ use super::ask::{self, AGAIN, CLOSED, Questions, read};
 use crate::codec::{Dialect, Layout};
 use crate::conduct::{Answer, Choice, Conduct, Damage, Ended, Facts, Misread, TextQuestions, Typed};
 use crate::event::{Fields, OutcomeKind, Request};
-use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, Means, PermissionMode, Program, PromptBy, Shape, Traits, argparse_error};
+use crate::launch::{Answerer, ArgError, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Traits, argparse_error, flags};
 
 pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Tricode,
@@ -39,59 +39,24 @@ pub(crate) static PROGRAM: Program = Program {
     conduct: &Tricode,
 };
 
-const FLAGS: &[Flag] = &[
-    Flag::new(&["-h", "--help"], Shape::Switch, Means::Help, "this help"),
-    Flag::new(&["--version"], Shape::Switch, Means::Version, "the version"),
-    Flag::new(&["--update"], Shape::Switch, Means::Update, "fetch a newer version"),
-    Flag::new(
-        &["-v", "--verbose"],
-        Shape::Switch,
-        Means::Verbose,
-        "more for people; changes nothing with --stdio",
-    ),
-    Flag::new(
-        &["--debug"],
-        Shape::Switch,
-        Means::Rest,
-        "requests and answers of the model, as text between the lines",
-    ),
-    Flag::new(&["--stdio"], Shape::Switch, Means::Lines, "one JSON object a line"),
-    Flag::new(
-        &["--tools"],
-        Shape::Value("TOOLS"),
-        Means::Tools,
-        "the tools that the model is told of, with commas between them; plan is always one",
-    ),
-    Flag::new(
-        &["--override-system-prompt"],
-        Shape::Switch,
-        Means::Rest,
-        "AGENTS.md instead of the usual system prompt",
-    ),
-    Flag::new(
-        &["-r", "--resume"],
-        Shape::Value("SESSION_ID"),
-        Means::Resume,
-        "go on in the session of this id",
-    ),
-    Flag::new(&["-l", "--list-conversations"], Shape::Switch, Means::Sessions, "the sessions"),
-    Flag::new(&["--work-dir"], Shape::Value("PATH"), Means::Cwd, "the working directory"),
-    Flag::new(
-        &["--bypass-work-directory-limit"],
-        Shape::Switch,
-        Means::Rest,
-        "files outside of it may be used",
-    ),
-    Flag::new(
-        &["--bypass-permission"],
-        Shape::Switch,
-        Means::PermissionIs(PermissionMode::Bypass),
-        "everything runs without a question",
-    ),
-    Flag::new(&["--provider"], Shape::Value("NAME"), Means::Rest, "whose model: openai, anthropic"),
-    Flag::new(&["--tui"], Shape::Switch, Means::Private, "for people at a terminal"),
-    Flag::new(&["--mcp-server"], Shape::Switch, Means::Private, "be an MCP server"),
-];
+const FLAGS: &[Flag] = &flags! {
+    "-h", "--help": Switch => Help, "this help";
+    "--version": Switch => Version, "the version";
+    "--update": Switch => Update, "fetch a newer version";
+    "-v", "--verbose": Switch => Verbose, "more for people; changes nothing with --stdio";
+    "--debug": Switch => Rest, "requests and answers of the model, as text between the lines";
+    "--stdio": Switch => Lines, "one JSON object a line";
+    "--tools": Value("TOOLS") => Tools, "the tools that the model is told of, with commas between them; plan is always one";
+    "--override-system-prompt": Switch => Rest, "AGENTS.md instead of the usual system prompt";
+    "-r", "--resume": Value("SESSION_ID") => Resume, "go on in the session of this id";
+    "-l", "--list-conversations": Switch => Sessions, "the sessions";
+    "--work-dir": Value("PATH") => Cwd, "the working directory";
+    "--bypass-work-directory-limit": Switch => Rest, "files outside of it may be used";
+    "--bypass-permission": Switch => PermissionIs(PermissionMode::Bypass), "everything runs without a question";
+    "--provider": Value("NAME") => Rest, "whose model: openai, anthropic";
+    "--tui": Switch => Private, "for people at a terminal";
+    "--mcp-server": Switch => Private, "be an MCP server";
+};
 
 /// A prompt is needed for everything but a terminal and an MCP server.
 fn check(launch: &mut Launch, given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {

@@ -9,8 +9,7 @@ use conduct::Claude;
 
 use crate::codec::{Dialect, Layout};
 use crate::launch::{
-    ArgError, Errand, Flag, Grammar, InputFormat, Launch, Means, PermissionMode, Program, PromptBy, Resume, Shape, Sub, SubCommand, Traits,
-    is_number, is_uuid,
+    ArgError, Errand, Flag, Grammar, InputFormat, Launch, PermissionMode, Program, PromptBy, Resume, SubCommand, Traits, flags, is_number, is_uuid,
 };
 
 pub(crate) static PROGRAM: Program = Program {
@@ -67,404 +66,115 @@ pub(crate) static PROGRAM: Program = Program {
     conduct: &Claude,
 };
 
-const FLAGS: &[Flag] = &[
-    Flag::new(
-        &["--add-dir"],
-        Shape::List("<directories...>"),
-        Means::AddDir,
-        "more directories that tools may use",
-    ),
-    Flag::new(&["--agent"], Shape::Value("<agent>"), Means::Agent, "the agent of the main thread"),
-    Flag::new(
-        &["--agents"],
-        Shape::Value("<json-or-file>"),
-        Means::Agents,
-        "definitions of agents: JSON, or a path",
-    ),
-    Flag::new(
-        &["--allow-dangerously-skip-permissions"],
-        Shape::Switch,
-        Means::Rest,
-        "bypassPermissions may be chosen later",
-    ),
-    Flag::new(
-        &["--allowedTools", "--allowed-tools"],
-        Shape::List("<tools...>"),
-        Means::Allowed,
-        "rules for tools that run without a question; commas or blanks between them",
-    ),
-    Flag::new(
-        &["--append-system-prompt"],
-        Shape::Value("<prompt>"),
-        Means::Append,
-        "text after the usual system prompt",
-    ),
-    Flag::new(
-        &["--append-system-prompt-file"],
-        Shape::Value("<file>"),
-        Means::AppendFile,
-        "the same from a file",
-    ),
-    Flag::new(
-        &["--autocompact"],
-        Shape::Value("<auto|tokens>"),
-        Means::Rest,
-        "when the history is summed up",
-    ),
-    Flag::new(
-        &["--await-initialize"],
-        Shape::Switch,
-        Means::Rest,
-        "wait for the host's initialize request",
-    ),
-    Flag::new(&["--ax-screen-reader"], Shape::Switch, Means::Rest, "flat text on the terminal"),
-    Flag::new(&["--bare"], Shape::Switch, Means::Rest, "no hooks, plugins, memory or discovery"),
-    Flag::new(&["--betas"], Shape::List("<betas...>"), Means::Rest, "beta headers for the API"),
-    Flag::new(&["--bg", "--background"], Shape::Switch, Means::Private, "start in the background"),
-    Flag::new(&["--brief"], Shape::Switch, Means::Rest, "a tool that sends messages to the user"),
-    Flag::new(&["--channels"], Shape::List("<channels...>"), Means::Rest, "channels that bring messages"),
-    Flag::new(&["--chrome"], Shape::Switch, Means::Rest, "use a browser"),
-    Flag::new(
-        &["--cloud"],
-        Shape::Maybe("[description|session_id|url]"),
-        Means::Private,
-        "a session in the cloud",
-    ),
-    Flag::new(
-        &["-c", "--continue"],
-        Shape::Switch,
-        Means::Latest,
-        "go on in the latest session of this directory",
-    ),
-    Flag::new(
-        &["--dangerously-skip-permissions"],
-        Shape::Switch,
-        Means::PermissionIs(PermissionMode::Bypass),
-        "everything runs without a question",
-    ),
-    Flag::new(&["-d", "--debug"], Shape::Maybe("[filter]"), Means::Rest, "debug messages, of some kinds"),
-    Flag::new(&["--debug-file"], Shape::Value("<path>"), Means::Rest, "debug messages to a file"),
-    Flag::new(&["--debug-to-stderr"], Shape::Switch, Means::Rest, "debug messages to stderr"),
-    Flag::new(&["--desktop"], Shape::Switch, Means::Private, "open the desktop program"),
-    Flag::new(&["--disable-slash-commands"], Shape::Switch, Means::Rest, "no skills and no commands"),
-    Flag::new(
-        &["--disallowedTools", "--disallowed-tools"],
-        Shape::List("<tools...>"),
-        Means::Disallowed,
-        "rules for tools that are refused",
-    ),
-    Flag::new(
-        &["--effort"],
-        Shape::Value("<level>"),
-        Means::Effort,
-        "how much effort: low, medium, high, xhigh, max",
-    ),
-    Flag::new(
-        &["--environment"],
-        Shape::Value("<environment_id>"),
-        Means::Private,
-        "where a cloud session runs",
-    ),
-    Flag::new(
-        &["--exclude-dynamic-system-prompt-sections"],
-        Shape::Switch,
-        Means::Rest,
-        "what differs between machines goes into the first message",
-    ),
-    Flag::new(
-        &["--fallback-model"],
-        Shape::Value("<model>"),
-        Means::Fallback,
-        "models to fall back to, with commas between them",
-    ),
-    Flag::new(
-        &["--file"],
-        Shape::List("<specs...>"),
-        Means::Rest,
-        "files to fetch at the start: id:path",
-    ),
-    Flag::new(&["--fork-session"], Shape::Switch, Means::Fork, "go on in a copy of the resumed session"),
-    Flag::new(
-        &["--forward-subagent-text"],
-        Shape::Switch,
-        Means::Rest,
-        "text and thinking of subagents are shown too",
-    ),
-    Flag::new(&["--from-pr"], Shape::Maybe("[value]"), Means::Private, "the session of a pull request"),
-    Flag::new(&["-h", "--help"], Shape::Switch, Means::Help, "this help"),
-    Flag::new(&["--ide"], Shape::Switch, Means::Rest, "connect to the editor"),
-    Flag::new(
-        &["--include-hook-events"],
-        Shape::Switch,
-        Means::HookEvents,
-        "hooks are shown in the stream",
-    ),
-    Flag::new(
-        &["--include-partial-messages"],
-        Shape::Switch,
-        Means::Partial,
-        "deltas beside the snapshots",
-    ),
-    Flag::new(
-        &["--initialize-fields"],
-        Shape::Value("<names>"),
-        Means::Rest,
-        "which settings come in the initialize request",
-    ),
-    Flag::new(
-        &["--input-format"],
-        Shape::OneOf("<format>", &["text", "stream-json"], &[]),
-        Means::Input,
-        "what stdin brings",
-    ),
-    Flag::new(&["--json-schema"], Shape::Value("<schema>"), Means::Schema, "a JSON schema of the answer"),
-    Flag::new(
-        &["--managed-settings"],
-        Shape::Value("<file-or-json>"),
-        Means::Rest,
-        "settings of the administrator",
-    ),
-    Flag::new(
-        &["--managed-settings-in-initialize"],
-        Shape::Switch,
-        Means::Rest,
-        "these settings come in the initialize request",
-    ),
-    Flag::new(
-        &["--max-budget-usd"],
-        Shape::Checked("<amount>", budget),
-        Means::MaxBudget,
-        "the most that the session may cost, in US dollars",
-    ),
-    Flag::new(
-        &["--max-thinking-tokens"],
-        Shape::Checked("<tokens>", number),
-        Means::ThinkingTokens,
-        "the most tokens for thinking",
-    ),
-    Flag::new(
-        &["--max-turns"],
-        Shape::Checked("<turns>", number),
-        Means::MaxTurns,
-        "the most rounds of a turn",
-    ),
-    Flag::new(&["--mcp-config"], Shape::List("<configs...>"), Means::Mcp, "MCP servers: paths, or JSON"),
-    Flag::new(&["--model"], Shape::Value("<model>"), Means::Model, "the model"),
-    Flag::new(&["-n", "--name"], Shape::Value("<name>"), Means::Rest, "a name for the session"),
-    Flag::new(&["--no-chrome"], Shape::Switch, Means::Rest, "use no browser"),
-    Flag::new(
-        &["--no-session-persistence"],
-        Shape::Switch,
-        Means::Rest,
-        "the session is not kept and cannot be resumed",
-    ),
-    Flag::new(
-        &["--output-format"],
-        Shape::OneOf("<format>", &["text", "json", "stream-json"], &[]),
-        Means::Output,
-        "what stdout carries",
-    ),
-    Flag::new(
-        &["--permission-mode"],
-        Shape::OneOf(
-            "<mode>",
-            &["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"],
-            &["default"],
-        ),
-        Means::Permission,
-        "how freely tools may run",
-    ),
-    Flag::new(
-        &["--permission-prompt-tool"],
-        Shape::Value("<tool>"),
-        Means::Answerer,
-        "who answers questions for permission: stdio (the host), or a tool of an MCP server",
-    ),
-    Flag::new(
-        &["--permission-prompts"],
-        Shape::OneOf("<target>", &["host", "none"], &[]),
-        Means::Answers,
-        "whether anybody answers them",
-    ),
-    Flag::new(&["--plugin-dir"], Shape::Value("<path>"), Means::Rest, "a plugin, or a directory of them"),
-    Flag::new(
-        &["--plugin-dir-no-mcp"],
-        Shape::Value("<path>"),
-        Means::Rest,
-        "the same without its MCP servers",
-    ),
-    Flag::new(&["--plugin-url"], Shape::Value("<url>"), Means::Rest, "a plugin to fetch"),
-    Flag::new(&["-p", "--print"], Shape::Switch, Means::Print, "answer and end"),
-    Flag::new(
-        &["--project-config-root"],
-        Shape::Value("<path>"),
-        Means::Rest,
-        "where the project's settings are",
-    ),
-    Flag::new(
-        &["--prompt-suggestions"],
-        Shape::Maybe("[value]"),
-        Means::Rest,
-        "guess at the user's next prompt",
-    ),
-    Flag::new(
-        &["--remote-control"],
-        Shape::Maybe("[name]"),
-        Means::Private,
-        "let the session be driven from elsewhere",
-    ),
-    Flag::new(
-        &["--remote-control-session-name-prefix"],
-        Shape::Value("<prefix>"),
-        Means::Private,
-        "how such sessions are named",
-    ),
-    Flag::new(
-        &["--replay-user-messages"],
-        Shape::Switch,
-        Means::Replay,
-        "the host's user messages come back on stdout",
-    ),
-    Flag::new(&["--restricted"], Shape::Switch, Means::Rest, "no tools that run code, no settings files"),
-    Flag::new(
-        &["-r", "--resume"],
-        Shape::Maybe("[value]"),
-        Means::Resume,
-        "go on in the session of this id or title",
-    ),
-    Flag::new(
-        &["--resume-drops-turn"],
-        Shape::Value("<message id>"),
-        Means::Rest,
-        "the turn of this message is dropped at --resume-session-at",
-    ),
-    Flag::new(
-        &["--resume-session-at"],
-        Shape::Value("<message id>"),
-        Means::ResumeAt,
-        "go on after this message of the resumed session",
-    ),
-    Flag::new(&["--safe-mode"], Shape::Switch, Means::Rest, "no customisation at all"),
-    Flag::new(
-        &["--session-id"],
-        Shape::Value("<uuid>"),
-        Means::SessionId,
-        "the id that the new session is to have",
-    ),
-    Flag::new(
-        &["--session-mirror"],
-        Shape::Switch,
-        Means::Rest,
-        "what is stored of the session is shown in the stream",
-    ),
-    Flag::new(
-        &["--setting-sources"],
-        Shape::Value("<sources>"),
-        Means::SettingSources,
-        "which settings files are read: user, project, local; empty for none",
-    ),
-    Flag::new(
-        &["--settings"],
-        Shape::Value("<file-or-json>"),
-        Means::Settings,
-        "more settings: a path, or JSON",
-    ),
-    Flag::new(
-        &["--strict-mcp-config"],
-        Shape::Switch,
-        Means::StrictMcp,
-        "no MCP servers but those of --mcp-config",
-    ),
-    Flag::new(
-        &["--system-prompt"],
-        Shape::Value("<prompt>"),
-        Means::System,
-        "the system prompt; empty for none",
-    ),
-    Flag::new(
-        &["--system-prompt-file"],
-        Shape::Value("<file>"),
-        Means::SystemFile,
-        "the same from a file",
-    ),
-    Flag::new(
-        &["--system-prompt-snapshot"],
-        Shape::OneOf("<on|off>", &["on", "off"], &[]),
-        Means::Rest,
-        "keep the first system prompt of a session",
-    ),
-    Flag::new(
-        &["--task-budget"],
-        Shape::Checked("<tokens>", task_budget),
-        Means::Rest,
-        "tokens for the whole task",
-    ),
-    Flag::new(&["--teleport"], Shape::Maybe("[session]"), Means::Private, "fetch a session of the cloud"),
-    Flag::new(
-        &["--thinking"],
-        Shape::OneOf("<mode>", &["enabled", "adaptive", "disabled"], &[]),
-        Means::Thinking,
-        "whether the model thinks",
-    ),
-    Flag::new(
-        &["--thinking-display"],
-        Shape::OneOf("<display>", &["summarized", "omitted", "highlights"], &[]),
-        Means::Rest,
-        "how much of its thoughts is shown",
-    ),
-    Flag::new(&["--tmux"], Shape::Switch, Means::Private, "a terminal session for the worktree"),
-    Flag::new(
-        &["--tools"],
-        Shape::List("<tools...>"),
-        Means::Tools,
-        "the tools that exist: names, default, or empty for none",
-    ),
-    Flag::new(&["--verbose"], Shape::Switch, Means::Verbose, "all messages; stream-json needs it"),
-    Flag::new(&["-v", "--version"], Shape::Switch, Means::Version, "the version"),
-    Flag::new(
-        &["-w", "--worktree"],
-        Shape::Maybe("[name]"),
-        Means::Rest,
-        "work in a git worktree of its own",
-    ),
-];
+const FLAGS: &[Flag] = &flags! {
+    "--add-dir": List("<directories...>") => AddDir, "more directories that tools may use";
+    "--agent": Value("<agent>") => Agent, "the agent of the main thread";
+    "--agents": Value("<json-or-file>") => Agents, "definitions of agents: JSON, or a path";
+    "--allow-dangerously-skip-permissions": Switch => Rest, "bypassPermissions may be chosen later";
+    "--allowedTools", "--allowed-tools": List("<tools...>") => Allowed, "rules for tools that run without a question; commas or blanks between them";
+    "--append-system-prompt": Value("<prompt>") => Append, "text after the usual system prompt";
+    "--append-system-prompt-file": Value("<file>") => AppendFile, "the same from a file";
+    "--autocompact": Value("<auto|tokens>") => Rest, "when the history is summed up";
+    "--await-initialize": Switch => Rest, "wait for the host's initialize request";
+    "--ax-screen-reader": Switch => Rest, "flat text on the terminal";
+    "--bare": Switch => Rest, "no hooks, plugins, memory or discovery";
+    "--betas": List("<betas...>") => Rest, "beta headers for the API";
+    "--bg", "--background": Switch => Private, "start in the background";
+    "--brief": Switch => Rest, "a tool that sends messages to the user";
+    "--channels": List("<channels...>") => Rest, "channels that bring messages";
+    "--chrome": Switch => Rest, "use a browser";
+    "--cloud": Maybe("[description|session_id|url]") => Private, "a session in the cloud";
+    "-c", "--continue": Switch => Latest, "go on in the latest session of this directory";
+    "--dangerously-skip-permissions": Switch => PermissionIs(PermissionMode::Bypass), "everything runs without a question";
+    "-d", "--debug": Maybe("[filter]") => Rest, "debug messages, of some kinds";
+    "--debug-file": Value("<path>") => Rest, "debug messages to a file";
+    "--debug-to-stderr": Switch => Rest, "debug messages to stderr";
+    "--desktop": Switch => Private, "open the desktop program";
+    "--disable-slash-commands": Switch => Rest, "no skills and no commands";
+    "--disallowedTools", "--disallowed-tools": List("<tools...>") => Disallowed, "rules for tools that are refused";
+    "--effort": Value("<level>") => Effort, "how much effort: low, medium, high, xhigh, max";
+    "--environment": Value("<environment_id>") => Private, "where a cloud session runs";
+    "--exclude-dynamic-system-prompt-sections": Switch => Rest, "what differs between machines goes into the first message";
+    "--fallback-model": Value("<model>") => Fallback, "models to fall back to, with commas between them";
+    "--file": List("<specs...>") => Rest, "files to fetch at the start: id:path";
+    "--fork-session": Switch => Fork, "go on in a copy of the resumed session";
+    "--forward-subagent-text": Switch => Rest, "text and thinking of subagents are shown too";
+    "--from-pr": Maybe("[value]") => Private, "the session of a pull request";
+    "-h", "--help": Switch => Help, "this help";
+    "--ide": Switch => Rest, "connect to the editor";
+    "--include-hook-events": Switch => HookEvents, "hooks are shown in the stream";
+    "--include-partial-messages": Switch => Partial, "deltas beside the snapshots";
+    "--initialize-fields": Value("<names>") => Rest, "which settings come in the initialize request";
+    "--input-format": OneOf("<format>", &["text", "stream-json"], &[]) => Input, "what stdin brings";
+    "--json-schema": Value("<schema>") => Schema, "a JSON schema of the answer";
+    "--managed-settings": Value("<file-or-json>") => Rest, "settings of the administrator";
+    "--managed-settings-in-initialize": Switch => Rest, "these settings come in the initialize request";
+    "--max-budget-usd": Checked("<amount>", budget) => MaxBudget, "the most that the session may cost, in US dollars";
+    "--max-thinking-tokens": Checked("<tokens>", number) => ThinkingTokens, "the most tokens for thinking";
+    "--max-turns": Checked("<turns>", number) => MaxTurns, "the most rounds of a turn";
+    "--mcp-config": List("<configs...>") => Mcp, "MCP servers: paths, or JSON";
+    "--model": Value("<model>") => Model, "the model";
+    "-n", "--name": Value("<name>") => Rest, "a name for the session";
+    "--no-chrome": Switch => Rest, "use no browser";
+    "--no-session-persistence": Switch => Rest, "the session is not kept and cannot be resumed";
+    "--output-format": OneOf("<format>", &["text", "json", "stream-json"], &[]) => Output, "what stdout carries";
+    "--permission-mode": OneOf("<mode>", &["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"], &["default"])
+        => Permission, "how freely tools may run";
+    "--permission-prompt-tool": Value("<tool>") => Answerer, "who answers questions for permission: stdio (the host), or a tool of an MCP server";
+    "--permission-prompts": OneOf("<target>", &["host", "none"], &[]) => Answers, "whether anybody answers them";
+    "--plugin-dir": Value("<path>") => Rest, "a plugin, or a directory of them";
+    "--plugin-dir-no-mcp": Value("<path>") => Rest, "the same without its MCP servers";
+    "--plugin-url": Value("<url>") => Rest, "a plugin to fetch";
+    "-p", "--print": Switch => Print, "answer and end";
+    "--project-config-root": Value("<path>") => Rest, "where the project's settings are";
+    "--prompt-suggestions": Maybe("[value]") => Rest, "guess at the user's next prompt";
+    "--remote-control": Maybe("[name]") => Private, "let the session be driven from elsewhere";
+    "--remote-control-session-name-prefix": Value("<prefix>") => Private, "how such sessions are named";
+    "--replay-user-messages": Switch => Replay, "the host's user messages come back on stdout";
+    "--restricted": Switch => Rest, "no tools that run code, no settings files";
+    "-r", "--resume": Maybe("[value]") => Resume, "go on in the session of this id or title";
+    "--resume-drops-turn": Value("<message id>") => Rest, "the turn of this message is dropped at --resume-session-at";
+    "--resume-session-at": Value("<message id>") => ResumeAt, "go on after this message of the resumed session";
+    "--safe-mode": Switch => Rest, "no customisation at all";
+    "--session-id": Value("<uuid>") => SessionId, "the id that the new session is to have";
+    "--session-mirror": Switch => Rest, "what is stored of the session is shown in the stream";
+    "--setting-sources": Value("<sources>") => SettingSources, "which settings files are read: user, project, local; empty for none";
+    "--settings": Value("<file-or-json>") => Settings, "more settings: a path, or JSON";
+    "--strict-mcp-config": Switch => StrictMcp, "no MCP servers but those of --mcp-config";
+    "--system-prompt": Value("<prompt>") => System, "the system prompt; empty for none";
+    "--system-prompt-file": Value("<file>") => SystemFile, "the same from a file";
+    "--system-prompt-snapshot": OneOf("<on|off>", &["on", "off"], &[]) => Rest, "keep the first system prompt of a session";
+    "--task-budget": Checked("<tokens>", task_budget) => Rest, "tokens for the whole task";
+    "--teleport": Maybe("[session]") => Private, "fetch a session of the cloud";
+    "--thinking": OneOf("<mode>", &["enabled", "adaptive", "disabled"], &[]) => Thinking, "whether the model thinks";
+    "--thinking-display": OneOf("<display>", &["summarized", "omitted", "highlights"], &[]) => Rest, "how much of its thoughts is shown";
+    "--tmux": Switch => Private, "a terminal session for the worktree";
+    "--tools": List("<tools...>") => Tools, "the tools that exist: names, default, or empty for none";
+    "--verbose": Switch => Verbose, "all messages; stream-json needs it";
+    "-v", "--version": Switch => Version, "the version";
+    "-w", "--worktree": Maybe("[name]") => Rest, "work in a git worktree of its own";
+};
 
 const COMMANDS: &[SubCommand] = &[
-    other(&["agents"], "background sessions"),
-    other(&["attach"], "open a background session"),
-    other(&["auth"], "sign in and out"),
-    other(&["auto-mode"], "the rules of the auto mode"),
-    other(&["doctor"], "check the installation"),
-    other(&["gateway"], "a gateway for keys and telemetry"),
-    other(&["import"], "take over another agent's settings"),
-    other(&["install"], "install the program"),
-    other(&["logs"], "output of a background session"),
-    SubCommand {
-        names: &["mcp"],
-        is: Sub::Errand(|words| Ok(Errand::Mcp(words[1..].to_vec()))),
-        about: "MCP servers",
-    },
-    other(&["plugin", "plugins"], "plugins"),
-    other(&["purge"], "delete a project's data"),
-    other(&["respawn"], "restart background sessions"),
-    other(&["rm"], "remove a background session"),
-    other(&["setup-token"], "a token for machines"),
-    other(&["stop", "kill"], "stop a background session"),
-    other(&["ultrareview"], "a review in the cloud"),
-    SubCommand {
-        names: &["update", "upgrade"],
-        is: Sub::Errand(|_| Ok(Errand::Update)),
-        about: "fetch a newer version",
-    },
+    SubCommand::other(&["agents"], "background sessions"),
+    SubCommand::other(&["attach"], "open a background session"),
+    SubCommand::other(&["auth"], "sign in and out"),
+    SubCommand::other(&["auto-mode"], "the rules of the auto mode"),
+    SubCommand::other(&["doctor"], "check the installation"),
+    SubCommand::other(&["gateway"], "a gateway for keys and telemetry"),
+    SubCommand::other(&["import"], "take over another agent's settings"),
+    SubCommand::other(&["install"], "install the program"),
+    SubCommand::other(&["logs"], "output of a background session"),
+    SubCommand::errand(&["mcp"], |words| Ok(Errand::Mcp(words[1..].to_vec())), "MCP servers"),
+    SubCommand::other(&["plugin", "plugins"], "plugins"),
+    SubCommand::other(&["purge"], "delete a project's data"),
+    SubCommand::other(&["respawn"], "restart background sessions"),
+    SubCommand::other(&["rm"], "remove a background session"),
+    SubCommand::other(&["setup-token"], "a token for machines"),
+    SubCommand::other(&["stop", "kill"], "stop a background session"),
+    SubCommand::other(&["ultrareview"], "a review in the cloud"),
+    SubCommand::errand(&["update", "upgrade"], |_| Ok(Errand::Update), "fetch a newer version"),
 ];
-
-const fn other(names: &'static [&'static str], about: &'static str) -> SubCommand {
-    SubCommand {
-        names,
-        is: Sub::Errand(|words| Ok(Errand::Other(words.to_vec()))),
-        about,
-    }
-}
 
 fn number(text: &str) -> Result<(), &'static str> {
     if is_number(text) { Ok(()) } else { Err("must be a number") }

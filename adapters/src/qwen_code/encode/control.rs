@@ -75,14 +75,8 @@ impl Core {
     fn permission(&self, permission: &Permission<'_>, fields: Fields<'_>, side: Side, out: &mut Out) {
         out.lit(",\"tool_name\":");
         out.str(permission.name);
-        if let Some(call) = permission.call {
-            out.lit(",\"tool_use_id\":");
-            out.str(call);
-        }
-        if let Some(input) = permission.input {
-            out.lit(",\"input\":");
-            out.unchecked(input);
-        }
+        out.str_if(",\"tool_use_id\":", permission.call);
+        out.unchecked_if(",\"input\":", permission.input);
         match permission.suggestions.filter(|_| self.own || self.agent) {
             Some(suggestions) => {
                 out.lit(",\"permission_suggestions\":");
@@ -109,14 +103,8 @@ impl Core {
         } else {
             ",\"response\":{\"subtype\":\"error\""
         });
-        if let Some(id) = response.id {
-            out.lit(",\"request_id\":");
-            out.str(id);
-        }
-        if let Some(body) = response.body {
-            out.lit(",\"response\":");
-            out.unchecked(body);
-        }
+        out.str_if(",\"request_id\":", response.id);
+        out.unchecked_if(",\"response\":", response.body);
         if let Some(error) = response.error {
             out.lit(",\"error\":");
             // An error is a text here; the RFC has an object.
@@ -140,10 +128,7 @@ impl Core {
             return;
         }
         self.pen.open("control_cancel_request", out);
-        if let Some(id) = withdraw.id {
-            out.lit(",\"request_id\":");
-            out.str(id);
-        }
+        out.str_if(",\"request_id\":", withdraw.id);
         out.carried();
         self.writer.0.fields(out, fields, At::Line);
         self.pen.close(out);

@@ -29,18 +29,12 @@ impl Facts {
         let own = writer.0.own;
         let before = std::mem::take(&mut self.members);
         out.swap(&mut self.members);
-        let mut text = |key: &str, value: Option<Str<'_>>| {
-            if let Some(value) = value {
-                out.lit(key);
-                out.str(value);
-            }
-        };
-        text(",\"cwd\":", session.cwd);
+        out.str_if(",\"cwd\":", session.cwd);
         if let Some(tools) = session.tools {
             out.lit(",\"tools\":");
             names(tools, out);
         }
-        list(",\"mcp_servers\":", session.mcp_servers, out);
+        out.unchecked_if(",\"mcp_servers\":", session.mcp_servers);
         if let Some(model) = session.model {
             model.as_escaped().clone_into(&mut self.model);
             out.lit(",\"model\":");
@@ -56,14 +50,11 @@ impl Facts {
                 None => out.str(mode),
             }
         }
-        list(",\"slash_commands\":", session.slash_commands, out);
-        if let Some(version) = session.version {
-            out.lit(",\"qwen_code_version\":");
-            out.str(version);
-        }
-        list(",\"agents\":", session.agents, out);
+        out.unchecked_if(",\"slash_commands\":", session.slash_commands);
+        out.str_if(",\"qwen_code_version\":", session.version);
+        out.unchecked_if(",\"agents\":", session.agents);
         if own {
-            list(",\"capabilities\":", session.capabilities, out);
+            out.unchecked_if(",\"capabilities\":", session.capabilities);
             writer.0.fields(out, event.fields, At::Line);
         }
         out.swap(&mut self.members);
@@ -143,13 +134,6 @@ impl Core {
     /// Whether the turn that ends should have begun with facts, though nothing was said in it.
     pub(super) const fn lacks_init(&self) -> bool {
         !self.own && !self.turn.init && self.facts.known && !self.facts.open_turns
-    }
-}
-
-fn list(key: &str, value: Option<Raw<'_>>, out: &mut Out) {
-    if let Some(value) = value {
-        out.lit(key);
-        out.unchecked(value);
     }
 }
 

@@ -69,14 +69,8 @@ impl Core {
             return;
         }
         self.pen.open("user", out);
-        if let Some(id) = input.origin.id {
-            out.lit(",\"uuid\":");
-            out.str(id);
-        }
-        if let Some(session) = input.origin.session.or((!self.own).then_some(Str::EMPTY)) {
-            out.lit(",\"session_id\":");
-            out.str(session);
-        }
+        out.str_if(",\"uuid\":", input.origin.id);
+        out.str_if(",\"session_id\":", input.origin.session.or((!self.own).then_some(Str::EMPTY)));
         out.lit(",\"message\":{\"role\":\"user\",\"content\":");
         self.content(prompt.content, out);
         writer.fields(out, input.fields, At::Part(MESSAGE));

@@ -94,18 +94,12 @@ impl Encoder {
             core.pen.open("stream_event", out);
             core.pen.envelope(event.origin.id, event.origin.parent, out);
             out.lit(",\"event\":{\"type\":\"goal_state\"");
-            if let Some(data) = notice.data {
-                out.lit(",\"goal_state\":");
-                out.raw(data);
-            }
+            out.raw_if(",\"goal_state\":", notice.data);
             writer.fields(out, event.fields, At::Part(EVENT));
             out.lit("}");
         } else {
             core.system_head(event, notice.name, out);
-            if let Some(data) = notice.data {
-                out.lit(",\"data\":");
-                out.raw(data);
-            }
+            out.raw_if(",\"data\":", notice.data);
         }
         writer.fields(out, event.fields, At::Line);
         core.pen.close(out);
@@ -157,10 +151,7 @@ impl Core {
         out.lit("\",\"session_id\":\"");
         out.lit(self.pen.session_id(out).as_escaped());
         out.lit("\"");
-        if let Some(parent) = event.origin.parent {
-            out.lit(",\"parent_tool_use_id\":");
-            out.str(parent);
-        }
+        out.str_if(",\"parent_tool_use_id\":", event.origin.parent);
         let stored = |field: &&Field<'_>| field.at == At::Line && super::super::fields::SUBAGENT_END.contains(&field.key.as_escaped());
         if self.own {
             writer.fields(out, event.fields, At::Line);

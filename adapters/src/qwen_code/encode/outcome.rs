@@ -114,10 +114,7 @@ impl Encoder {
         let core = &mut self.core;
         let writer = core.writer.0;
         core.pen.open("result", out);
-        if let Some(word) = outcome.word {
-            out.lit(",\"subtype\":");
-            out.str(word);
-        }
+        out.str_if(",\"subtype\":", outcome.word);
         out.lit(",\"uuid\":\"");
         core.pen.id(event.origin.id, out);
         out.lit("\",\"session_id\":\"");
@@ -127,31 +124,16 @@ impl Encoder {
         } else {
             "\",\"is_error\":false"
         });
-        let mut raw = |key: &str, value: Option<Raw<'_>>| {
-            if let Some(value) = value {
-                out.lit(key);
-                out.raw(value);
-            }
-        };
-        raw(",\"duration_ms\":", outcome.duration_ms);
-        raw(",\"duration_api_ms\":", outcome.duration_api_ms);
-        raw(",\"num_turns\":", outcome.num_turns.map(|count| Raw::trusted(count.source)));
-        if let Some(text) = outcome.text {
-            out.lit(",\"result\":");
-            out.str(text);
-        }
+        out.raw_if(",\"duration_ms\":", outcome.duration_ms);
+        out.raw_if(",\"duration_api_ms\":", outcome.duration_api_ms);
+        out.raw_if(",\"num_turns\":", outcome.num_turns.map(|count| Raw::trusted(count.source)));
+        out.str_if(",\"result\":", outcome.text);
         if let Some(usage) = &outcome.usage {
             out.lit(",\"usage\":");
             writer.usage(out, Some(usage));
         }
-        let mut raw = |key: &str, value: Option<Raw<'_>>| {
-            if let Some(value) = value {
-                out.lit(key);
-                out.raw(value);
-            }
-        };
-        raw(",\"permission_denials\":", outcome.denials);
-        raw(",\"structured_result\":", outcome.structured);
+        out.raw_if(",\"permission_denials\":", outcome.denials);
+        out.raw_if(",\"structured_result\":", outcome.structured);
         if let Some(error) = outcome.error {
             out.lit(",\"error\":{\"message\":");
             out.str(error);
@@ -208,10 +190,7 @@ impl Encoder {
                 out.lit("[]");
             }
         }
-        if let Some(structured) = outcome.structured {
-            out.lit(",\"structured_result\":");
-            out.unchecked(structured);
-        }
+        out.unchecked_if(",\"structured_result\":", outcome.structured);
         if failed {
             out.lit(",\"error\":{\"message\":");
             match (message(outcome, fatal.as_deref()), outcome.kind) {

@@ -237,10 +237,7 @@ impl Thread {
             out.lit("\"type\":\"message\",");
         }
         out.lit("\"role\":\"assistant\"");
-        if let Some(model) = reply.model {
-            out.lit(",\"model\":");
-            out.str(model);
-        }
+        out.str_if(",\"model\":", reply.model);
         out.lit(",\"content\":");
         writer.blocks(out, reply.blocks);
         out.lit(",\"stop_reason\":");
