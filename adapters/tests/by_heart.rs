@@ -4,10 +4,10 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use agentglot_adapters::convert::{Converter, Damage, Options, Silent, ToolNames};
-use agentglot_adapters::raw::codec::Format;
 use common::mutate::{changed, damaged};
-use common::{Chance, Log, Wrongs, events, format, goldens, parallel, parting, quick, recordings, short, with_ledger};
+use common::samples::samples;
+use common::ways::alike;
+use common::{Chance, Log, Wrongs, events, format, goldens, parallel, quick, recordings, rounds};
 
 /// A log as lines without their ends.
 fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -217,55 +217,8 @@ fn joined(lines: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     bytes
 }
 
-/// What came out, what was wrong with the input, and how many lines gave nothing.
-fn result(options: &Options, bytes: &[u8]) -> (Vec<u8>, Vec<Damage>, Silent) {
-    let mut converter = Converter::new(options.clone());
-    let mut out = Vec::new();
-    converter.feed(bytes, &mut out);
-    converter.finish(&mut out);
-    (out, converter.take_damage(), converter.silent())
-}
-
-fn alike(name: &str, from: Format, bytes: &[u8], chance: &mut Chance, wrongs: &mut Wrongs) {
-    for to in Format::all().filter(|to| *to != from) {
-        let options = Options {
-            tools: if chance.below(2) == 0 { ToolNames::Verbatim } else { ToolNames::Native },
-            partial: chance.below(2) == 0,
-            repair: chance.below(8) == 0,
-            verbose: chance.below(2) == 0,
-            prompts: if chance.below(4) == 0 {
-                vec!["Say \"hi\"".to_owned()]
-            } else {
-                Vec::new()
-            },
-            ..Options::new(from, to)
-        };
-        wrongs.check();
-        let by_heart = result(&options, bytes);
-        let general = result(&with_ledger(options.clone()), bytes);
-        let group = format!("{from} -> {to}");
-        if by_heart.0 != general.0 {
-            keep(name, from, to, bytes);
-            wrongs.add(&group, format!("{name}: {} ({options:?})", parting(&by_heart.0, &general.0)));
-        } else if by_heart.1 != general.1 {
-            wrongs.add(&group, format!("{name}: {}", short(&format!("{:?} / {:?}", by_heart.1, general.1), 600)));
-        } else if by_heart.2 != general.2 {
-            keep(name, from, to, bytes);
-            wrongs.add(&group, format!("{name}: silent {:?} / {:?}", by_heart.2, general.2));
-        }
-    }
-}
-
-/// Puts an input that shows a difference into the folder that `KEEP` names, for whoever looks into it.
-fn keep(name: &str, from: Format, to: Format, bytes: &[u8]) {
-    if let Ok(folder) = std::env::var("KEEP") {
-        let name = format!("{folder}/{from}-{to}-{}", name.replace(['/', ' '], "_"));
-        std::fs::write(name, bytes).expect("KEEP names a folder");
-    }
-}
-
 fn all(logs: Vec<Log>, rounds: usize, seed: u64, law: &str) {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(rounds);
+    let rounds = common::rounds(rounds);
     let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(seed);
     let logs: Vec<Log> = logs
         .into_iter()
@@ -311,6 +264,84 @@ fn recordings_in_disorder_are_converted_alike_both_ways() {
     if !logs.is_empty() {
         all(logs, 1, 2, "by heart, recordings");
     }
+}
+
+/// Short logs with lines that differ in one value only, as one session or as two.
+#[test]
+fn lines_that_differ_in_one_value_are_converted_alike_both_ways() {
+    let samples = samples();
+    let cases: Vec<u64> = (0..300 * rounds(1) as u64).collect();
+    let wrongs = parallel(&cases, |&case, wrongs| {
+        let mut chance = Chance::new(case);
+        let dialect = chance.below(samples.len());
+        let (sample, mut log) = samples[dialect].log(&mut chance);
+        if chance.below(3) == 0 {
+            let more = again(&log, &mut chance);
+            let from = chance.below(log.len());
+            log.extend_from_slice(&more[from..]);
+        }
+        let bytes = log.join(&b'\n');
+        alike(&format!("case {case} of {}", sample.name), sample.format, &bytes, &mut chance, wrongs);
+    });
+    wrongs.finish("lines like it");
+}
+
+/// What means nothing as it stands in one line may mean something in the next: it is no part of the event that is learnt, and may not be
+/// left open for it.
+#[test]
+fn what_meant_nothing_is_read_again_when_it_changes() {
+    let rfc = |n: u32, details: &str, metadata: &str| {
+        format!(
+            "{{\"id\":\"chatcmpl-s-1\",\"object\":\"chat.completion\",\"created\":1788000001,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":\"t{n}\"}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":200,\"completion_tokens\":9,\"total_tokens\":209,\"prompt_tokens_details\":{details}}}{metadata}}}\n"
+        )
+    };
+    let claude = |n: u32, turns: &str, usage: &str| {
+        format!(
+            "{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"duration_ms\":{n},\"num_turns\":{turns},\"result\":\"r{n}\",\"session_id\":\"s\",\"usage\":{usage},\"uuid\":\"u{n}\"}}\n"
+        )
+    };
+    let mut wrongs = Wrongs::default();
+    let mut try_all = |name: &str, from: &str, log: String| {
+        for seed in 0..4 {
+            alike(name, format(from), log.as_bytes(), &mut Chance::new(seed), &mut wrongs);
+        }
+    };
+    for first in ["{}", "{\"cached_tokens\":null}", "{\"audio_tokens\":0}", "{\"cached_tokens\":-1}", "[]"] {
+        let details = "{\"cached_tokens\":90}";
+        let log = [
+            rfc(0, "{}", ""),
+            rfc(1, first, ""),
+            rfc(2, details, ""),
+            rfc(3, first, ""),
+            rfc(4, details, ""),
+        ];
+        try_all(&format!("details {first}"), "qwen", log.concat());
+    }
+    let receipt = ",\"metadata\":{\"protocol_version\":\"1\"}";
+    try_all(
+        "receipts",
+        "qwen",
+        [rfc(0, "{}", ""), rfc(1, "{}", receipt), rfc(2, "{}", receipt)].concat(),
+    );
+    for first in ["0.5", "1.0", "-1", "1e3"] {
+        let usage = "{\"input_tokens\":5,\"output_tokens\":6}";
+        let log = [
+            claude(1, first, usage),
+            claude(2, first, usage),
+            claude(3, "7", usage),
+            claude(4, first, usage),
+        ];
+        try_all(&format!("turns {first}"), "claude", log.concat());
+    }
+    let usages = [
+        "{\"output_tokens\":0.5}",
+        "{\"output_tokens\":6}",
+        "{\"output_tokens\":\"6\"}",
+        "{\"output_tokens\":{}}",
+    ];
+    let log: Vec<String> = usages.iter().zip(1..).map(|(usage, n)| claude(n, "1", usage)).collect();
+    try_all("counts", "claude", log.concat());
+    wrongs.finish("by heart, what means nothing");
 }
 
 /// A notice that nobody listens to goes unheard, but not where it is the first to name the session again.

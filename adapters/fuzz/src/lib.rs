@@ -3,6 +3,14 @@
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
 use agentglot_adapters::raw::codec::{Dialect, Format, Layout, Mode};
 
+#[path = "../../tests/common/chance.rs"]
+mod chance;
+#[path = "../../tests/common/siblings.rs"]
+mod siblings;
+
+use chance::Chance;
+use siblings::{Dictionary, siblings, sites};
+
 /// What a conversion gave.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Converted {
@@ -102,11 +110,11 @@ pub fn pair(input: &[u8]) {
     }
 }
 
-/// Lines that repeat are read by comparing them with earlier ones, unless somebody keeps a ledger. Both ways give the same, for the log
-/// and for the log said twice.
+/// Lines that repeat are read by comparing them with earlier ones, unless somebody keeps a ledger. Both ways give the same, for the log,
+/// for the log said twice, and with lines between that differ from its own in one value.
 fn both_ways(from: Format, to: Format, input: &[u8], options: &Options) {
     let twice = [input, b"\n", input].concat();
-    for log in [input, &twice] {
+    for log in [input, &twice, &with_siblings(input)] {
         let with = |ledger: Option<&str>| {
             let options = Options {
                 ledger: ledger.map(str::to_owned),
@@ -117,6 +125,25 @@ fn both_ways(from: Format, to: Format, input: &[u8], options: &Options) {
         };
         assert!(with(None) == with(Some("log")), "with a ledger and without one, {from} -> {to}");
     }
+}
+
+/// The log with lines like its own in front of them.
+fn with_siblings(input: &[u8]) -> Vec<u8> {
+    let mut chance = Chance::new(input.iter().fold(0, |seed, &byte| seed.wrapping_mul(31) + u64::from(byte)));
+    let mut dictionary = Dictionary::default();
+    let mut log = Vec::new();
+    for line in input.split(|byte| *byte == b'\n') {
+        if let Ok(line) = std::str::from_utf8(line) {
+            dictionary.add(&sites(line));
+            for like in siblings(line, 2, &dictionary, &mut chance) {
+                log.extend_from_slice(like.as_bytes());
+                log.push(b'\n');
+            }
+        }
+        log.extend_from_slice(line);
+        log.push(b'\n');
+    }
+    log
 }
 
 /// UTF-8, and each line a JSON value; Tricode also writes plain sentences, and text is text.

@@ -18,10 +18,8 @@ pub struct Decoder {
 static RULES: Rules = Rules {
     indexed: true,
     places: &[],
-    // A member of the line is one because of its value, if the event has a place for it.
-    stays: |field| !field.known,
     tools: None,
-    counts_in_raw: false,
+    counts: None,
     status: None,
 };
 

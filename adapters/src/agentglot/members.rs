@@ -126,6 +126,7 @@ impl<'a, 'c> Members<'a, 'c> {
                 (None, None) => At::Line,
             };
             let known = field.flag("known").unwrap_or(false);
+            let value = value.unread();
             fields.push(Field { at, key, value, known });
         }
         let unknown = self.list.iter().filter(|member| !member.taken);

@@ -119,7 +119,8 @@ impl<'a> Reader<'_, 'a> {
         let value = at.skip()?;
         match (key.as_escaped(), value.as_str()) {
             ("type", "\"message\"") | ("role", "\"assistant\"") | ("stop_sequence", "null") => self.cx.took(value.as_str()),
-            _ => fields.push(self.field(place, key, value)),
+            ("type" | "role" | "stop_sequence" | "content" | "stop_reason", _) => fields.push(self.field(place, key, value)),
+            _ => fields.push(self.field(place, key, value.unread())),
         }
         Ok(())
     }

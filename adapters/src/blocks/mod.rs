@@ -26,6 +26,7 @@ mod tests;
 pub(crate) use message::{Part, Said};
 pub(crate) use read::{FieldList, Members, Reader, plain, plain_key};
 pub(crate) use stream::StreamEvent;
+pub(crate) use usage::COUNTS;
 pub(crate) use write::{Writer, member};
 
 use crate::codec::Dialect;

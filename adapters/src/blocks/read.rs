@@ -269,16 +269,18 @@ impl<'c, 'a> Members<'c, 'a> {
         self.list.push(Field {
             at: self.place,
             key,
-            value,
+            value: value.unread(),
             known: true,
         });
         Ok(())
     }
 
-    fn find(&self, name: &str) -> Option<usize> {
-        self.list
-            .iter()
-            .position(|f| f.key.as_escaped() == name || (self.escaped && f.key.is(name)))
+    /// Where the first member of this name is, which from then on has been looked at.
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let escaped = self.escaped;
+        let found = self.list.iter().position(|f| f.key.as_escaped() == name || (escaped && f.key.is(name)))?;
+        self.list[found].value = self.list[found].value.read();
+        Some(found)
     }
 
     /// Takes the first member of this name out.

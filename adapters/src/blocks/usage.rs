@@ -3,6 +3,15 @@ use super::{UsageForm, UsagePlace, Writer};
 use crate::event::{At, Count, Field, Provenance, Scope, Usage};
 use crate::json::{Cursor, Error, Out, Raw, Str};
 
+/// The members of a `usage` that are read.
+pub(crate) const COUNTS: [&str; 5] = [
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "total_tokens",
+];
+
 impl<'a> Reader<'_, 'a> {
     /// Reads a `usage` object; `null` is none, and anything else becomes a field that is not known.
     pub(crate) fn usage(
@@ -38,13 +47,15 @@ impl<'a> Reader<'_, 'a> {
         let mut object = at.object()?;
         while let Some(key) = object.key(at)? {
             let value = at.skip()?;
-            let slot = match key.as_escaped() {
-                "input_tokens" => &mut usage.input,
-                "output_tokens" => &mut usage.output,
-                "cache_read_input_tokens" => &mut usage.cache_read,
-                "cache_creation_input_tokens" => &mut usage.cache_write,
-                "total_tokens" => &mut usage.total,
-                _ => continue,
+            let Some(which) = COUNTS.iter().position(|name| *name == key.as_escaped()) else {
+                continue;
+            };
+            let slot = match which {
+                0 => &mut usage.input,
+                1 => &mut usage.output,
+                2 => &mut usage.cache_read,
+                3 => &mut usage.cache_write,
+                _ => &mut usage.total,
             };
             *slot = slot.or(Count::read(value));
         }

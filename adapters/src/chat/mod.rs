@@ -20,4 +20,4 @@ pub(crate) use calls::{CallPiece, arguments_json, is_json, write_call};
 pub(crate) use envelope::{Choice, Envelope, Form, Object, Reader};
 pub(crate) use frame::Frame;
 pub(crate) use members::{FieldList, Members, inner, plain};
-pub(crate) use usage::{read_usage, write_usage};
+pub(crate) use usage::{COUNTS, read_usage, write_usage};

@@ -1,6 +1,9 @@
 use crate::event::{Count, Usage};
 use crate::json::{Out, Raw, Shape};
 
+/// The members of a `usage` that are read.
+pub(crate) const COUNTS: [&str; 4] = ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details"];
+
 /// Reads OpenAI's `usage`: `prompt_tokens` (cache reads and writes are counted in), `completion_tokens`, `total_tokens`,
 /// `prompt_tokens_details.cached_tokens`. `None` for anything but an object. A number that is none counts as absent.
 pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
@@ -13,13 +16,15 @@ pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
         ..Usage::default()
     };
     for (key, value) in raw.members() {
+        let Some(which) = COUNTS.iter().position(|name| *name == key.as_escaped()) else {
+            continue;
+        };
         let count = || Some(value).filter(|v| v.shape() == Some(Shape::Number)).and_then(Count::read);
-        match key.as_escaped() {
-            "prompt_tokens" => usage.input = usage.input.or_else(count),
-            "completion_tokens" => usage.output = usage.output.or_else(count),
-            "total_tokens" => usage.total = usage.total.or_else(count),
-            "prompt_tokens_details" => usage.cache_read = usage.cache_read.or_else(|| value.get("cached_tokens").and_then(Count::read)),
-            _ => {}
+        match which {
+            0 => usage.input = usage.input.or_else(count),
+            1 => usage.output = usage.output.or_else(count),
+            2 => usage.total = usage.total.or_else(count),
+            _ => usage.cache_read = usage.cache_read.or_else(|| value.get("cached_tokens").and_then(Count::read)),
         }
     }
     Some(usage)

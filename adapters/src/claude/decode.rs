@@ -121,27 +121,8 @@ impl Decode for Decoder {
 static RULES: Rules = Rules {
     indexed: true,
     places: &[],
-    // Structure with one value, a field with another. What begins a block is a piece of it unless it is empty.
-    stays: |field| {
-        let key = field.key.as_escaped();
-        matches!(
-            key,
-            "type"
-                | "role"
-                | "content"
-                | "text"
-                | "thinking"
-                | "signature"
-                | "input"
-                | "stop_reason"
-                | "stop_sequence"
-                | "abandoned_blocks"
-                | "terminal_reason"
-                | "errors"
-        ) || field.key.has_escapes()
-    },
     tools: Some(Dialect::Claude),
-    counts_in_raw: true,
+    counts: Some(&crate::blocks::COUNTS),
     status: Some(status),
 };
 

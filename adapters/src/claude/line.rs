@@ -91,7 +91,7 @@ impl<'c, 'a> Head<'c, 'a> {
                 match plain_key(self.reader.cx, name) {
                     Some(plain) => name = plain,
                     None => {
-                        let value = at.skip()?;
+                        let value = at.skip()?.unread();
                         self.fields.push(self.reader.field(At::Line, key, value));
                         break;
                     }

@@ -95,9 +95,8 @@ impl Decode for Decoder {
 static RULES: Rules = Rules {
     indexed: false,
     places: &[],
-    stays: |_| true,
     tools: None,
-    counts_in_raw: false,
+    counts: None,
     status: None,
 };
 

@@ -14,6 +14,8 @@ pub struct Raw<'a> {
     text: &'a str,
     /// It has been checked in full.
     sound: bool,
+    /// See [`Self::unread`].
+    unread: bool,
 }
 
 impl PartialEq for Raw<'_> {
@@ -62,17 +64,40 @@ impl<'a> Raw<'a> {
 
     /// Takes a value that was checked in full.
     pub(crate) const fn checked(text: &'a str) -> Self {
-        Self { text, sound: true }
+        Self::known(text, true)
     }
 
     /// Takes a text that the caller knows to be one JSON value (a literal, or one that it just built).
     pub const fn trusted(text: &'a str) -> Self {
-        Self { text, sound: false }
+        Self::known(text, false)
     }
 
     /// The same for one that `was_checked` in full, or was not.
     pub(crate) const fn known(text: &'a str, was_checked: bool) -> Self {
-        Self { text, sound: was_checked }
+        Self {
+            text,
+            sound: was_checked,
+            unread: false,
+        }
+    }
+
+    /// The same, as a value that its reader has passed over: of its name nobody asks for the value, so that another one of its type would
+    /// mean as little.
+    #[inline]
+    pub(crate) const fn unread(self) -> Self {
+        Self { unread: true, ..self }
+    }
+
+    /// The same, as a value that its reader has looked at.
+    #[inline]
+    pub(crate) const fn read(self) -> Self {
+        Self { unread: false, ..self }
+    }
+
+    /// Whether its reader has passed over it.
+    #[inline]
+    pub(crate) const fn is_unread(self) -> bool {
+        self.unread
     }
 
     /// Whether it is known to be sound; false does not mean that it is not.
@@ -111,10 +136,7 @@ impl<'a> Raw<'a> {
     /// A part of it, which was found by structure.
     #[inline]
     const fn part(self, part: Self) -> Self {
-        Self {
-            text: part.text,
-            sound: self.sound,
-        }
+        Self::known(part.text, self.sound)
     }
 
     /// The value of `true` or `false`.

@@ -17,7 +17,7 @@ mod turn;
 use std::cell::Cell;
 
 use crate::codec::{Cx, Dialect};
-use crate::event::{Event, Field, Input, Piece, ResultStatus, Sink, ToolResult};
+use crate::event::{Event, Input, Piece, ResultStatus, Sink, ToolResult};
 use crate::json::Raw;
 
 use mold::{Growing, Mold, Pick};
@@ -30,12 +30,10 @@ pub(crate) struct Rules {
     pub(crate) indexed: bool,
     /// Where fields may stand that are no members of the line itself, beside the places of the vocabulary of content blocks.
     pub(crate) places: &'static [&'static str],
-    /// Whether the value of a field decides what the line says: another one of the same type is structure, or means something.
-    pub(crate) stays: fn(&Field<'_>) -> bool,
     /// Whose tools a call names; without it the line says what the tool does.
     pub(crate) tools: Option<Dialect>,
-    /// Whether a usage's numbers are members of its [`raw`](crate::event::Usage::raw) object.
-    pub(crate) counts_in_raw: bool,
+    /// Where a usage's numbers are members of its [`raw`](crate::event::Usage::raw) object: those that its reader asks for.
+    pub(crate) counts: Option<&'static [&'static str]>,
     /// How a call went, by its result and [`Aside::meta`]; without it the line says so.
     pub(crate) status: Option<StatusOf>,
 }

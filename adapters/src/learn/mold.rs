@@ -148,12 +148,12 @@ impl Pick<'_, '_> {
         }
     }
 
-    /// A value of which only the structure is checked.
-    pub(super) fn loose(&mut self, value: &str) -> Option<Spot> {
+    /// A value of which another one of its type would mean as little. It is checked as it was when it was read.
+    pub(super) fn open(&mut self, value: Raw<'_>) -> Option<Spot> {
         if let Some((part, hole)) = Hole::of(value).filter(|_| !self.drawn) {
             self.part(part, Some(hole))?;
         }
-        self.part(value, None)
+        self.part(value.as_str(), None)
     }
 }
 
@@ -179,7 +179,7 @@ impl Mold {
             origin,
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
-            beside: aside.beside.iter().map(|value| pick.loose(value.as_str())).collect::<Option<_>>()?,
+            beside: aside.beside.iter().map(|value| pick.open(*value)).collect::<Option<_>>()?,
             aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_)),
         })
     }

@@ -82,14 +82,15 @@ pub(super) fn fields_of(fields: Fields<'_>, pick: &mut Pick<'_, '_>) -> Option<B
             },
         };
         let key = pick.part(field.key.as_escaped(), None)?;
-        let stays = pick.drawn || (pick.rules.stays)(field);
+        // A name may be read in one spelling and not in another.
+        let is_open = field.value.is_unread() && !field.key.has_escapes();
         Some(FieldMold {
             at,
             key,
-            value: if stays {
-                pick.part(field.value.as_str(), None)?
+            value: if is_open {
+                pick.open(field.value)?
             } else {
-                pick.loose(field.value.as_str())?
+                pick.part(field.value.as_str(), None)?
             },
             known: field.known,
         })
@@ -183,24 +184,23 @@ impl UsageMold {
         let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total];
         let raw = match usage.raw {
             None => None,
-            Some(raw) if pick.rules.counts_in_raw => {
-                // A text or a number that counts nothing could count something if it were another, and so could what stands
-                // beside a count in an object of its own.
-                let counts_nothing = |value: Raw<'_>| !counts.iter().flatten().any(|count| holds(value.as_str(), count.source));
-                for (_, value) in raw
-                    .members()
-                    .filter(|&(_, value)| matches!(value.shape(), Some(Shape::Object | Shape::Array)) && counts_nothing(value))
-                {
-                    pick.loose(value.as_str())?;
+            Some(raw) => match pick.rules.counts {
+                Some(read) => {
+                    let is_open = |key: Str<'_>, value: Raw<'_>| {
+                        matches!(value.shape(), Some(Shape::Object | Shape::Array)) && !key.has_escapes() && !read.contains(&key.as_escaped())
+                    };
+                    for (_, value) in raw.members().filter(|&(key, value)| is_open(key, value)) {
+                        pick.open(value)?;
+                    }
+                    Some(pick.part(raw.as_str(), None)?)
                 }
-                Some(pick.part(raw.as_str(), None)?)
-            }
-            Some(raw) => Some(pick.loose(raw.as_str())?),
+                None => Some(pick.open(raw)?),
+            },
         };
         let mut spots = [None; 5];
         for (spot, count) in spots.iter_mut().zip(counts) {
             if let Some(count) = count {
-                *spot = Some(pick.loose(count.source)?);
+                *spot = Some(pick.open(Raw::trusted(count.source))?);
             }
         }
         Some(Some(Self {

@@ -86,13 +86,14 @@ impl ResultMold {
                 // Where the content is a text of it, all but that text stays.
                 Some(detail) => {
                     let said = matches!(result.content, Content::Text(text) if holds(detail.raw.as_str(), text.as_escaped()));
-                    let hole = (!said).then_some(Hole::Loose);
+                    let whole = if detail.raw.is_checked() { Hole::Value } else { Hole::Loose };
+                    let hole = (!said).then_some(whole);
                     Some((detail.shape, pick.part(detail.raw.as_str(), hole)?))
                 }
             },
             meta: match meta {
                 None => None,
-                Some(meta) => Some(pick.loose(meta.as_str())?),
+                Some(meta) => Some(pick.open(meta)?),
             },
             fields: fields_of(result.fields, pick)?,
         })

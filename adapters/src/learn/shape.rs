@@ -20,6 +20,8 @@ pub(crate) enum Hole {
     Object,
     /// An array of which only the structure is checked.
     Array,
+    /// An object, read with a full check.
+    Record,
     /// An array, read with a full check.
     List,
     /// A value of any type, read with a full check.
@@ -29,14 +31,17 @@ pub(crate) enum Hole {
 }
 
 impl Hole {
-    /// The hole for a value of which only the structure is checked, and the part of it that changes. `None` for values that stay.
-    pub(super) fn of(value: &str) -> Option<(&str, Self)> {
-        Some(match Raw::trusted(value).shape()? {
-            Json::String => (value.get(1..value.len().checked_sub(1)?)?, Self::Text),
-            Json::Number => (value, Self::Number),
-            Json::Object => (value, Self::Object),
-            Json::Array => (value, Self::Array),
-            Json::Null | Json::Bool => return None,
+    /// The hole for a value, and the part of it that changes. `None` for values that stay.
+    pub(super) fn of(value: Raw<'_>) -> Option<(&str, Self)> {
+        let text = value.as_str();
+        Some(match (value.shape()?, value.is_checked()) {
+            (Json::String, _) => (text.get(1..text.len().checked_sub(1)?)?, Self::Text),
+            (Json::Number, _) => (text, Self::Number),
+            (Json::Object, false) => (text, Self::Object),
+            (Json::Array, false) => (text, Self::Array),
+            (Json::Object, true) => (text, Self::Record),
+            (Json::Array, true) => (text, Self::List),
+            (Json::Null | Json::Bool, _) => return None,
         })
     }
 
@@ -188,7 +193,7 @@ impl Shape {
                 (Hole::Object, b'{') | (Hole::Array, b'[') => {
                     cursor.skip().map_err(|_| n)?;
                 }
-                (Hole::List, b'[') => {
+                (Hole::Record, b'{') | (Hole::List, b'[') => {
                     cursor.raw().map_err(|_| n)?;
                 }
                 (Hole::Value, first) if !first.is_ascii_whitespace() => {
@@ -308,7 +313,7 @@ impl<'l> Drawing<'l> {
             let quoted = from > at && bytes[from - 1] == b'"' && bytes.get(to) == Some(&b'"');
             let begins = match hole {
                 Hole::Text | Hole::Filled => quoted,
-                Hole::Object => bytes.get(from) == Some(&b'{'),
+                Hole::Object | Hole::Record => bytes.get(from) == Some(&b'{'),
                 Hole::Array | Hole::List => bytes.get(from) == Some(&b'['),
                 Hole::Number | Hole::Value | Hole::Loose => from < to,
             };
@@ -326,7 +331,7 @@ impl<'l> Drawing<'l> {
         let shape = Shape {
             wraps: holes
                 .iter()
-                .any(|(_, hole)| matches!(hole, Hole::Object | Hole::Array | Hole::List | Hole::Value | Hole::Loose)),
+                .any(|(_, hole)| !matches!(hole, Hole::Text | Hole::Filled | Hole::Number)),
             fixed: fixed.into(),
             holes: holes.into(),
         };

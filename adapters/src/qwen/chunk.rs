@@ -249,7 +249,7 @@ impl Decoder {
         if let Some(piece) = only.filter(|_| plain && choice.role.is_none() && cx.trace.is_none())
             && let Some(spelled) = spelled_piece(text, piece, &choice, &line.notes.list, cx)
         {
-            self.learn(text, teller.origin, &[], spelled, cx);
+            self.learn(text, teller, &[], spelled);
         }
     }
 

@@ -44,7 +44,7 @@ impl Decoder {
             self.tell_annotations(&line, terminals, teller);
             teller.tell(Kind::Outcome(cx.keep(outcome)));
             if let Some(spelled) = spelled {
-                self.learn(text, teller.origin, &[], spelled, cx);
+                self.learn(text, teller, &[], spelled);
             }
             return;
         }
@@ -71,7 +71,7 @@ impl Decoder {
             && let (AnnotationKind::Display(display), Some(result)) = (annotation.kind, teller.result)
             && let Some(spelled) = spelled_result(result, display, annotation.fields, cx)
         {
-            self.learn(text, teller.origin, fields, spelled, cx);
+            self.learn(text, teller, fields, spelled);
         }
     }
 
@@ -113,7 +113,7 @@ impl Decoder {
             && teller.told == 1
             && let Some(spelled) = spelled_reply(text, &reply, &choice, &line.notes.list, cx)
         {
-            self.learn(text, teller.origin, fields, spelled, cx);
+            self.learn(text, teller, fields, spelled);
         }
         if let Some(outcome) = outcome {
             teller.tell(Kind::Outcome(cx.keep(outcome)));

@@ -269,6 +269,7 @@ impl Decoder {
             origin,
             fields: &[],
             told: 0,
+            is_receipt: false,
             result: None,
         };
         if std::mem::take(&mut self.role_waits) {
@@ -281,6 +282,7 @@ impl Decoder {
         if line.meta.is_receipt() {
             self.end_turn(cx, teller.sink);
             self.receipt(&mut line, &mut teller);
+            teller.is_receipt = true;
             if line.says_nothing() {
                 return Ok(());
             }

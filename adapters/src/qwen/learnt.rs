@@ -14,7 +14,7 @@ use super::finish;
 use super::line::{End, Line};
 use super::metadata::Meta;
 use super::teller::{Teller, settled, time_of};
-use crate::chat::{CallPiece, Choice, FieldList, arguments_json, read_usage};
+use crate::chat::{COUNTS, CallPiece, Choice, FieldList, arguments_json, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
     At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Time, ToolCall, ToolResult, Topic,
@@ -26,10 +26,8 @@ use crate::learn::{Aside, Learned, Rules};
 static RULES: Rules = Rules {
     indexed: false,
     places: &[],
-    // Nearly all that has no place in the model is structure with another value, or the session again.
-    stays: |field| !["timestamp", "prompt_id"].iter().any(|name| field.key.is(name)),
     tools: Some(Dialect::Qwen),
-    counts_in_raw: true,
+    counts: Some(&COUNTS),
     status: None,
 };
 
@@ -53,10 +51,11 @@ impl Decoder {
     }
 
     /// Remembers how a line is spelled that says this and nothing else.
-    pub(super) fn learn<'a>(&mut self, line: &str, origin: Origin<'a>, fields: Fields<'a>, (kind, beside): Spelling<'a>, cx: &Cx<'_>) {
+    pub(super) fn learn<'a>(&mut self, line: &str, teller: &Teller<'_, '_, 'a>, fields: Fields<'a>, (kind, beside): Spelling<'a>) {
         // A model that is a field is one that was not told before; the next line's is structure.
-        if cx.trace.is_none() && !fields.iter().any(|field| field.key.is("model")) {
+        if teller.cx.trace.is_none() && !teller.is_receipt && !fields.iter().any(|field| field.key.is("model")) {
             let aside = Aside { beside, ..Aside::default() };
+            let origin = teller.origin;
             let event = Event { origin, kind, fields };
             self.learned.get_or_insert_default().learn(line, &RULES, &event, aside);
         }
@@ -150,10 +149,18 @@ pub(super) fn spelled_result<'a>(told: &ToolResult<'a>, display: Display<'a>, ow
     let timestamp = display.timestamp.map(|(key, value)| Field {
         at: At::Block(0),
         key,
-        value,
+        value: value.unread(),
         known: true,
     });
-    let fields: Vec<_> = own.iter().copied().chain(timestamp).collect();
+    // The turn, which a display says for those who read the line alone.
+    let passed_over = |field: &Field<'a>| match field.key.is("prompt_id") {
+        true => Field {
+            value: field.value.unread(),
+            ..*field
+        },
+        false => *field,
+    };
+    let fields: Vec<_> = own.iter().map(passed_over).chain(timestamp).collect();
     let result = cx.keep(ToolResult {
         status,
         fields: cx.list(&fields),
@@ -242,6 +249,7 @@ impl<'a> Spelled<'_, '_, 'a> {
             origin,
             fields: &[],
             told: 0,
+            is_receipt: false,
             result: None,
         };
         let index = match (piece, beside) {

@@ -15,6 +15,8 @@ pub(super) struct Teller<'s, 'c, 'a> {
     pub(super) fields: Fields<'a>,
     /// How many events were told.
     pub(super) told: u32,
+    /// The line is the receipt too, which was told.
+    pub(super) is_receipt: bool,
     /// The last result among them.
     pub(super) result: Option<&'a ToolResult<'a>>,
 }

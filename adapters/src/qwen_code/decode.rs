@@ -177,7 +177,7 @@ impl<'a> Envelope<'a> {
             "session_id" if self.origin.session.is_none() => self.origin.session = reader.text(at, At::Line, key, &mut self.fields)?,
             "parent_tool_use_id" if self.origin.parent.is_none() => self.origin.parent = reader.text(at, At::Line, key, &mut self.fields)?,
             _ => {
-                let value = at.skip()?;
+                let value = at.skip()?.unread();
                 self.fields.push(reader.field(At::Line, key, value));
             }
         }

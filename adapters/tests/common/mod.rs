@@ -3,13 +3,17 @@
 #![allow(dead_code, missing_docs, unreachable_pub)] // Each test file uses a part of it.
 
 pub mod beside;
+pub mod chance;
 pub mod json;
 pub mod leaves;
 pub mod lost;
 pub mod mutate;
 pub mod read;
+pub mod samples;
+pub mod siblings;
 pub mod story;
 pub mod turns;
+pub mod ways;
 pub mod write;
 
 use std::collections::BTreeMap;
@@ -18,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Converter, Damage, Options, ToolNames};
 use agentglot_adapters::raw::codec::{Dialect, Format};
+
+pub use chance::Chance;
 
 /// A log to test with.
 #[derive(Clone, Debug)]
@@ -215,31 +221,9 @@ pub fn with_ledger(options: Options) -> Options {
     }
 }
 
-/// Random numbers that a seed repeats (SplitMix64).
-#[derive(Clone, Debug)]
-pub struct Chance(u64);
-
-impl Chance {
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, which is not zero.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
+/// How often a random test is done: `ROUNDS` times, or else what is quick.
+pub fn rounds(usual: usize) -> usize {
+    std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 /// Gathers what is wrong, so that one run names everything; fails at the end.

@@ -14,18 +14,8 @@ use crate::learn::{Aside, Rules};
 static RULES: Rules = Rules {
     indexed: true,
     places: &[USAGE],
-    // Structure with one value, a field with another.
-    stays: |field| {
-        let key = field.key.as_escaped();
-        matches!(
-            key,
-            "type" | "role" | "content" | "text" | "thinking" | "signature" | "input" | "stop_reason" | "stop_sequence"
-        ) || key.contains('\\')
-            || !field.known
-            || field.at == crate::event::At::Part(USAGE)
-    },
     tools: Some(Dialect::QwenCode),
-    counts_in_raw: true,
+    counts: Some(&crate::blocks::COUNTS),
     status: Some(|result, _| status(result)),
 };
 
