@@ -344,6 +344,55 @@ fn what_meant_nothing_is_read_again_when_it_changes() {
     wrongs.finish("by heart, what means nothing");
 }
 
+/// Pieces of two calls by turns, on lines without a time, which say nothing else: each belongs to its own.
+#[test]
+fn pieces_of_several_calls_on_lines_that_are_alike_stay_apart() {
+    let chunk = |delta: &str| {
+        format!(
+            "{{\"id\":\"chatcmpl-s-1\",\"object\":\"chat.completion.chunk\",\"created\":0,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n"
+        )
+    };
+    let begins = |n: usize, id: &str| {
+        chunk(&format!(
+            "{{\"tool_calls\":[{{\"index\":{n},\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"read_file\",\"arguments\":\"\"}}}}]}}"
+        ))
+    };
+    let goes_on = |n: usize, piece: &str| {
+        chunk(&format!(
+            "{{\"tool_calls\":[{{\"index\":{n},\"function\":{{\"arguments\":\"{piece}\"}}}}]}}"
+        ))
+    };
+    let thinks = |text: &str, again: &str| {
+        chunk(&format!(
+            "{{\"reasoning_content\":\"{text}\",\"annotations\":[{{\"type\":\"x-qwen-thought\",\"subject\":\"\",\"description\":\"{again}\"}}]}}"
+        ))
+    };
+    let mut log = chunk("{\"role\":\"assistant\"}");
+    log += &["a", "b", "c"].map(|text| thinks(text, text)).concat();
+    log += &thinks("d", "something else");
+    log += &(0..4).map(|n| begins(n, &format!("call_{n}"))).collect::<String>();
+    log += &(0..12).map(|n| goes_on(n % 4, if n < 4 { "{" } else { " " })).collect::<String>();
+    log += &[
+        begins(4, ""),
+        begins(4, "call_4"),
+        begins(4, "call_5"),
+        begins(1, "call_1"),
+        goes_on(1, "}"),
+    ]
+    .concat();
+    let mut wrongs = Wrongs::default();
+    for seed in 0..8 {
+        alike(
+            "calls",
+            format("qwen:stream-chunk-json"),
+            log.as_bytes(),
+            &mut Chance::new(seed),
+            &mut wrongs,
+        );
+    }
+    wrongs.finish("by heart, calls");
+}
+
 /// A notice that nobody listens to goes unheard, but not where it is the first to name the session again.
 #[test]
 fn a_notice_behind_a_line_of_no_session_or_another_one_is_heard() {

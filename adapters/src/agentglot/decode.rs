@@ -26,7 +26,7 @@ static RULES: Rules = Rules {
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if cx.trace.is_none()
-            && let Some(used) = self.learned.read(text, &RULES, cx, sink)
+            && let Some(used) = self.learned.read((text, false), &RULES, cx, sink, |_| true)
         {
             return Ok(used);
         }
@@ -90,8 +90,7 @@ impl Decode for Decoder {
 
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        let used = self.learned.read_line(text, &RULES, cx, sink)?;
-        Some(used)
+        self.learned.read((text, true), &RULES, cx, sink, |_| true)
     }
 
     fn next_session(&mut self, to: &str) {

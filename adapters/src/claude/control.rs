@@ -7,6 +7,7 @@ use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
 use super::decode::Decoder;
 use super::line::Head;
 use super::{REQUEST, RESPONSE};
+use crate::learn::Aside;
 
 /// Requests that wait for their answer.
 #[derive(Debug, Default)]
@@ -24,12 +25,12 @@ impl Ids {
         self.0.push(id.as_escaped().to_owned());
     }
 
-    fn has(&self, id: Option<Str<'_>>) -> bool {
+    pub(super) fn has(&self, id: Option<Str<'_>>) -> bool {
         id.is_some_and(|id| self.0.iter().any(|known| known == id.as_escaped()))
     }
 
     /// Whether it was there.
-    fn take(&mut self, id: Option<Str<'_>>) -> bool {
+    pub(super) fn take(&mut self, id: Option<Str<'_>>) -> bool {
         let found = id.and_then(|id| self.0.iter().position(|known| known == id.as_escaped()));
         if let Some(at) = found {
             self.0.remove(at);
@@ -163,11 +164,13 @@ impl Decoder {
                 fields,
             });
         } else {
-            sink.event(&Event {
+            let event = Event {
                 origin,
                 kind: Kind::Response(response),
                 fields,
-            });
+            };
+            self.learn(&text[..used], &event, Aside::default(), reader.cx);
+            sink.event(&event);
         }
         Ok(used)
     }
@@ -246,5 +249,76 @@ impl Decoder {
             fields: head.fields.into_bump_slice(),
         });
         Ok(used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Cx, Decode};
+    use bumpalo::Bump;
+
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl<'a> Sink<'a> for Told {
+        fn event(&mut self, event: &Event<'a>) {
+            self.0.push(format!("{event:?}"));
+        }
+
+        fn input(&mut self, input: &Input<'a>) {
+            self.0.push(format!("{input:?}"));
+        }
+    }
+
+    /// Whether the line is read like an earlier one. It says the same as in the general way.
+    fn is_learnt(decoder: &mut Decoder, general: &mut Decoder, line: &str) -> bool {
+        let arena = Bump::new();
+        let (cx, trace) = (Cx { arena: &arena, trace: None }, crate::trace::Trace::default());
+        trace.begin(line);
+        let (mut fast, mut whole) = (Told::default(), Told::default());
+        let used = decoder.read_learnt(line, false, &cx, &mut fast);
+        if used.is_none() {
+            decoder.line(line, &cx, &mut fast).unwrap();
+        }
+        let watched = Cx {
+            arena: &arena,
+            trace: Some(&trace),
+        };
+        general.line(line, &watched, &mut whole).unwrap();
+        assert_eq!(fast.0, whole.0);
+        assert_eq!(decoder.side, general.side);
+        used.is_some()
+    }
+
+    #[test]
+    fn answers_are_learnt_but_those_that_a_host_may_have_given() {
+        let commands = r#"{"name":"a","description":"what it does"},"#.repeat(300);
+        let answer = |id: &str, pid: u32, mode: &str| {
+            format!(
+                "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"{id}\",\"response\":{{\"commands\":[{commands}1],\"pid\":{pid},\"mode\":\"{mode}\"}},\"pending\":[]}}}}"
+            )
+        };
+        let asks = |id: &str| {
+            format!(
+                "{{\"type\":\"control_request\",\"request_id\":\"{id}\",\"request\":{{\"subtype\":\"can_use_tool\",\"tool_name\":\"Bash\",\"input\":{{}}}}}}"
+            )
+        };
+        let interrupts = "{\"type\":\"control_request\",\"request_id\":\"i\",\"request\":{\"subtype\":\"interrupt\"}}";
+        let (mut decoder, mut general) = (Decoder::default(), Decoder::default());
+        let mut is_learnt = |line: &str| is_learnt(&mut decoder, &mut general, line);
+        assert!(!is_learnt(&answer("1", 7, "x")));
+        assert!(is_learnt(&answer("2", 123_456, "x")));
+        assert!(!is_learnt(&answer("2", 8, "y")));
+        assert!(is_learnt(&answer("3", 9, "y")));
+        // The agent has asked this.
+        is_learnt(&asks("4"));
+        assert!(is_learnt(&answer("5", 9, "y")));
+        assert!(!is_learnt(&answer("4", 9, "y")));
+        assert!(is_learnt(&answer("4", 9, "y")), "it has been answered");
+        // A log of the host's, too, in which the agent answers what it was asked.
+        is_learnt(interrupts);
+        assert!(is_learnt(&answer("i", 9, "y")));
+        assert!(!is_learnt(&answer("i", 9, "y")), "the host answers somebody");
     }
 }

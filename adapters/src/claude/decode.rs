@@ -7,9 +7,9 @@ use crate::event::{
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::learn::{Aside, Learned, Rules};
 
-use super::WORDS;
 use super::control::Ids;
 use super::line::Head;
+use super::{RESPONSE, WORDS};
 
 /// Reads Claude Code's lines, those of the agent and those of the host.
 #[derive(Debug, Default)]
@@ -93,10 +93,8 @@ impl Decode for Decoder {
     #[inline]
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if cx.trace.is_none()
-            && let Some(used) = self.learned.read(text, &RULES, cx, sink)
+            && let Some(used) = self.read_learnt(text, false, cx, sink)
         {
-            // The host's lines are not learnt.
-            self.side = Side::Agent;
             return Ok(used);
         }
         self.any(text, cx, sink)
@@ -104,10 +102,7 @@ impl Decode for Decoder {
 
     #[inline]
     fn again<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        let used = self.learned.read_line(text, &RULES, cx, sink)?;
-        // The host's lines are not learnt.
-        self.side = Side::Agent;
-        Some(used)
+        self.read_learnt(text, true, cx, sink)
     }
 
     fn next_session(&mut self, to: &str) {
@@ -120,7 +115,7 @@ impl Decode for Decoder {
 /// What follows from the values of a line.
 static RULES: Rules = Rules {
     indexed: true,
-    places: &[],
+    places: &[RESPONSE],
     tools: Some(Dialect::Claude),
     counts: Some(&crate::blocks::COUNTS),
     status: Some(status),
@@ -133,6 +128,26 @@ impl Decoder {
             side: Side::Host,
             ..Self::default()
         }
+    }
+
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is. The `first` of some lines is read
+    /// with its end.
+    #[inline(always)]
+    pub(super) fn read_learnt<'a>(&mut self, text: &'a str, first: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+        let Self {
+            side,
+            agent_asked,
+            host_asked,
+            learned,
+        } = self;
+        // The host's lines are not learnt. Hosts answer too, in the same words.
+        let mut writes = Side::Agent;
+        let used = learned.read((text, first), &RULES, cx, sink, |question| {
+            writes = *side;
+            !agent_asked.has(question) && (host_asked.take(question) || *side != Side::Host)
+        })?;
+        *side = writes;
+        Some(used)
     }
 
     /// Remembers how a line of the agent is spelled that says this and nothing else.

@@ -16,9 +16,11 @@ mod turn;
 
 use std::cell::Cell;
 
+use memchr::memmem::Finder;
+
 use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Input, Piece, ResultStatus, Sink, ToolResult};
-use crate::json::Raw;
+use crate::json::{Raw, Str};
 
 use mold::{Growing, Mold, Pick};
 use shape::{Drawing, Match, NO_STARTS, Names, Shape, Starts};
@@ -58,6 +60,8 @@ pub(crate) struct Aside<'a> {
 #[derive(Debug)]
 pub(crate) struct Learned {
     known: Vec<Known>,
+    /// How each of them begins.
+    heads: Vec<Head>,
     /// For each two of them, with how many values both begin alike.
     shared: Vec<Vec<u8>>,
     /// The shape of the last line.
@@ -77,12 +81,15 @@ pub(crate) struct Learned {
     growing: Option<Growing>,
     /// The session whose lines are read, and how many there were before it.
     session: (u32, String),
+    /// Finds the id of the session of the line that was learnt last.
+    finder: Option<Finder<'static>>,
 }
 
 impl Default for Learned {
     fn default() -> Self {
         Self {
             known: Vec::new(),
+            heads: Vec::new(),
             shared: Vec::new(),
             last: 0,
             clock: 0,
@@ -92,6 +99,7 @@ impl Default for Learned {
             missed: 0,
             growing: None,
             session: (0, String::new()),
+            finder: None,
         }
     }
 }
@@ -100,8 +108,6 @@ impl Default for Learned {
 struct Known {
     shape: Shape,
     mold: Mold,
-    /// How long the text before the first value that changes is, and the last eight bytes of it: most shapes are ruled out by these.
-    head: (usize, [u8; 8]),
     /// The shapes that came behind lines of this one, the last of them first.
     next: [usize; 3],
     /// When it came last.
@@ -112,18 +118,43 @@ struct Known {
     session: u32,
     /// Where the id of the session stands; `None` if that is not sure, and then its lines are those of one session alone.
     names: Option<Names>,
-    /// It stands before the first value that changes.
-    begins_with_id: bool,
+}
+
+/// The text before the first value of a shape that changes: how long it is, and its last eight bytes. Most shapes are ruled out by these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Head {
+    len: usize,
+    tail: [u8; 8],
+    /// The session's id may be a part of the tail, and another one in its place.
+    has_id: bool,
+}
+
+impl Head {
+    /// Whether a line may have this shape.
+    #[inline]
+    fn may_be(&self, text: &str) -> bool {
+        self.has_id
+            || text
+                .as_bytes()
+                .get(self.len.wrapping_sub(self.tail.len())..self.len)
+                .is_some_and(|found| found == self.tail)
+    }
+}
+
+impl Head {
+    fn of(shape: &Shape, names: Option<&Names>) -> Option<Self> {
+        let beginning = shape.beginning();
+        let tail = *beginning.last_chunk()?;
+        let len = beginning.len();
+        Some(Self {
+            len,
+            tail,
+            has_id: names.is_some_and(|names| names.stand_in(len - tail.len(), len)),
+        })
+    }
 }
 
 impl Known {
-    /// Whether a line may have this shape, by the text before the first value that changes.
-    #[inline]
-    fn may_be(&self, text: &str) -> bool {
-        let (len, tail) = self.head;
-        text.as_bytes().get(len.wrapping_sub(tail.len())..len).is_some_and(|found| found == tail)
-    }
-
     /// Whether it is a shape of lines of this session. They look like those of the session before, but for the id.
     #[inline]
     fn is_of(&mut self, session: &(u32, String)) -> bool {
@@ -135,7 +166,6 @@ impl Known {
         let sure = self.names.as_ref().is_some_and(|names| self.shape.rename(names, id));
         if sure {
             self.session = *session;
-            self.head = head(&self.shape).unwrap_or(self.head);
         }
         sure
     }
@@ -151,25 +181,38 @@ impl Learned {
     /// A class of lines of which so many in a row were spelled otherwise teaches no more, but now and then.
     const PATIENCE: u32 = 32;
 
-    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is.
+    /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is. The `first` of some lines, which
+    /// all have their line feeds, is read with its end. `answers` is asked whether an answer is the agent's that names this question.
     #[inline]
-    pub(crate) fn read<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
+    pub(crate) fn read<'a>(
+        &mut self,
+        (text, first): (&'a str, bool),
+        rules: &Rules,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+        answers: impl FnOnce(Option<Str<'a>>) -> bool,
+    ) -> Option<usize> {
+        if first {
+            return self.tell_line(text, rules, cx, sink, &Cell::default(), answers);
+        }
         if std::mem::take(&mut self.missed) == text.as_ptr() as usize {
             return None;
         }
-        self.tell(text, None, rules, cx, sink, &Cell::default())
-    }
-
-    /// The same for the first of some lines, which all have their line feeds; returns how long it is with its end.
-    #[inline]
-    pub(crate) fn read_line<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Option<usize> {
-        self.tell_line(text, rules, cx, sink, &Cell::default())
+        self.tell(text, None, rules, cx, sink, &Cell::default(), answers)
     }
 
     #[inline(always)]
-    fn tell_line<'a>(&mut self, text: &'a str, rules: &Rules, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, beside: &Beside<'a>) -> Option<usize> {
+    fn tell_line<'a>(
+        &mut self,
+        text: &'a str,
+        rules: &Rules,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+        beside: &Beside<'a>,
+        answers: impl FnOnce(Option<Str<'a>>) -> bool,
+    ) -> Option<usize> {
         let mut end = 0;
-        let Some(used) = self.tell(text, Some(&mut end), rules, cx, sink, beside) else {
+        let Some(used) = self.tell(text, Some(&mut end), rules, cx, sink, beside, answers) else {
             self.missed = text.as_ptr() as usize;
             return None;
         };
@@ -195,11 +238,11 @@ impl Learned {
             told: false,
         };
         let used = if first {
-            self.tell_line(text, rules, cx, &mut spelled, &beside)
+            self.tell_line(text, rules, cx, &mut spelled, &beside, |_| false)
         } else if std::mem::take(&mut self.missed) == text.as_ptr() as usize {
             None
         } else {
-            self.tell(text, None, rules, cx, &mut spelled, &beside)
+            self.tell(text, None, rules, cx, &mut spelled, &beside, |_| false)
         };
         let told = spelled.told;
         if used.is_some() && !told {
@@ -209,6 +252,7 @@ impl Learned {
     }
 
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // Inlined: there is one caller's worth of them.
     fn tell<'a>(
         &mut self,
         text: &'a str,
@@ -217,6 +261,7 @@ impl Learned {
         cx: &Cx<'a>,
         sink: &mut dyn Sink<'a>,
         beside: &Beside<'a>,
+        answers: impl FnOnce(Option<Str<'a>>) -> bool,
     ) -> Option<usize> {
         self.clock += 1;
         if self.is_weary() {
@@ -236,6 +281,9 @@ impl Learned {
         let known = &mut self.known[at];
         let before = self.growing.take();
         let found = Match::new(text, &self.starts);
+        if known.class == Mold::ANSWERS && !answers(known.mold.answers(found)) {
+            return None;
+        }
         known.mold.beside(found, cx, beside);
         self.growing = known.mold.tell(found, at, before, rules, cx, sink)?;
         known.seen = self.clock;
@@ -271,17 +319,16 @@ impl Learned {
     fn find_another(&mut self, text: &str, first: usize, mut tried: Option<(usize, usize)>) -> Option<(usize, usize)> {
         let Self {
             known,
+            heads,
             starts,
             shared,
             session,
             ..
         } = self;
         let guesses = known.get(self.last)?.next;
-        let all = known.len();
         let mut fits = |at: usize| {
             let this = known.get_mut(at)?;
-            // Most are ruled out before the session's id is put in its place.
-            if this.begins_with_id && !this.is_of(session) || !this.may_be(text) || !this.is_of(session) {
+            if !this.is_of(session) {
                 return None;
             }
             // What begins as that shape does need not be read again.
@@ -304,14 +351,18 @@ impl Learned {
             }
         };
         for (n, &at) in guesses.iter().enumerate().skip(1) {
-            if guesses[..n].contains(&at) {
+            if guesses[..n].contains(&at) || !heads[at].may_be(text) {
                 continue;
             }
             if let found @ Some(_) = fits(at) {
                 return found;
             }
         }
-        (0..all).filter(|at| *at != first && !guesses.contains(at)).find_map(fits)
+        let others = heads
+            .iter()
+            .enumerate()
+            .filter(|(at, head)| head.may_be(text) && *at != first && !guesses.contains(at));
+        others.map(|(at, _)| at).find_map(fits)
     }
 
     /// Compares the shape at `at` with all others.
@@ -321,7 +372,12 @@ impl Learned {
             row.resize(self.known.len(), 0);
         }
         for other in 0..self.known.len() {
-            let shared = self.known[at].shape.shared(&self.known[other].shape);
+            // What differs in its head begins with no value that is alike.
+            let shared = if self.heads[at].len == self.heads[other].len {
+                self.known[at].shape.shared(&self.known[other].shape)
+            } else {
+                0
+            };
             // No shape has as many holes as a byte can count.
             let shared = u8::try_from(shared).unwrap_or(0);
             self.shared[at][other] = shared;
@@ -368,22 +424,20 @@ impl Learned {
         if Mold::of(event, aside, &mut pick).is_none() {
             return;
         }
-        let Some(shape) = pick.drawing.shape() else { return };
+        let Some(shape) = pick.drawing.shape(Mold::longest(class)) else { return };
         // The decoder may have had its reasons to read such a line in the general way.
         if self.known.iter().any(|known| known.class == class && known.shape == shape) {
             return;
         }
         pick.drawn = true;
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
-        let Some(head) = head(&shape) else { return };
-        let names = Names::of(&shape, mold.session());
+        let names = Names::of(&shape, mold.session(), &mut self.finder);
+        let Some(head) = Head::of(&shape, names.as_ref()) else { return };
         let fresh = Known {
-            head,
             next: [0; 3],
             seen: self.clock,
             class,
             session: self.session.0,
-            begins_with_id: names.as_ref().is_some_and(|names| names.stand_before(head.0)),
             names,
             shape,
             mold,
@@ -391,12 +445,14 @@ impl Learned {
         let alike = self.known.iter().enumerate().filter(|(_, known)| known.class == class);
         let at = if alike.clone().count() < Mold::variants(class) {
             self.known.push(fresh);
+            self.heads.push(head);
             self.known.len() - 1
         } else {
             let Some((oldest, _)) = alike.min_by_key(|(_, known)| known.seen) else {
                 return;
             };
             self.known[oldest] = fresh;
+            self.heads[oldest] = head;
             oldest
         };
         self.compare(at);
@@ -429,10 +485,4 @@ impl<'a, F: FnMut(&Event<'a>, &'a [Raw<'a>], &mut dyn Sink<'a>) -> bool> Sink<'a
         self.told = self.sink.more(piece);
         self.told
     }
-}
-
-/// How long the text before the first value that changes is, and the last eight bytes of it.
-fn head(shape: &Shape) -> Option<(usize, [u8; 8])> {
-    let beginning = shape.beginning();
-    beginning.last_chunk().map(|tail| (beginning.len(), *tail))
 }

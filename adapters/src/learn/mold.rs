@@ -9,9 +9,10 @@ use super::turn::{OutcomeMold, SessionMold};
 use super::{Aside, Rules};
 use crate::codec::Cx;
 use crate::event::{
-    Agent, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Notice, Origin, Piece, RoundEnd, RoundStart, RoundStop, Sink, Stop, Time, Topic,
+    Agent, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Notice, Origin, Piece, Response, RoundEnd, RoundStart, RoundStop, Sink, Stop, Time,
+    Topic,
 };
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Shape, Str};
 
 /// An event with places instead of its parts.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Mold {
     beside: Box<[Spot]>,
     /// Whether it is about a turn or the session as a whole: whoever passes over the fields within a turn looks at these.
     aside: bool,
-    /// Whether such lines say nothing about where they belong, but for their session and their own id.
+    /// Whether such lines say nothing but their event, and nothing about where they belong but for their session and their own id.
     plain: bool,
 }
 
@@ -70,6 +71,11 @@ enum KindMold {
         message: Option<Spot>,
         data: Option<Spot>,
     },
+    Response {
+        id: Option<Spot>,
+        ok: bool,
+        body: Option<Spot>,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,10 +119,13 @@ pub(super) struct Pick<'p, 'l> {
 }
 
 impl Pick<'_, '_> {
+    /// The most numbers of an answer that may change.
+    const NUMBERS: usize = 8;
+
     /// Takes a part: with a hole, it may change; without one, it stays. Gives its place once the holes are known.
     pub(super) fn part(&mut self, part: &str, hole: Option<Hole>) -> Option<Spot> {
         if self.drawn {
-            return self.drawing.spot(part);
+            return self.drawing.spot(part, false);
         }
         let found = match hole {
             Some(hole) => self.drawing.hole(part, hole),
@@ -148,25 +157,52 @@ impl Pick<'_, '_> {
         }
     }
 
+    /// An answer, which is large as a rule and says the same each time but for a few numbers: comparing is much quicker than checking.
+    fn answer(&mut self, body: Raw<'_>) -> Option<Spot> {
+        let numbers = body.members().filter(|(_, value)| value.shape() == Some(Shape::Number));
+        for (_, number) in numbers.take(Self::NUMBERS) {
+            self.open(number)?;
+        }
+        self.checked(body)
+    }
+
+    /// A part that stays but for the holes in it.
+    fn checked(&mut self, value: Raw<'_>) -> Option<Spot> {
+        if self.drawn {
+            return self.drawing.spot(value.as_str(), value.is_checked());
+        }
+        self.drawing.has(value.as_str()).then(Spot::default)
+    }
+
     /// A value of which another one of its type would mean as little. It is checked as it was when it was read.
     pub(super) fn open(&mut self, value: Raw<'_>) -> Option<Spot> {
         if let Some((part, hole)) = Hole::of(value).filter(|_| !self.drawn) {
             self.part(part, Some(hole))?;
         }
-        self.part(value.as_str(), None)
+        self.checked(value)
     }
 }
 
 impl Mold {
     /// How many classes of lines there are, each with shapes of its own.
-    pub(super) const CLASSES: usize = 18;
+    pub(super) const CLASSES: usize = 19;
+    /// The class of answers on the control channel.
+    pub(super) const ANSWERS: usize = 18;
 
     /// How many shapes a class of lines may have. The blocks of replies come in many numbers and orders, and notices are about all
     /// kinds of things.
     pub(super) const fn variants(class: usize) -> usize {
         match class {
-            12 | 15 => 24,
+            12 | 15 => 48,
             _ => 6,
+        }
+    }
+
+    /// The most text that is remembered of a line of a class, in bytes. Few lines are long but for what changes in them.
+    pub(super) const fn longest(class: usize) -> usize {
+        match class {
+            Self::ANSWERS => 32 << 10,
+            _ => 8 << 10,
         }
     }
 
@@ -175,12 +211,13 @@ impl Mold {
         let begins = matches!(event.kind, Kind::Session(_));
         let origin = OriginMold::of(&event.origin, begins, pick)?;
         Some(Self {
-            plain: origin.is_plain(),
+            // What stands beside the event may say that it belongs elsewhere.
+            plain: origin.is_plain() && aside.beside.is_empty(),
             origin,
             fields: fields_of(event.fields, pick)?,
             kind: KindMold::of(event.kind, aside, pick)?,
             beside: aside.beside.iter().map(|value| pick.open(*value)).collect::<Option<_>>()?,
-            aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_)),
+            aside: matches!(event.kind, Kind::Session(_) | Kind::Notice(_) | Kind::Outcome(_) | Kind::Response(_)),
         })
     }
 
@@ -211,6 +248,7 @@ impl Mold {
             Kind::Notice(_) => 15,
             Kind::Session(_) => 16,
             Kind::Outcome(_) => 17,
+            Kind::Response(_) => Self::ANSWERS,
             _ => return None,
         })
     }
@@ -218,6 +256,14 @@ impl Mold {
     /// Where the session's id stands.
     pub(super) const fn session(&self) -> Option<Spot> {
         self.origin.session
+    }
+
+    /// The id of the question that an answer names.
+    pub(super) fn answers<'a>(&self, found: Match<'_, 'a>) -> Option<Str<'a>> {
+        match self.kind {
+            KindMold::Response { id, .. } => str_at(found, id),
+            _ => None,
+        }
     }
 
     /// Finds the values that are no part of the event.
@@ -304,6 +350,12 @@ impl Mold {
                     topic: *topic,
                     message: str_at(found, *message),
                     data: data.map(|at| found.raw(at)),
+                })),
+                KindMold::Response { id, ok, body } => Kind::Response(cx.arena.alloc(Response {
+                    id: str_at(found, *id),
+                    ok: *ok,
+                    body: body.map(|at| found.raw(at)),
+                    error: None,
                 })),
             },
         });
@@ -442,6 +494,14 @@ impl KindMold {
                 topic: notice.topic,
                 message: pick.may(notice.message, Some(Hole::Text))?,
                 data: pick.raw(notice.data, Hole::Value)?,
+            },
+            Kind::Response(&Response { id, ok, body, error: None }) => Self::Response {
+                id: pick.may(id, Some(Hole::Text))?,
+                ok,
+                body: match body {
+                    None => None,
+                    Some(body) => Some(pick.answer(body)?),
+                },
             },
             _ => return None,
         })

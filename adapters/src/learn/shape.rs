@@ -1,11 +1,11 @@
 //! Lines that are spelled alike: the text that stays, and the values in it that change.
 
+use memchr::memmem::Finder;
+
 use crate::json::{Cursor, Raw, Shape as Json, stands_at};
 
 /// The most values of a line that may change.
 const MOST: usize = 40;
-/// The most text around them that is remembered, in bytes.
-const LONGEST: usize = 8192;
 
 /// A value that changes. The next one has the same JSON type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,14 +87,14 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Whether the id stands within the first `len` bytes of the fixed text.
-    pub(super) fn stand_before(&self, len: usize) -> bool {
-        self.places.first().is_some_and(|first| *first < len)
+    /// Whether a part of the id stands in these bytes of the fixed text.
+    pub(super) fn stand_in(&self, from: usize, to: usize) -> bool {
+        self.places.iter().any(|place| *place < to && place + self.len > from)
     }
 
     /// The id stands at `spot` or, without one, nowhere, and `session_id` may say it again. `None` if it stands elsewhere too: it may mean
-    /// something else there.
-    pub(super) fn of(shape: &Shape, spot: Option<Spot>) -> Option<Self> {
+    /// something else there. `finder` is that of the id before, which is the same as a rule.
+    pub(super) fn of(shape: &Shape, spot: Option<Spot>, finder: &mut Option<Finder<'static>>) -> Option<Self> {
         const AGAIN: &[u8] = b"\"session_id\":\"";
         let Some(Spot { from, to, .. }) = spot.filter(|spot| spot.from.piece == spot.to.piece) else {
             return Some(Self { places: Vec::new(), len: 0 });
@@ -105,7 +105,10 @@ impl Names {
         };
         let (at, len) = (begin + from.offset as usize, to.offset.checked_sub(from.offset)? as usize);
         let id = shape.fixed.get(at..at + len).filter(|id| !id.is_empty())?;
-        let places: Vec<usize> = memchr::memmem::find_iter(&shape.fixed, id).collect();
+        if finder.as_ref().is_none_or(|finder| finder.needle() != id) {
+            *finder = Some(Finder::new(id).into_owned());
+        }
+        let places: Vec<usize> = finder.as_ref()?.find_iter(&shape.fixed).collect();
         let is_said = |&place: &usize| {
             let behind = shape.fixed.get(place + len);
             place == at || shape.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
@@ -257,17 +260,31 @@ impl Shape {
     }
 }
 
-/// Where a number of a few digits ends; `None` for other numbers, which may be none.
+/// Where a whole number ends; `None` for other numbers, which may be none.
 #[inline]
 fn whole_number(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
     // Most are indices.
-    if let Some([b'0'..=b'9', b',' | b'}' | b']']) = bytes.get(at..at + 2) {
+    if let Some([b'0'..=b'9', b',' | b'}' | b']']) = rest.get(..2) {
         return Some(at + 1);
     }
-    let digits = bytes.get(at..)?.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
-    let behind = bytes.get(at + digits)?;
-    let alone = digits == 1 || bytes[at] != b'0';
-    (alone && matches!(behind, b',' | b'}' | b']')).then_some(at + digits)
+    // Times have more than eight.
+    let many = rest.first_chunk().is_some_and(|eight| are_digits(*eight));
+    let behind = if many { 8 } else { 0 };
+    let digits = behind + rest[behind..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let alone = digits == 1 || rest.first() != Some(&b'0');
+    (alone && matches!(rest.get(digits), Some(b',' | b'}' | b']'))).then_some(at + digits)
+}
+
+/// Whether all of them are decimal digits.
+#[inline]
+const fn are_digits(eight: [u8; 8]) -> bool {
+    const HIGH: u64 = u64::from_le_bytes([0xf0; 8]);
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    const SIX: u64 = u64::from_le_bytes([6; 8]);
+    let word = u64::from_le_bytes(eight);
+    // With six added what is behind `9` has another high half; no sum carries into the next byte, as all of them are below 0x40.
+    word & HIGH == ZEROS && word.wrapping_add(SIX) & HIGH == ZEROS
 }
 
 /// A shape that is being learnt from one line.
@@ -300,15 +317,18 @@ impl<'l> Drawing<'l> {
         true
     }
 
-    /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands.
-    pub(super) fn shape(&mut self) -> Option<Shape> {
+    /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands, and if there are more than
+    /// `longest` bytes around them.
+    pub(super) fn shape(&mut self, longest: usize) -> Option<Shape> {
         self.holes.sort_unstable_by_key(|&(from, to, _)| (from, to));
         self.holes.dedup();
         let bytes = self.line.as_bytes();
-        let (mut fixed, mut holes, mut at) = (Vec::new(), Vec::new(), 0);
-        if self.holes.len() > MOST {
+        let open: usize = self.holes.iter().map(|(from, to, _)| to - from).sum();
+        let around = bytes.len().saturating_sub(open);
+        if self.holes.len() > MOST || around > longest {
             return None;
         }
+        let (mut fixed, mut holes, mut at) = (Vec::with_capacity(around), Vec::with_capacity(self.holes.len()), 0);
         for &(from, to, hole) in &self.holes {
             let quoted = from > at && bytes[from - 1] == b'"' && bytes.get(to) == Some(&b'"');
             let begins = match hole {
@@ -317,29 +337,23 @@ impl<'l> Drawing<'l> {
                 Hole::Array | Hole::List => bytes.get(from) == Some(&b'['),
                 Hole::Number | Hole::Value | Hole::Loose => from < to,
             };
-            if from < at || from - at > LONGEST || !begins {
+            if from < at || !begins {
                 return None;
             }
             fixed.extend_from_slice(&bytes[at..from]);
             holes.push((u32::try_from(fixed.len()).ok()?, hole));
             at = to;
         }
-        if bytes.len() - at > LONGEST {
-            return None;
-        }
         fixed.extend_from_slice(&bytes[at..]);
-        let shape = Shape {
-            wraps: holes
-                .iter()
-                .any(|(_, hole)| !matches!(hole, Hole::Text | Hole::Filled | Hole::Number)),
+        Some(Shape {
+            wraps: holes.iter().any(|(_, hole)| !matches!(hole, Hole::Text | Hole::Filled | Hole::Number)),
             fixed: fixed.into(),
             holes: holes.into(),
-        };
-        (shape.fixed.len() <= LONGEST).then_some(shape)
+        })
     }
 
-    /// Where a part stands in every line of the shape. The holes are in order.
-    pub(super) fn spot(&self, part: &str) -> Option<Spot> {
+    /// Where a part stands in every line of the shape, which may be known to be sound in this one. The holes are in order.
+    pub(super) fn spot(&self, part: &str, is_checked: bool) -> Option<Spot> {
         let (from, to) = self.find(part)?;
         let start = |piece: usize| if piece == 0 { 0 } else { self.holes[piece - 1].1 };
         // At the border of a hole: in front of one that begins there, behind one that ends there. An empty hole has both.
@@ -352,7 +366,7 @@ impl<'l> Drawing<'l> {
             })
         };
         let inside = self.holes.get(first..last).unwrap_or_default();
-        let sound = inside.iter().all(|(_, _, hole)| hole.is_checked()) && Raw::trusted(part).check().is_ok();
+        let sound = inside.iter().all(|(_, _, hole)| hole.is_checked()) && (is_checked || Raw::trusted(part).check().is_ok());
         Some(Spot {
             from: place(first, from)?,
             to: place(last, to)?,
@@ -374,8 +388,8 @@ mod tests {
         for (part, hole) in holes {
             assert!(drawing.hole(slice(part), *hole));
         }
-        let shape = drawing.shape().unwrap();
-        (shape, parts.iter().map(|part| drawing.spot(slice(part)).unwrap()).collect())
+        let shape = drawing.shape(100).unwrap();
+        (shape, parts.iter().map(|part| drawing.spot(slice(part), false).unwrap()).collect())
     }
 
     #[test]
@@ -452,6 +466,37 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_end_where_their_digits_end() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                let mut eight = *b"12345678";
+                eight[at] = byte;
+                assert_eq!(are_digits(eight), byte.is_ascii_digit(), "{eight:?}");
+            }
+        }
+        for digits in 1..30 {
+            let number = "1234567890".repeat(3)[..digits].to_owned();
+            for (end, whole) in [
+                (",", true),
+                ("}", true),
+                ("]", true),
+                (".5,", false),
+                ("e1,", false),
+                ("", false),
+                (" ,", false),
+            ] {
+                let text = format!(":{number}{end}");
+                assert_eq!(whole_number(text.as_bytes(), 1), whole.then_some(1 + digits), "{text}");
+            }
+            let zero = format!("0{number},");
+            assert_eq!(whole_number(zero.as_bytes(), 0), None);
+        }
+        assert_eq!(whole_number(b"-1,", 0), None);
+        assert_eq!(whole_number(b"0,", 0), Some(1));
+        assert_eq!(whole_number(b",", 0), None);
+    }
+
+    #[test]
     fn what_cannot_be_told_apart_is_not_learnt() {
         let line = r#"{"a":"text","b":[1]}"#;
         let at = |from: usize, to: usize| &line[from..to];
@@ -463,8 +508,10 @@ mod tests {
         ] {
             let mut drawing = Drawing::new(line);
             assert!(holes.iter().all(|(part, hole)| drawing.hole(part, *hole)));
-            assert!(drawing.shape().is_none());
+            assert!(drawing.shape(100).is_none());
         }
+        assert!(Drawing::new(line).shape(line.len()).is_some());
+        assert!(Drawing::new(line).shape(line.len() - 1).is_none());
         assert!(!Drawing::new(line).hole(&String::from("text"), Hole::Text));
     }
 }

@@ -310,8 +310,8 @@ impl Decoder {
                     call.fields,
                 );
             }
-            let goes_on = call.id.is_none() && call.name.is_none() && call.fields.is_empty();
-            only = call.arguments.filter(|_| goes_on).map(Piece::Input);
+            let begins_or_goes_on = call.id.is_some() == call.name.is_some() && call.fields.is_empty();
+            only = call.arguments.filter(|_| begins_or_goes_on).map(Piece::Input);
         }
         only.filter(|_| count == 1)
     }

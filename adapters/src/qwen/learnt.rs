@@ -14,7 +14,7 @@ use super::finish;
 use super::line::{End, Line};
 use super::metadata::Meta;
 use super::teller::{Teller, settled, time_of};
-use crate::chat::{COUNTS, CallPiece, Choice, FieldList, arguments_json, read_usage};
+use crate::chat::{COUNTS, CallPiece, Choice, FieldList, arguments_json, inner, read_usage};
 use crate::codec::{Cx, Dialect};
 use crate::event::{
     At, Block, Content, Delta, Event, Field, Fields, Kind, Notice, Origin, Outcome, Piece, Reply, Sink, StopKind, Time, ToolCall, ToolResult, Topic,
@@ -114,11 +114,17 @@ fn again<'a>(line: &'a str, thinks: bool, list: &[Annotation<'a>], cx: &Cx<'a>) 
     }
 }
 
-/// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call. `None` if the line says
-/// it otherwise.
+/// A piece as its line spells it: beside it stand the thought that is said again, or the number of the call, with its id and its name if
+/// it begins. `None` if the line says it otherwise.
 pub(super) fn spelled_piece<'a>(line: &'a str, piece: Piece<'a>, choice: &Choice<'a>, list: &[Annotation<'a>], cx: &Cx<'a>) -> Option<Spelling<'a>> {
     let beside = match piece {
-        Piece::Input(_) if list.is_empty() => cx.list(&[choice.calls.first()?.number?]),
+        Piece::Input(_) if list.is_empty() => {
+            let call = choice.calls.first()?;
+            match (call.id, call.name) {
+                (Some(id), Some(name)) => cx.list(&[call.number?, quoted(line, id)?, quoted(line, name)?]),
+                _ => cx.list(&[call.number?]),
+            }
+        }
         _ => again(line, matches!(piece, Piece::Thinking(_)), list, cx)?,
     };
     Some((Kind::Delta(Delta { index: 0, piece }), beside))
@@ -255,13 +261,16 @@ impl<'a> Spelled<'_, '_, 'a> {
         let index = match (piece, beside) {
             (Piece::Text(text), []) if !text.is_empty() => round.grow(Voice::Text, &mut teller),
             (Piece::Thinking(thought), again) if !thought.is_empty() && says_again(thought, again) => round.grow(Voice::Thought, &mut teller),
-            (Piece::Input(_), [call]) => {
-                let index = call.u64().filter(|index| u32::try_from(*index).is_ok());
+            (Piece::Input(_), [number, begins @ ..]) => {
+                let index = number.u64().filter(|index| u32::try_from(*index).is_ok());
                 if index.is_none() {
                     return false;
                 }
+                let mut begins = begins.iter().map(|text| inner(*text));
                 let piece = CallPiece {
                     index,
+                    id: begins.next().flatten(),
+                    name: begins.next().flatten(),
                     ..CallPiece::default()
                 };
                 round.call(&piece, &mut teller)
