@@ -62,7 +62,7 @@ pub(crate) struct Learned {
     known: Vec<Known>,
     /// How each of them begins.
     heads: Vec<Head>,
-    /// For each two of them, with how many values both begin alike.
+    /// For each two of them, with how many values both begin alike: under the later one.
     shared: Vec<Vec<u8>>,
     /// The shape of the last line.
     last: usize,
@@ -293,6 +293,12 @@ impl Learned {
         Some(len)
     }
 
+    /// Whether it names another session than the one whose lines are read.
+    fn is_of_another(&self, event: &Event<'_>) -> bool {
+        let (_, id) = &self.session;
+        !id.is_empty() && event.origin.session.is_some_and(|session| session.as_escaped() != id)
+    }
+
     /// Whether this line is not worth a try.
     #[inline]
     const fn is_weary(&self) -> bool {
@@ -335,7 +341,7 @@ impl Learned {
             let read = match tried {
                 None => 0,
                 Some((other, read)) => {
-                    let shared = shared.get(at)?.get(other).map_or(0, |&shared| usize::from(shared));
+                    let shared = shared.get(at.max(other))?.get(at.min(other)).map_or(0, |&shared| usize::from(shared));
                     if shared > read {
                         return None;
                     }
@@ -367,11 +373,10 @@ impl Learned {
 
     /// Compares the shape at `at` with all others.
     fn compare(&mut self, at: usize) {
-        self.shared.resize_with(self.known.len(), Vec::new);
-        for row in &mut self.shared {
-            row.resize(self.known.len(), 0);
+        for later in self.shared.len()..self.known.len() {
+            self.shared.push(vec![0; later]);
         }
-        for other in 0..self.known.len() {
+        for other in (0..self.known.len()).filter(|other| *other != at) {
             // What differs in its head begins with no value that is alike.
             let shared = if self.heads[at].len == self.heads[other].len {
                 self.known[at].shape.shared(&self.known[other].shape)
@@ -380,8 +385,7 @@ impl Learned {
             };
             // No shape has as many holes as a byte can count.
             let shared = u8::try_from(shared).unwrap_or(0);
-            self.shared[at][other] = shared;
-            self.shared[other][at] = shared;
+            self.shared[at.max(other)][at.min(other)] = shared;
         }
     }
 
@@ -407,7 +411,8 @@ impl Learned {
     /// Remembers how a line is spelled that was read in the general way and told as one event. Its parts are found by where they
     /// stand in memory.
     pub(crate) fn learn(&mut self, line: &str, rules: &Rules, event: &Event<'_>, aside: Aside<'_>) {
-        if self.is_weary() {
+        // With the first line of another session nothing is new but its id: it is read again when that is known.
+        if self.is_weary() || self.is_of_another(event) {
             return;
         }
         self.trust = self.trust.saturating_sub(Self::COST);

@@ -159,9 +159,11 @@ impl Pick<'_, '_> {
 
     /// An answer, which is large as a rule and says the same each time but for a few numbers: comparing is much quicker than checking.
     fn answer(&mut self, body: Raw<'_>) -> Option<Spot> {
-        let numbers = body.members().filter(|(_, value)| value.shape() == Some(Shape::Number));
-        for (_, number) in numbers.take(Self::NUMBERS) {
-            self.open(number)?;
+        if !self.drawn {
+            let numbers = body.members().filter(|(_, value)| value.shape() == Some(Shape::Number));
+            for (_, number) in numbers.take(Self::NUMBERS) {
+                self.open(number)?;
+            }
         }
         self.checked(body)
     }
@@ -189,11 +191,11 @@ impl Mold {
     /// The class of answers on the control channel.
     pub(super) const ANSWERS: usize = 18;
 
-    /// How many shapes a class of lines may have. The blocks of replies come in many numbers and orders, and notices are about all
-    /// kinds of things.
+    /// How many shapes a class of lines may have. The blocks of replies come in many numbers and orders, notices and answers are about
+    /// all kinds of things.
     pub(super) const fn variants(class: usize) -> usize {
         match class {
-            12 | 15 => 48,
+            12 | 15 | Self::ANSWERS => 24,
             _ => 6,
         }
     }

@@ -273,7 +273,7 @@ fn whole_number(bytes: &[u8], at: usize) -> Option<usize> {
     let behind = if many { 8 } else { 0 };
     let digits = behind + rest[behind..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let alone = digits == 1 || rest.first() != Some(&b'0');
-    (alone && matches!(rest.get(digits), Some(b',' | b'}' | b']'))).then_some(at + digits)
+    (digits > 0 && alone && matches!(rest.get(digits), Some(b',' | b'}' | b']'))).then_some(at + digits)
 }
 
 /// Whether all of them are decimal digits.
