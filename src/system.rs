@@ -3,8 +3,9 @@
 /// Calls `before` when a signal is about to end the program, which it then does as signals do.
 #[cfg(unix)]
 pub(crate) fn before_signals(before: fn()) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
+    use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
+    let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ];
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(all) else {
         return;
     };
     let wait = move || {
@@ -74,4 +75,22 @@ impl FileId {
     pub(crate) const fn of_stdout() -> Option<Self> {
         None
     }
+}
+
+/// Whether two files belong to the same user.
+#[cfg(unix)]
+pub(crate) fn same_owner(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    one.uid() == other.uid()
+}
+
+/// Nobody says whose they are.
+#[cfg(not(unix))]
+pub(crate) fn same_owner(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Whether a process has this number, as far as the system says so without being asked more.
+pub(crate) fn may_live(pid: u32) -> bool {
+    cfg!(target_os = "linux") && std::path::Path::new("/proc").join(pid.to_string()).exists()
 }

@@ -62,6 +62,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::event::{Input, InputKind, InputOrigin};
 use agentglot_adapters::raw::launch::{Launch, SystemPrompt, Text};
+use agentglot_process::leftover;
 
 /// The most bytes of prompts that wait before the host is not read any more are counted from here.
 const LAST: Duration = Duration::from_secs(2);
@@ -144,7 +145,7 @@ pub struct Agent {
     life: Option<JoinHandle<()>>,
     /// It has come to its end; with the reason, if it should not have.
     over: Option<Option<String>>,
-    _scratch: tempfile::TempDir,
+    _scratch: leftover::Folder,
 }
 
 impl Agent {
@@ -160,7 +161,7 @@ impl Agent {
         if let Some(confine) = &parts.commands.confine {
             confine.check().map_err(|error| Error::Usage(error.to_string()))?;
         }
-        let scratch = tempfile::Builder::new().prefix("agentglot-").tempdir().map_err(|error| Error::Write {
+        let scratch = leftover::Folder::new().map_err(|error| Error::Write {
             name: "a folder for the session's own files".to_owned(),
             error,
         })?;

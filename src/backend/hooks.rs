@@ -4,9 +4,7 @@
 //! its host's there. The hooks of a settings file do both. So it gets a settings file of its own, merged with the one that the user
 //! had, whose hooks start our own program; that hands the question over a socket to the session, which asks the host.
 
-use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
+
+use crate::child::leftover;
 
 /// The variable that names the settings file.
 pub const VARIABLE: &str = "QWEN_CODE_SYSTEM_SETTINGS_PATH";
@@ -52,7 +52,7 @@ pub struct Callback {
 /// The socket, the settings file and their folder, which only we can read. All are gone with this.
 #[derive(Debug)]
 pub struct Hooks {
-    folder: tempfile::TempDir,
+    folder: leftover::Folder,
     questions: mpsc::UnboundedReceiver<Question>,
     server: tokio::task::JoinHandle<()>,
 }
@@ -64,10 +64,7 @@ impl Hooks {
     /// # Errors
     /// Those of the file system, and a settings file of the user's that is no JSON object.
     pub fn new(events: &[String], users: Option<&Path>, patience: Duration) -> std::io::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("agentglot-hooks-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir()?;
+        let folder = leftover::Folder::new()?;
         let listener = UnixListener::bind(folder.path().join("socket"))?;
         let mut settings = match users {
             Some(path) => serde_json::from_slice(&std::fs::read(path)?)?,
@@ -193,6 +190,8 @@ fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -1,16 +1,21 @@
 //! `run`: be another program.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::raw::codec::{Dialect, Layout, Mode};
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
+
+use rustix::process::{Resource, Signal, getrlimit};
 
 use super::refusal::{self, Reader, refuse};
 use crate::agent::flags::given;
@@ -27,11 +32,12 @@ use crate::backend::demo::demo;
 use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
 use crate::backend::replay::{Asked, Live, Pace, Replay};
 use crate::backend::{Backend, cli};
+use crate::child::{family, leftover, sys};
 use crate::config::trust::Trust;
 use crate::io::{Console, Input, Source};
 use crate::live;
 use crate::record::{About, Recorder};
-use crate::session::run::{Ears, run as drive};
+use crate::session::run::{Ears, run as drive, words};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::status::{Failure, Status};
 
@@ -112,7 +118,12 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         }
     };
     let reader = Reader::of(&launch);
-    let done = launched(run, &launch);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| launched(run, &launch))).unwrap_or_else(|panicked| {
+        Err(Failure::Read {
+            name: "the session".to_owned(),
+            error: std::io::Error::other(format!("agentglot itself failed, and this is a bug of it: {}", words(&*panicked))),
+        })
+    });
     if let Err(failure) = &done {
         let no_model = match run.backend.clone().or_else(|| Choice::of_environment(run.dialect)) {
             Some(Choice::Model(api)) => model_trouble(api).is_some(),
@@ -217,7 +228,18 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             name: "the async runtime".to_owned(),
             error,
         })?;
-    runtime.block_on(async {
+    if !run.keep_daemons
+        && let Err(error) = family::adopt()
+    {
+        tracing::warn!("what commands leave behind may outlive us: {error}");
+    }
+    let sweeper = cwd.clone();
+    // Nobody waits for it: what it does not come to, the next of us does.
+    let sweeper = std::thread::Builder::new()
+        .name("leftovers".to_owned())
+        .spawn(move || leftover::sweep(&[&sweeper]));
+    let done = runtime.block_on(async {
+        let stop = Signals::watch()?;
         let model = named_model(choice, launch).await?;
         let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers, model)?;
         let mut ears = Ears {
@@ -237,7 +259,6 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             name: "standard output".to_owned(),
             error,
         })?;
-        let stop = Signals::watch()?;
         ears.record = run.record.as_deref().and_then(|dir| {
             let about = About {
                 session,
@@ -260,8 +281,20 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             record.finish(code);
         }
         Ok(code)
-    })
+    });
+    drop(runtime);
+    if !run.keep_daemons {
+        family::end_all();
+    }
+    let until = Instant::now() + PATIENCE_FOR_LEFTOVERS;
+    while sweeper.as_ref().is_ok_and(|sweeper| !sweeper.is_finished()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    done
 }
+
+/// How long the end of a session waits for what others left behind to be taken away.
+const PATIENCE_FOR_LEFTOVERS: Duration = Duration::from_secs(1);
 
 /// The launch with those files of the project that are trusted. Who names them by `--setting-sources` trusts what they start; it is said once.
 fn trusting(launch: &Launch, run: &Run, choice: &Choice, cwd: &Path) -> Launch {
@@ -548,29 +581,55 @@ fn replay(path: &Path, pace: Pace, live: &Live) -> Result<Box<dyn Backend>, Fail
     Ok(Box::new(replay))
 }
 
-/// `SIGTERM` and `SIGINT`.
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
+/// The signals that would end us and can be caught: each ends the session with an outcome.
+struct Signals(Vec<(i32, tokio::signal::unix::Signal)>);
 
 impl Signals {
-    /// What waits for the next of the two.
+    const ALL: [Signal; 12] = [
+        Signal::TERM,
+        Signal::INT,
+        Signal::HUP,
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::VTALARM,
+        Signal::PROF,
+        Signal::IO,
+        Signal::XCPU,
+        Signal::XFSZ,
+    ];
+
+    /// What waits for the next of them.
     fn watch() -> Result<impl AsyncFnMut() -> i32, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| Failure::Read {
-            name: "signals".to_owned(),
-            error,
-        };
-        let mut signals = Self {
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
-        };
-        Ok(async move || {
-            tokio::select! {
-                _ = signals.terminate.recv() => 15,
-                _ = signals.interrupt.recv() => 2,
+        // Where files have a limit, it is one of them that reached it: writing it fails, and that is told where it was written.
+        let is_limited = getrlimit(Resource::Fsize).current.is_some();
+        let mut signals = Self(Vec::new());
+        for one in Self::ALL {
+            let number = one.as_raw();
+            // `nohup`, and shells that put us into the background, want us to live on; by these two we are stopped all the same.
+            if sys::is_ignored(number) && !matches!(one, Signal::TERM | Signal::INT) {
+                continue;
             }
+            let heard = signal(SignalKind::from_raw(number)).map_err(|error| Failure::Read {
+                name: "signals".to_owned(),
+                error,
+            })?;
+            signals.0.push((number, heard));
+        }
+        Ok(async move || {
+            poll_fn(|cx| {
+                for (number, heard) in &mut signals.0 {
+                    while heard.poll_recv(cx).is_ready() {
+                        if !(is_limited && *number == Signal::XFSZ.as_raw()) {
+                            return Poll::Ready(*number);
+                        }
+                    }
+                }
+                Poll::Pending
+            })
+            .await
         })
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FILE, Layer, foreign, same, user_folder};
 use crate::child::file::{open_regular, read_text};
+use crate::child::leftover;
 use crate::status::Failure;
 
 /// The name of the list, in the folder of the user's `agentglot.toml`: a folder a line.
@@ -86,7 +87,7 @@ pub fn remove(folder: &Path) -> Result<bool, Failure> {
             error,
         };
         let parent = path.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::NamedTempFile::new_in(parent).map_err(failed)?;
+        let mut file = leftover::draft(parent).map_err(failed)?;
         let text: String = kept.iter().map(|folder| format!("{}\n", folder.display())).collect();
         file.write_all(text.as_bytes()).map_err(failed)?;
         file.persist(&path).map_err(|error| failed(error.error))?;

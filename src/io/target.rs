@@ -1,12 +1,15 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::interrupt;
+use crate::system;
 
 /// Where output goes.
 pub struct Target {
@@ -171,7 +174,10 @@ fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Ok(file) => {
+                // Held as long as we live, where the file system knows of it.
+                let _ = file.try_lock();
                 interrupt::begun(&temporary);
+                sweep(path.parent().unwrap_or(Path::new("")), &file);
                 return Ok((file, temporary));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -179,4 +185,30 @@ fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
         }
     }
     Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Takes away what others of us left in a folder that were killed: files of our user's whose owner has gone, and that nobody holds.
+fn sweep(folder: &Path, ours: &File) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+        return;
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(".agentglot-")?.strip_suffix(".part")?.split_once('-'));
+        let Some(owner) = owner.and_then(|(pid, _)| pid.parse::<u32>().ok()) else {
+            continue;
+        };
+        let is_left = || -> io::Result<bool> {
+            let about = entry.path().symlink_metadata()?;
+            let gone = owner != std::process::id() && !system::may_live(owner);
+            Ok(gone && about.is_file() && system::same_owner(&about, &ours.metadata()?) && File::open(entry.path())?.try_lock().is_ok())
+        };
+        if is_left().unwrap_or(false) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! Drives a session: the host's two pipes, the back end, the clock and the signals, all served at the same time.
 
+use std::any::Any;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::Session;
@@ -60,8 +63,58 @@ pub async fn run(
     ears: &mut Ears,
     backend: &mut dyn Backend,
     prompt: Option<&str>,
-    mut stdin: Option<live::Input>,
+    stdin: Option<live::Input>,
     mut stdout: live::Output,
+    stop: impl AsyncFnMut() -> i32,
+) -> u8 {
+    let panicked = match unpanicked(drive(session, ears, backend, prompt, stdin, &mut stdout, stop)).await {
+        Ok(code) => return code,
+        Err(panicked) => panicked,
+    };
+    // It may have happened in the session itself: what it can still say, it says, and the rest is left.
+    let why = format!("agentglot itself failed, and this is a bug of it: {panicked}");
+    let last_words = async {
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            session.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, Instant::now());
+            session.finish();
+        }));
+        ears.keep(Who::Us, session.out());
+        stdout.queue().append(session.out());
+        let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
+    };
+    let _ = unpanicked(last_words).await;
+    let _ = unpanicked(backend.stop(false)).await;
+    Console::plain().say(&why);
+    std::panic::catch_unwind(AssertUnwindSafe(|| session.exit_code())).unwrap_or(1).max(1)
+}
+
+/// What a future gives, or what it panicked with.
+async fn unpanicked<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| {
+        // What it leaves behind is looked at with care, and by nobody else.
+        match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panicked) => Poll::Ready(Err(words(&*panicked))),
+        }
+    })
+    .await
+}
+
+/// What a panic says.
+pub(crate) fn words(panicked: &(dyn Any + Send)) -> String {
+    let text = panicked.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panicked.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no reason is known".to_owned())
+}
+
+async fn drive(
+    session: &mut Session,
+    ears: &mut Ears,
+    backend: &mut dyn Backend,
+    prompt: Option<&str>,
+    mut stdin: Option<live::Input>,
+    stdout: &mut live::Output,
     mut stop: impl AsyncFnMut() -> i32,
 ) -> u8 {
     let mut room = vec![0; crate::io::READ];

@@ -234,3 +234,82 @@ fn a_dead_agent_between_two_turns_is_the_end_of_the_program() {
     assert!(scene.session.over());
     assert_eq!((scene.session.last_words(), scene.session.exit_code()), (Some("it fell over"), 1));
 }
+
+/// One of ours that breaks.
+#[derive(Debug)]
+struct Breaks {
+    /// What it says before.
+    says: Vec<&'static str>,
+    /// It breaks again when it is stopped.
+    twice: bool,
+}
+
+#[async_trait(?Send)]
+impl Backend for Breaks {
+    fn dialect(&self) -> Dialect {
+        Dialect::Claude
+    }
+
+    fn input(&mut self, _: &Input<'_>) -> bool {
+        true
+    }
+
+    fn close(&mut self) {}
+
+    async fn read(&mut self, into: &mut Vec<u8>) -> Said {
+        assert!(!self.says.is_empty(), "the sky fell");
+        into.extend_from_slice(self.says.remove(0).as_bytes());
+        Said::Bytes
+    }
+
+    async fn stop(&mut self, _dismissed: bool) {
+        assert!(!self.twice, "and the ground too");
+    }
+}
+
+#[test]
+fn a_panic_ends_with_the_dialect_s_last_words() {
+    const INIT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"cwd\":\"/\",\"tools\":[],\"model\":\"m\"}\n";
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (dialect, outcome) in [
+        (Dialect::Claude, "\"type\":\"result\""),
+        (Dialect::QwenCode, "\"type\":\"result\""),
+        (Dialect::Qwen, "\"error\""),
+        // They say it on standard error, and by the exit code.
+        (Dialect::Cursor, ""),
+        (Dialect::Tricode, ""),
+    ] {
+        for (says, twice) in [(vec![], false), (vec![INIT], true), (vec![INIT, "{\"type\":\"assis"], false)] {
+            let mut scene = Scene::new(dialect);
+            let mut backend = Breaks { says, twice };
+            let mut ears = run::Ears {
+                host: Listener::to_host(dialect, 1 << 20),
+                backend: Listener::to_agent(Dialect::Claude, 1 << 20),
+                backlog: 1 << 20,
+                record: None,
+            };
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let code = runtime.block_on(async {
+                use std::os::fd::AsFd;
+                let stdout = crate::live::Output::new(writer.as_fd()).unwrap();
+                let never = async || std::future::pending::<i32>().await;
+                run::run(&mut scene.session, &mut ears, &mut backend, Some("go"), None, stdout, never).await
+            });
+            drop(writer);
+            let mut said = String::new();
+            std::io::Read::read_to_string(&mut reader, &mut said).unwrap();
+            assert_ne!(code, 0, "{dialect:?}: {said}");
+            if !outcome.is_empty() {
+                let last: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+                assert!(last.to_string().contains("the sky fell"), "{dialect:?}: {said}");
+                assert_eq!(said.matches(outcome).count(), 1, "{dialect:?}: {said}");
+                assert!(
+                    said.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()),
+                    "{dialect:?}: {said}"
+                );
+            }
+        }
+    }
+    // It would be of no use to a program that aborts.
+    assert!(!include_str!("../../Cargo.toml").contains("panic = \"abort\""));
+}

@@ -176,11 +176,43 @@ fn a_stream_that_is_cut_anywhere_runs_nothing_and_the_session_goes_on() {
     }
 }
 
+/// The same, again and again, for twenty seconds.
+fn beats(what: &str) -> Vec<Step> {
+    (0..100).flat_map(|_| [Step::Raw(what.to_owned()), Step::Pause(200)]).collect()
+}
+
+#[test]
+fn the_wait_for_a_connection_is_part_of_that_for_the_first_byte() {
+    // Nobody takes what is said to it: the queue of those that wait is full.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let play = Play::script(Vec::new());
+    let mut command = play.command("claude", &[PRINT, &["go"]].concat());
+    command
+        .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{port}/v1"))
+        .env("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "2")
+        .env("AGENTGLOT_MODEL_CONNECT_TIMEOUT", "30");
+    let begun = Instant::now();
+    failed(&run(command), "a server that takes and says nothing", "did not answer within 2 seconds");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn a_stall_ends_in_time() {
     for (what, steps) in [
         ("in text", vec![Step::Text("The sheep".into()), Step::Pause(20_000)]),
         ("in a call", vec![Step::Raw(": hello\n\n".into()), Step::Pause(20_000)]),
+        // A sign of life is none of a reply, whatever it is called.
+        ("behind comments", beats(": still here\n\n")),
+        ("behind pings", beats("event: ping\ndata: {\"type\": \"ping\"}\n\n")),
+        (
+            "behind empty pieces",
+            beats("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"}}]}\n\n"),
+        ),
+        (
+            "behind an event that never ends",
+            [vec![Step::Raw("data: {\"choices\": [".into())], beats(" ")].concat(),
+        ),
     ] {
         let play = Play::script(vec![Answer::steps(steps)]);
         let begun = Instant::now();

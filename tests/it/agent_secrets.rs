@@ -23,7 +23,7 @@ fn chown_all(path: &Path) {
 }
 
 /// The same command as a user who is not root.
-fn as_user(play: &Play, command: Command) -> Command {
+pub(crate) fn as_user(play: &Play, command: Command) -> Command {
     if !rustix::process::geteuid().is_root() {
         return command;
     }

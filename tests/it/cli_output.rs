@@ -318,3 +318,41 @@ fn nothing_is_left_behind_when_a_run_is_interrupted() {
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "old\n");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_conversion_leaves_goes_with_the_next_one() {
+    use std::io::Write;
+    let scratch = Scratch::new();
+    let input = scratch.file("in.jsonl", log("s-1", "Good day."));
+    let begin = |name: &str| {
+        let out = scratch.path(name);
+        let mut child = program()
+            .args(["convert", "--from", "claude", "--to", "tricode", "-o", arg(&out), "-"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.as_mut().unwrap().write_all(log("s-1", "Good day.").as_bytes()).unwrap();
+        let draft = format!(".agentglot-{}-", child.id());
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !scratch.names("").iter().any(|name| name.starts_with(&draft)) {
+            assert!(std::time::Instant::now() < until, "{:?}", scratch.names(""));
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        child
+    };
+    let mut killed = begin("killed");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let mut living = begin("living");
+    let other = scratch.file(".agentglot-999999999-notes", "of somebody else");
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&scratch.path("out")), arg(&input)]).code, 0);
+    let drafts: Vec<String> = scratch.names("").into_iter().filter(|name| name.ends_with(".part")).collect();
+    assert!(
+        drafts.len() == 1 && drafts[0].starts_with(&format!(".agentglot-{}-", living.id())),
+        "{drafts:?}"
+    );
+    assert!(other.exists());
+    drop(living.stdin.take());
+    assert!(living.wait().unwrap().success() && scratch.path("living").exists());
+}

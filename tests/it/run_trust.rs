@@ -113,7 +113,7 @@ fn a_stranger_s_project_neither_answers_nor_starts_anything() {
         world.write("above/project/agentglot.toml", &format!("backend = '{backend}'\n{rest}"));
         let done = world.agentglot(&HELLO, &[]);
         assert!(done.status.success() && !stdout(&done).contains("forged"), "{backend}: {done:?}");
-        assert_eq!(stderr(&done), "", "nothing is said unless it is asked for");
+        assert!(!stderr(&done).contains("ignored"), "nothing is said unless it is asked for: {done:?}");
         let report = world.doctor();
         assert_eq!(report["settings"]["backend"]["value"], "demo", "{report:#}");
         assert_eq!(
@@ -207,7 +207,7 @@ fn files_of_other_users_are_refused_with_a_word() {
         )),
         "{word}"
     );
-    assert_eq!(word.lines().count(), 1);
+    assert_eq!(word.matches("ignored").count(), 1);
     let report = world.doctor();
     assert_eq!(
         (&report["settings"]["pace"]["from"], &report["config"]["project"]),

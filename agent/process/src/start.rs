@@ -18,7 +18,7 @@ use super::shared::{Progress, Shared};
 use super::watch::Watch;
 use crate::live::Input;
 use crate::sys;
-use crate::{Child, DEPTH, FAMILY, Ourselves, Plan, StartError, lookup};
+use crate::{Child, DEPTH, FAMILY, Ourselves, Plan, StartError, family, lookup};
 
 pub(super) fn start(plan: Plan) -> Result<Child, StartError> {
     let depth = deeper(std::env::var_os(DEPTH).as_deref(), plan.limits.depth)?;
@@ -49,7 +49,7 @@ pub(super) fn start(plan: Plan) -> Result<Child, StartError> {
         command.current_dir(cwd);
     }
     sys::end_with_parent(&mut command);
-    let mut leader = match command.spawn() {
+    let mut leader = match family::spawn(&mut command) {
         Ok(leader) => leader,
         Err(error) => {
             if let Some(mut watcher) = watcher {

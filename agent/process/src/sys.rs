@@ -39,6 +39,26 @@ pub fn end_with_parent(command: &mut Command) {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn end_with_parent(_: &mut Command) {}
 
+/// What loses its parent below the process becomes its child: see [`family`](crate::family).
+#[cfg(target_os = "linux")]
+pub fn adopt(command: &mut Command) {
+    let prepare = || rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(Into::into);
+    // SAFETY: as above; two system calls, of which none allocates or takes a lock.
+    unsafe { command.pre_exec(prepare) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn adopt(_: &mut Command) {}
+
+/// Whether a signal is ignored, as `nohup` and shells have it for what they put into the background.
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: nothing is changed, and a `sigaction` of zeros is a valid one to be written over.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// A session of its own: no terminal, no signal to our group or our parent's reaches it.
 pub fn own_session(command: &mut Command) {
     let prepare = || rustix::process::setsid().map(drop).map_err(Into::into);

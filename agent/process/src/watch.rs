@@ -2,11 +2,12 @@
 //!
 //! It is a program of ours started anew under the name [`NAME`]. It waits on a pipe whose other end only we hold, so it learns of
 //! our end however we end. Told that the child is over, it looks for processes that left the child's group (Linux) and goes. Not told,
-//! it ends the group as well: `SIGTERM`, [`GRACE`], `SIGKILL`. It lives in a session of its own, holds none of our pipes, and a
+//! it ends the group as well: `SIGTERM`, [`GRACE`], `SIGKILL`, and (Linux) what it last saw of our [family]: that which hides its marks too. It lives in a session of its own, holds none of our pipes, and a
 //! signal to stop does not stop it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
@@ -14,10 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, getppid, kill_process_group, test_kill_process_group};
 
 use crate::sys;
-use crate::{StartError, Watcher, sweep};
+use crate::{StartError, Watcher, family, sweep};
 
 /// The name (`argv[0]`) under which our program is started as the watcher.
 pub const NAME: &str = "agentglot-watcher";
@@ -54,19 +56,58 @@ fn serve(mark: &str) {
     ] {
         let _ = signal_hook::flag::register(signal, Arc::clone(&heard));
     }
-    let (group, over) = listen(&mut io::stdin().lock());
+    // Without a mark nothing is looked for that left its group.
+    let mut seen = Vec::new();
+    let owner = getppid().filter(|_| !mark.is_empty());
+    let (group, over) = listen(&mut io::stdin().lock(), || {
+        // Given to somebody else, we are not told of its family any more; what we saw last is all there is.
+        if let Some(owner) = owner.filter(|owner| getppid() == Some(*owner)) {
+            let now = family::below(owner);
+            if getppid() == Some(owner) {
+                seen = now;
+            }
+        }
+    });
     if let Some(group) = group.filter(|_| !over) {
         end(group);
     }
     if !mark.is_empty() {
         sweep::sweep(mark);
     }
+    seen.retain(|being| family::born(being.pid()).is_some());
+    if !over && !seen.is_empty() {
+        // Other watchers are at work, and let theirs end by themselves.
+        std::thread::sleep(GRACE);
+        family::end(&seen);
+    }
 }
 
-/// Waits for the end of the pipe. Which group there is, and whether it is over.
-fn listen(pipe: &mut impl Read) -> (Option<Pid>, bool) {
+/// Whether a process is one of our program's watchers.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_watcher(pid: i32) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let beginning = [NAME.as_bytes(), b"\0"].concat();
+    let program = |who: &str| std::fs::metadata(format!("/proc/{who}/exe")).ok().map(|about| (about.dev(), about.ino()));
+    // A name is anybody's to take; our program is one that waits and ends what it is told to.
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(&beginning)) && {
+        let theirs = program(&pid.to_string());
+        theirs.is_some() && theirs == program("self")
+    }
+}
+
+/// How often we look at the family of our owner.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Waits for the end of the pipe, and looks around meanwhile. Which group there is, and whether it is over.
+fn listen(pipe: &mut (impl Read + AsFd), mut look: impl FnMut()) -> (Option<Pid>, bool) {
     let (mut told, mut buffer) = (Vec::new(), [0; 64]);
+    let glance = Timespec::try_from(GLANCE).ok();
     loop {
+        let mut waiting = [PollFd::new(&*pipe, PollFlags::IN)];
+        if matches!(poll(&mut waiting, glance.as_ref()), Ok(0)) {
+            look();
+            continue;
+        }
         match pipe.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => told.extend_from_slice(&buffer[..read]),
@@ -118,7 +159,7 @@ impl Watch {
         command.arg0(NAME).arg(OsString::from(mark)).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         sys::own_session(&mut command);
-        let mut process = command.spawn().map_err(|error| StartError::Watcher { path: program, error })?;
+        let mut process = family::spawn(&mut command).map_err(|error| StartError::Watcher { path: program, error })?;
         let pipe = process.stdin.take();
         Ok(Some(Self { process, pipe }))
     }
@@ -171,7 +212,10 @@ mod tests {
     #[test]
     fn understands_what_it_is_told() {
         let understood = |told: &[u8]| {
-            let (group, over) = listen(&mut &told[..]);
+            let (mut reader, mut writer) = io::pipe().unwrap();
+            writer.write_all(told).unwrap();
+            drop(writer);
+            let (group, over) = listen(&mut reader, || {});
             (group.map(|pid| pid.as_raw_nonzero().get()), over)
         };
         assert_eq!(understood(b""), (None, false));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -104,14 +104,12 @@ fn save(core: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
     let write = || -> std::io::Result<()> {
         let folder = path.parent().unwrap_or(path);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let fresh = path.with_extension(format!("{}.new", std::process::id()));
-        let _ = fs::remove_file(&fresh);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        let mut file = agentglot_process::leftover::draft(folder)?;
         file.write_all(&serde_json::to_vec(
             &conversation.messages.iter().map(|message| &**message).collect::<Vec<_>>(),
         )?)?;
-        file.sync_data()?;
-        fs::rename(&fresh, path)
+        file.as_file().sync_data()?;
+        file.persist(path).map(drop).map_err(|error| error.error)
     };
     match write() {
         Ok(()) => message("info", format!("Conversation checkpoint saved with tag: {name}.")),

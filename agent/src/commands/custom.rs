@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use agentglot_process::{Child, Environment, Exit, Limits, Plan};
 use serde_json::{Value, json};
 
 use super::request::ChatRequests;
@@ -96,34 +97,39 @@ pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str
 }
 
 async fn run(core: &Context, text: &str) -> Result<String, String> {
-    let mut command = tokio::process::Command::new("/bin/sh");
-    command
-        .arg("-c")
-        .arg(text)
-        .env_clear()
-        .current_dir(core.world.wall.root())
-        .kill_on_drop(true);
-    command.envs(core.world.environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(std::process::Stdio::null());
+    let all = core.world.environment.iter();
+    let plan = Plan {
+        env: all.fold(Environment::nothing(), |env, (name, value)| env.set(name, value)),
+        cwd: Some(core.world.wall.root().to_owned()),
+        limits: Limits {
+            stderr_tail: MOST,
+            ..Limits::default()
+        },
+        ..Plan::new("/bin/sh")
+    };
     let cancel = core.turns.cancel();
-    let output = tokio::select! {
+    let ended = async {
+        let child = Child::start(plan.args(["-c", text])).map_err(|error| format!("{text} cannot be run: {error}"))?;
+        child.close_stdin();
+        let (mut said, mut room) = (Vec::new(), vec![0; 16 << 10]);
+        while let Ok(read @ 1..) = child.read(&mut room).await {
+            said.extend_from_slice(&room[..read.min(MOST - said.len())]);
+        }
+        Ok::<_, String>((said, child.ended().await))
+    };
+    // What has not ended is ended, with all that it started, when the child is dropped.
+    let (mut said, ending) = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err("Operation cancelled.".to_owned()),
-        output = tokio::time::timeout(PATIENCE, command.output()) => output,
+        ended = tokio::time::timeout(PATIENCE, ended) => match ended {
+            Ok(ended) => ended?,
+            Err(_) => return Err(format!("{text} has not ended within {} s", PATIENCE.as_secs())),
+        },
     };
-    let output = match output {
-        Ok(Ok(output)) => output,
-        Ok(Err(error)) => return Err(format!("{text} cannot be run: {error}")),
-        Err(_) => return Err(format!("{text} has not ended within {} s", PATIENCE.as_secs())),
-    };
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    let mut end = said.len().min(MOST);
-    while !said.is_char_boundary(end) {
-        end -= 1;
-    }
-    said.truncate(end);
-    if let Some(code) = output.status.code().filter(|code| *code != 0) {
+    let room = MOST - said.len();
+    said.extend_from_slice(&ending.stderr_tail[..ending.stderr_tail.len().min(room)]);
+    let mut said = String::from_utf8_lossy(&said).into_owned();
+    if let Some(Exit::Code(code)) = ending.exit.filter(|exit| !exit.is_success()) {
         said.push_str(&format!("\n[exit code {code}]"));
     }
     Ok(said)

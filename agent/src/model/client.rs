@@ -9,13 +9,14 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client as Http, Response, redirect};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::catalog::{Catalog, catalog, choose};
-use super::endpoint::{Api, Endpoint, Patience};
+use super::endpoint::{Api, Endpoint};
 use super::stream::{Ended, Stream};
 use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
-use agentglot_adapters::raw::event::{Event, Kind, Notice, Origin, Topic};
+use agentglot_adapters::raw::event::{Delta, Event, Kind, Notice, Origin, Piece, Topic};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// A model behind an API over HTTP.
@@ -134,7 +135,7 @@ impl Client {
             .map_err(late)?
             .map_err(|error| self.hide(failure::of_transport(error, &self.host)))?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let text = self.text(answer, MOST_OF_MODELS, PATIENCE_FOR_MODELS).await?;
+        let text = self.text(answer, MOST_OF_MODELS, Instant::now() + PATIENCE_FOR_MODELS).await?;
         if !status.is_success() {
             return Err(self.hide(failure::of_answer(status.as_u16(), &headers, &text, &self.host)));
         }
@@ -179,26 +180,24 @@ impl Client {
     }
 
     /// One attempt, until the answer's head is there.
-    async fn send(&self, body: Bytes) -> Result<Response, ModelError> {
+    async fn send(&self, body: Bytes, until: Instant) -> Result<Response, ModelError> {
         let request = self.http.post(self.endpoint.url()).body(body).headers(self.headers("text/event-stream")?);
-        let Patience { connect, first_byte, .. } = self.endpoint.patience;
-        match tokio::time::timeout(connect.saturating_add(first_byte), request.send()).await {
+        // To connect is part of it.
+        match tokio::time::timeout_at(until, request.send()).await {
             Ok(answer) => answer.map_err(|error| failure::of_transport(error, &self.host)),
-            Err(_) => Err(ModelError::new(
-                ModelErrorKind::Timeout,
-                format!("{} did not answer within {} seconds", self.host, first_byte.as_secs_f64()),
-            )),
+            Err(_) => Err(self.silent()),
         }
     }
 
     /// One attempt. Tells `heard` whether anything of a reply has been told.
     async fn attempt(&self, body: Bytes, heard: &mut bool, hear: &mut Hear<'_>) -> Result<(), Attempt> {
-        let answer = self.send(body).await?;
+        let until = Instant::now() + self.endpoint.patience.first_byte;
+        let answer = self.send(body, until).await?;
         let status = answer.status();
         let headers = answer.headers().clone();
         if !status.is_success() {
             let patience = self.endpoint.patience.stall.min(PATIENCE_FOR_ERROR);
-            let text = self.text(answer, MOST_OF_ERROR, patience).await.unwrap_or_default();
+            let text = self.text(answer, MOST_OF_ERROR, Instant::now() + patience).await.unwrap_or_default();
             let error = failure::of_answer(status.as_u16(), &headers, &text, &self.host);
             return Err(Attempt {
                 again: failure::should_retry(&headers),
@@ -218,56 +217,74 @@ impl Client {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if is_json(kind) {
             // Asked for a stream, and answered in one piece: a reply, or an error with a good status.
-            let text = self.text(answer, MOST_OF_REPLY, self.endpoint.patience.first_byte).await.map_err(id)?;
+            let until = until.max(Instant::now() + self.endpoint.patience.stall);
+            let text = self.text(answer, MOST_OF_REPLY, until).await.map_err(id)?;
             return stream.whole(&text, &self.host, &mut hear).map_err(|error| id(error).into());
         }
-        self.stream(answer, &mut stream, &mut hear).await.map_err(|error| id(error).into())
+        self.stream(answer, until, &mut stream, &mut hear).await.map_err(|error| id(error).into())
     }
 
-    async fn stream(&self, mut answer: Response, stream: &mut Stream, hear: &mut Hear<'_>) -> Result<(), ModelError> {
-        let Patience { first_byte, stall, .. } = self.endpoint.patience;
-        let mut patience = first_byte;
+    /// Reads a stream. Once a byte of it is there, `stall` counts, and only what is part of a reply begins it anew: comments, pings and empty pieces do not.
+    async fn stream(&self, mut answer: Response, mut until: Instant, stream: &mut Stream, hear: &mut Hear<'_>) -> Result<(), ModelError> {
+        let stall = self.endpoint.patience.stall;
+        let (mut has_begun, mut has_round) = (false, false);
         loop {
-            let cut = match tokio::time::timeout(patience, answer.chunk()).await {
+            let cut = match tokio::time::timeout_at(until, answer.chunk()).await {
                 Ok(Ok(Some(bytes))) => {
-                    patience = stall;
-                    if stream.feed(&bytes, hear)? == Ended::Yes {
+                    let mut moves = !std::mem::replace(&mut has_begun, true);
+                    let mut listen = |event: &Event<'_>| {
+                        moves |= match event.kind {
+                            Kind::RoundStart(_) => !std::mem::replace(&mut has_round, true),
+                            ref kind => carries(kind),
+                        };
+                        hear(event);
+                    };
+                    if stream.feed(&bytes, &mut listen)? == Ended::Yes {
                         return Ok(());
+                    }
+                    if moves {
+                        until = Instant::now() + stall;
                     }
                     continue;
                 }
                 Ok(Ok(None)) => None,
                 Ok(Err(error)) => Some(failure::of_transport(error, &self.host)),
-                Err(_) => Some(ModelError::new(
-                    ModelErrorKind::Timeout,
-                    format!("nothing came from {} for {} seconds", self.host, patience.as_secs_f64()),
-                )),
+                Err(_) if has_begun => Some(self.stalled()),
+                Err(_) => Some(self.silent()),
             };
             return stream.finish(cut, &self.host, hear);
         }
     }
 
-    /// A body, as far as it is wanted.
-    async fn text(&self, mut answer: Response, most: usize, patience: Duration) -> Result<Vec<u8>, ModelError> {
+    /// A body, as far as it is wanted, all of it until then.
+    async fn text(&self, mut answer: Response, most: usize, until: Instant) -> Result<Vec<u8>, ModelError> {
         let mut text = Vec::new();
         loop {
-            match tokio::time::timeout(patience, answer.chunk()).await {
+            match tokio::time::timeout_at(until, answer.chunk()).await {
                 Ok(Ok(Some(bytes))) => text.extend_from_slice(&bytes),
                 Ok(Ok(None)) => return Ok(text),
                 Ok(Err(error)) => return Err(failure::of_transport(error, &self.host)),
-                Err(_) => {
-                    let seconds = patience.as_secs_f64();
-                    return Err(ModelError::new(
-                        ModelErrorKind::Timeout,
-                        format!("nothing came from {} for {seconds} seconds", self.host),
-                    ));
-                }
+                Err(_) => return Err(if text.is_empty() { self.silent() } else { self.stalled() }),
             }
             if text.len() >= most {
                 text.truncate(most);
                 return Ok(text);
             }
         }
+    }
+
+    /// The answer did not begin in time.
+    fn silent(&self) -> ModelError {
+        let seconds = self.endpoint.patience.first_byte.as_secs_f64();
+        let message = format!("{} did not answer within {seconds} seconds", self.host);
+        ModelError::new(ModelErrorKind::Timeout, message)
+    }
+
+    /// It does not go on.
+    fn stalled(&self) -> ModelError {
+        let seconds = self.endpoint.patience.stall.as_secs_f64();
+        let message = format!("nothing of a reply came from {} for {seconds} seconds", self.host);
+        ModelError::new(ModelErrorKind::Timeout, message)
     }
 
     /// The error without the key, whoever repeated it.
@@ -342,6 +359,19 @@ impl Model for Client {
 
     fn api(&self) -> Api {
         self.endpoint.api
+    }
+}
+
+/// Whether an event brings anything of a reply.
+fn carries(kind: &Kind<'_>) -> bool {
+    match kind {
+        Kind::Delta(Delta { piece, .. }) => match piece {
+            Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) | Piece::Input(text) => {
+                !text.as_escaped().is_empty()
+            }
+            Piece::Other(_) => true,
+        },
+        _ => true,
     }
 }
 

@@ -34,9 +34,9 @@ pub struct Patience {
     pub retries: u32,
     /// How long a connection may take.
     pub connect: Duration,
-    /// How long the first byte of an answer may take.
+    /// How long the first byte of an answer may take, the connection among it.
     pub first_byte: Duration,
-    /// How long nothing may come once an answer has begun.
+    /// How long nothing of a reply may come once an answer has begun.
     pub stall: Duration,
     /// The longest wait between two attempts. An API that asks for a longer one is not asked again.
     pub longest_wait: Duration,
@@ -48,7 +48,7 @@ impl Default for Patience {
             retries: 10,
             connect: Duration::from_secs(15),
             first_byte: Duration::from_secs(600),
-            stall: Duration::from_secs(180),
+            stall: Duration::from_secs(300),
             longest_wait: Duration::from_secs(120),
         }
     }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use agentglot_process::leftover;
 use serde_json::{Value, json};
 
 use super::{Places, read};
@@ -125,7 +126,7 @@ fn rule_text(rule: &Value) -> Option<String> {
 fn put(path: &Path, value: &Value) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".settings-").tempfile_in(folder)?;
+    let mut file = leftover::draft(folder)?;
     let mut text = serde_json::to_vec_pretty(value).map_err(std::io::Error::other)?;
     text.push(b'\n');
     file.write_all(&text)?;

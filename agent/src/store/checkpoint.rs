@@ -11,6 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentglot_process::leftover;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -38,7 +39,7 @@ const JOURNAL: &str = "journal.jsonl";
 pub struct Checkpoints {
     folder: Option<Dir>,
     /// Where they lie when the session is not kept.
-    _temp: Option<tempfile::TempDir>,
+    _temp: Option<leftover::Folder>,
     journal: Option<File>,
     lines: Vec<Line>,
     /// What was noted behind the last prompt.
@@ -126,7 +127,7 @@ impl Checkpoints {
 
     /// Those of this folder; without one they last as long as the process.
     pub(super) fn open(folder: Option<Dir>) -> Self {
-        let temp = if folder.is_none() { tempfile::tempdir().ok() } else { None };
+        let temp = if folder.is_none() { leftover::Folder::new().ok() } else { None };
         let folder = folder.or_else(|| Dir::root(temp.as_ref()?.path(), false).ok());
         let journal = folder.as_ref().and_then(|folder| folder.append(JOURNAL, true).ok());
         let mut text = String::new();

@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
 
+use agentglot_process::leftover;
 use cap_std::fs::{Dir, OpenOptions};
 
-/// A new file that has no name of its own yet, and is deleted if it gets none.
+/// A new file that has no name of its own yet, and is deleted if it gets none: by the next of us, if we are killed.
 pub(super) struct Draft<'d> {
     folder: &'d Dir,
     name: String,
@@ -15,10 +16,14 @@ pub(super) struct Draft<'d> {
 impl<'d> Draft<'d> {
     pub(super) fn create(folder: &'d Dir) -> std::io::Result<(Self, File)> {
         loop {
-            let name = format!(".agentglot-{:016x}", rand::random::<u64>());
+            let name = format!("{}{:016x}", leftover::beginning(), rand::random::<u64>());
             let made = folder.open_with(&name, OpenOptions::new().write(true).create_new(true));
             match made {
-                Ok(file) => return Ok((Self { folder, name }, file.into_std())),
+                Ok(file) => {
+                    let file = file.into_std();
+                    leftover::begun_in(&file, folder);
+                    return Ok((Self { folder, name }, file));
+                }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -8,7 +8,7 @@ use crate::adapters::raw::launch::{self, PermissionMode, PromptBy, Unsaid};
 use crate::agent::redact::arguments;
 use crate::backend::hooks::VARIABLE;
 use crate::backend::reach::{Control, Reach};
-use crate::child::{Child, Plan};
+use crate::child::{Child, Plan, leftover};
 
 impl Cli {
     /// Starts the program. `prompt`: that of its only turn.
@@ -23,11 +23,7 @@ impl Cli {
         let at = line.args.iter().position(|arg| arg == "--").unwrap_or(line.args.len());
         args.extend(line.args[..at].iter().map(OsString::from));
         for part in &line.files {
-            let mut file = tempfile::Builder::new()
-                .prefix("agentglot-")
-                .suffix(".json")
-                .tempfile()
-                .map_err(|e| e.to_string())?;
+            let mut file = leftover::file(".json").map_err(|error| error.to_string())?;
             file.write_all(part.text.as_bytes()).map_err(|error| error.to_string())?;
             args.push(format!("{}={}", part.flag, file.path().display()).into());
             self.files.push(file);

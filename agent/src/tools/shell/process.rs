@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CannotRun, Commands};
 use agentglot_process::deeper;
+use agentglot_process::family::{self, Being};
 use agentglot_process::mark;
 use agentglot_process::sweep::sweep;
 use agentglot_process::sys;
@@ -41,6 +42,8 @@ pub(crate) struct Process {
     ends: Signal,
     /// Whether all that carries the mark is looked for when this is dropped.
     thorough: bool,
+    /// What was below the shell before it was asked to end: afterwards nobody knows whose it was.
+    seen: Vec<Being>,
 }
 
 impl Process {
@@ -81,15 +84,17 @@ impl Process {
             }
         }
         sys::end_with_parent(&mut child);
+        sys::adopt(&mut child);
         // Before the start, so that no end is missed.
         let ends = signal(SignalKind::child()).map_err(CannotRun::Start)?;
-        let leader = child.spawn().map_err(CannotRun::Start)?;
+        let leader = family::spawn(&mut child).map_err(CannotRun::Start)?;
         Ok(Self {
             group: Pid::from_child(&leader),
             leader: Some(leader),
             mark,
             ends,
             thorough: false,
+            seen: Vec::new(),
         })
     }
 
@@ -123,19 +128,30 @@ impl Process {
     }
 
     /// Sends a signal to the group.
-    pub(crate) fn signal(&self, what: Kill) {
+    pub(crate) fn signal(&mut self, what: Kill) {
         if self.leader.is_some() {
+            self.look();
             let _ = kill_process_group(self.group, what);
         }
     }
 
-    /// Kills the group and, on Linux, everything that left it but carries its mark.
+    /// Kills the group and, on Linux, everything that left it.
     pub(crate) async fn kill_all(&mut self) {
         self.thorough = true;
         self.signal(Kill::KILL);
-        let mark = self.mark.clone();
-        let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
+        let (mark, seen) = (self.mark.clone(), std::mem::take(&mut self.seen));
+        let rest = move || {
+            family::end(&seen);
+            sweep(&mark);
+            family::reap();
+        };
+        let _ = tokio::task::spawn_blocking(rest).await;
         self.thorough = false;
+    }
+
+    fn look(&mut self) {
+        self.seen.retain(|being| family::born(being.pid()).is_some());
+        self.seen.extend(family::below(self.group));
     }
 
     /// What left the group is looked for as well if this is dropped while it runs.
@@ -144,13 +160,17 @@ impl Process {
     }
 
     /// It is over: what left the group on purpose may live.
-    pub(crate) const fn at_ease(&mut self) {
+    pub(crate) fn at_ease(&mut self) {
         self.thorough = false;
+        family::reap();
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
+        if self.thorough {
+            self.look();
+        }
         let _ = kill_process_group(self.group, Kill::KILL);
         let Some(mut leader) = self.leader.take() else { return };
         let gone = !matches!(leader.try_wait(), Ok(None));
@@ -158,8 +178,10 @@ impl Drop for Process {
             return;
         }
         let mark = self.thorough.then(|| std::mem::take(&mut self.mark));
+        let seen = std::mem::take(&mut self.seen);
         let rest = move || {
             if let Some(mark) = mark {
+                family::end(&seen);
                 sweep(&mark);
             }
             let _ = leader.wait();

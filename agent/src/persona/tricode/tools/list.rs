@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use agentglot_process::family;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -111,7 +112,7 @@ struct Said {
 
 /// Runs a program that starts no others, for a limited time and output.
 fn run(command: &mut Command, cancel: &CancellationToken) -> Result<Said, String> {
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let spawned = family::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut child = Ended(spawned.map_err(|error| format!("ls: {error}"))?);
     let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
     let read = |pipe: Option<Box<dyn Read + Send>>| {

@@ -1,0 +1,286 @@
+//! What is left of us and of what we started, however we end: signals at any time, deaths, full disks, commands that hide.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::json;
+
+use crate::agent_secrets::as_user;
+use crate::support::model::{Answer, Step};
+use crate::support::play::{ONE, PRINT, Play, run};
+use crate::support::stage::Host;
+
+/// What hides from whoever looks for it by group, session, parent or environment. `SLEEP` is a number that nobody else sleeps for.
+const HIDING: &[&str] = &[
+    "setsid env -i sleep SLEEP >/dev/null 2>&1 </dev/null &",
+    "env -i setsid sh -c 'sleep SLEEP & exit' >/dev/null 2>&1 </dev/null",
+    "(setsid env -i sh -c '(sh -c \"exec sleep SLEEP\" &) & :' >/dev/null 2>&1 </dev/null &); sleep 0.1",
+    "setsid -f env -i setsid -f sleep SLEEP >/dev/null 2>&1 </dev/null",
+    "env -i bash -c 'exec -a agentglot-watcher setsid sleep SLEEP >/dev/null 2>&1 </dev/null & disown -a'",
+];
+
+/// A number of seconds that tells a process from all others.
+fn number() -> String {
+    format!("9{}", uuid::Uuid::new_v4().as_u128() % 100_000_000)
+}
+
+/// Who sleeps for so long.
+fn sleeper(seconds: &str) -> Option<Pid> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is = |entry: &std::fs::DirEntry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).nth(1) == Some(seconds.as_bytes())
+    };
+    let pid = all.into_iter().find(is)?.file_name().to_str()?.parse().ok()?;
+    Pid::from_raw(pid)
+}
+
+fn sleeps(seconds: &str) -> bool {
+    sleeper(seconds).is_some()
+}
+
+fn eventually(what: &str, patience: Duration, so: impl Fn() -> bool) {
+    let until = Instant::now() + patience;
+    while !so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn bash(command: &str) -> (&'static str, serde_json::Value) {
+    ("Bash", json!({"command": command, "description": "x"}))
+}
+
+fn done() -> Answer {
+    Answer::text("All done.")
+}
+
+#[test]
+fn what_hides_ends_with_the_session() {
+    for hiding in HIDING {
+        let seconds = number();
+        let command = hiding.replace("SLEEP", &seconds);
+        let play = Play::script(vec![Answer::calls(&[bash(&command)]), Answer::calls(&[bash("sleep 0.3")]), done()]);
+        // Not root, whom nothing is hidden from: our process is closed to others of its user.
+        let end = run(as_user(&play, play.command("claude", &[PRINT, &["go"]].concat())));
+        assert_eq!(end.code(), 0, "{hiding}: {end:#?}");
+        eventually(&format!("it is left: {hiding}"), Duration::from_secs(3), || !sleeps(&seconds));
+        play.nothing_is_left(None);
+    }
+}
+
+#[test]
+fn what_hides_lives_on_where_daemons_are_kept() {
+    let seconds = number();
+    let play = Play::script(vec![Answer::calls(&[bash(&HIDING[0].replace("SLEEP", &seconds))]), done()]);
+    let mut command = play.command("claude", &[PRINT, &["go"]].concat());
+    command.env("AGENTGLOT_KEEP_DAEMONS", "1");
+    assert_eq!(run(command).code(), 0);
+    rustix::process::kill_process(sleeper(&seconds).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn what_hides_ends_with_a_command_that_takes_too_long() {
+    for hiding in HIDING {
+        let seconds = number();
+        let command = format!("{} sleep 1000", hiding.replace("SLEEP", &seconds) + "\n");
+        let (name, mut input) = bash(&command);
+        input["timeout"] = json!(1000);
+        // The session goes on for a while: it is the command that ends it.
+        let play = Play::script(vec![
+            Answer::calls(&[(name, input)]),
+            Answer::steps(vec![Step::Text("All".into()), Step::Pause(900), Step::Text("done.".into())]),
+        ]);
+        let mut host = Host::new(play.command("claude", &[&["--include-partial-messages"], PRINT, &["go"]].concat()));
+        host.until("user");
+        assert!(!sleeps(&seconds), "{hiding}");
+        assert_eq!(host.end().code(), 0);
+        play.nothing_is_left(None);
+    }
+}
+
+#[test]
+fn what_hides_ends_when_we_are_killed() {
+    for hiding in HIDING {
+        let seconds = number();
+        let command = format!("{} sleep 1000", hiding.replace("SLEEP", &seconds) + "\n");
+        let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
+        let host = Host::new(as_user(&play, play.command("claude", &[PRINT, &["go"]].concat())));
+        eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+        // The watcher looks around twice a second.
+        std::thread::sleep(Duration::from_millis(1200));
+        host.signal(Signal::KILL);
+        host.end();
+        eventually(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
+        play.nothing_is_left(None);
+    }
+}
+
+/// Those that end a program and can be caught, with their numbers.
+const SIGNALS: [Signal; 12] = [
+    Signal::TERM,
+    Signal::INT,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::IO,
+    Signal::XCPU,
+    Signal::XFSZ,
+];
+
+#[test]
+fn every_signal_ends_with_an_outcome_and_leaves_nothing() {
+    for (at, signal) in SIGNALS.into_iter().enumerate() {
+        // Each signal in one dialect, and the first of them in all.
+        let dialects = if at < 4 { ONE } else { &ONE[at % ONE.len()..=at % ONE.len()] };
+        for (dialect, args) in dialects {
+            let play = Play::script(vec![
+                Answer::steps(vec![
+                    Step::Text("Let us".into()),
+                    Step::Pause(900),
+                    Step::Text(" see".into())
+                ]);
+                3
+            ]);
+            let mut command = play.command(dialect, &[*args, &["go"]].concat());
+            command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "60").env("TMPDIR", play.base());
+            let host = Host::new(command);
+            eventually("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
+            std::thread::sleep(Duration::from_millis(100));
+            let begun = Instant::now();
+            host.signal(signal);
+            let end = host.end();
+            assert!(begun.elapsed() < Duration::from_secs(10), "{dialect} {signal:?}");
+            assert_eq!(end.code(), 128 + signal.as_raw(), "{dialect} {signal:?}: {end:#?}");
+            let text = end.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let told = match *dialect {
+                "claude" | "qwen-code" => end.results().len() == 1 && end.result()["is_error"] == true,
+                "qwen" => text.contains("error") || text.contains("cancel"),
+                _ => true,
+            };
+            assert!(told, "{dialect} {signal:?}: {text}");
+            play.nothing_is_left(None);
+            assert!(ours(&play.base()).is_empty(), "{dialect} {signal:?}: {:?}", ours(&play.base()));
+        }
+    }
+}
+
+/// What of ours lies in a folder.
+fn ours(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("agentglot-")))
+        .collect()
+}
+
+#[test]
+fn nohup_and_the_background_of_a_script_are_heeded() {
+    let play = Play::script(vec![Answer::steps(vec![
+        Step::Text("All".into()),
+        Step::Pause(800),
+        Step::Text(" done.".into()),
+    ])]);
+    let given = play.command("claude", &[PRINT, &["go"]].concat());
+    let mut command = Command::new("nohup");
+    command
+        .arg(given.get_program())
+        .args(given.get_args())
+        .env_clear()
+        .current_dir(play.path(""));
+    command.envs(given.get_envs().map(|(name, value)| (name, value.unwrap_or_default())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let host = Host::new(command);
+    eventually("it was asked", Duration::from_secs(20), || !play.server.asked().is_empty());
+    host.signal(Signal::HUP);
+    let end = host.end();
+    assert_eq!((end.code(), &end.result()["result"]), (0, &json!("All done.")), "{end:#?}");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_ends_no_session() {
+    let call = ("Write", json!({"file_path": "large.txt", "content": "x".repeat(200_000)}));
+    let play = Play::script(vec![Answer::calls(&[call]), done()]);
+    let given = play.command("claude", &[PRINT, &["go"]].concat());
+    let mut command = Command::new("bash");
+    // In units of a kibibyte.
+    command
+        .args(["-c", "ulimit -f 64; exec \"$0\" \"$@\""])
+        .arg(given.get_program())
+        .args(given.get_args());
+    command.env_clear().current_dir(play.path(""));
+    command.envs(given.get_envs().map(|(name, value)| (name, value.unwrap_or_default())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let end = run(command);
+    assert_eq!((end.code(), &end.result()["result"]), (0, &json!("All done.")), "{end:#?}");
+    let told = play.server.asked()[1].last();
+    assert!(told.contains("Error"), "{told}");
+    assert!(!play.path("large.txt").exists() && ours(&play.path("")).is_empty());
+    play.nothing_is_left(None);
+}
+
+#[test]
+fn what_the_killed_leave_is_swept_by_the_next() {
+    // Files are written all the time, in many folders.
+    let write = |n: usize| {
+        (
+            "Write",
+            json!({"file_path": format!("deep/{}/f{n}.txt", n % 5), "content": "y".repeat(3_000_000)}),
+        )
+    };
+    let calls: Vec<_> = (0..40).map(write).collect();
+    let (mut left, mut seed) = (0, 7_u64);
+    let play = Play::new(move |_, _| Answer::calls(&calls));
+    let temporary = play.base().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let bystander = temporary.join("agentglot-notes.txt");
+    std::fs::write(&bystander, "of somebody else").unwrap();
+    let start = || {
+        let mut command = play.command("claude", &[PRINT, &["go"]].concat());
+        command.env("TMPDIR", &temporary);
+        Host::new(command)
+    };
+    for _ in 0..8 {
+        let host = start();
+        eventually("it was asked", Duration::from_secs(20), || {
+            !ours(&temporary).iter().all(|path| *path == bystander)
+        });
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_millis(seed >> 56));
+        host.signal(Signal::KILL);
+        host.end();
+        left += ours(&temporary).len();
+    }
+    assert!(left > 8, "nothing was left to be swept");
+    // One that lives holds its own.
+    let living = start();
+    let its = |path: &PathBuf| path.to_string_lossy().contains(&format!("agentglot-{}.", living.process.id()));
+    eventually("it began", Duration::from_secs(20), || ours(&temporary).iter().any(its));
+    let next = Play::script(vec![done()]);
+    let mut command = next.command("claude", &[PRINT, &["go"]].concat());
+    command.env("TMPDIR", &temporary).current_dir(play.path(""));
+    assert_eq!(run(command).code(), 0);
+    let held = ours(&temporary);
+    assert!(held.iter().any(its) && bystander.exists(), "{held:?}");
+    assert_eq!(held.len(), 2, "the living one's and the bystander: {held:?}");
+    living.signal(Signal::TERM);
+    living.end();
+    eventually("all is swept", Duration::from_secs(5), || ours(&temporary) == [bystander.clone()]);
+    let mut folders = vec![play.path("")];
+    while let Some(folder) = folders.pop() {
+        assert!(ours(&folder).is_empty(), "{:?}", ours(&folder));
+        folders.extend(
+            std::fs::read_dir(&folder)
+                .unwrap()
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| path.is_dir()),
+        );
+    }
+    play.nothing_is_left(None);
+}
