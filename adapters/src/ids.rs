@@ -144,7 +144,8 @@ mod tests {
             ids.iter()
                 .all(|id| id.len() == 36 && id.as_bytes()[14] == b'8' && matches!(id.as_bytes()[19], b'8' | b'9' | b'a' | b'b'))
         );
-        assert_eq!(uuid("s", 1), uuid("s", 1));
+        assert_eq!(uuid("s", 1), "a0b3249c-656b-88a0-9dc1-5cab2a8138c3");
+        assert_eq!(uuid("", 7), "f121e776-47e3-8933-bf1a-3a39d4828241");
         for session in ["", "s", "3f0c"] {
             let mut ids = Uuids::new(session, 5);
             assert!((5..200).all(|n| ids.next_ascii() == *uuid(session, n).as_bytes()));

@@ -159,12 +159,14 @@ pub(super) struct Writer<'o> {
 }
 
 impl Writer<'_> {
+    #[inline(always)]
     fn key(&mut self, key: &str) {
         self.out.lit(",\"");
         self.out.lit(key);
         self.out.lit("\":");
     }
 
+    #[inline]
     pub(super) fn str(&mut self, key: &str, value: Option<Str<'_>>) {
         if let Some(value) = value {
             self.key(key);
@@ -172,6 +174,7 @@ impl Writer<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn word(&mut self, key: &str, value: &str) {
         self.key(key);
         self.out.lit("\"");
@@ -180,6 +183,7 @@ impl Writer<'_> {
     }
 
     /// A value that was checked when it was read.
+    #[inline]
     pub(super) fn raw(&mut self, key: &str, value: Option<Raw<'_>>) {
         if let Some(value) = value {
             self.key(key);
@@ -188,6 +192,7 @@ impl Writer<'_> {
     }
 
     /// A value of which only the structure was checked.
+    #[inline]
     pub(super) fn unchecked(&mut self, key: &str, value: Option<Raw<'_>>) {
         if let Some(value) = value {
             self.key(key);

@@ -101,6 +101,7 @@ impl<'a> Json<'a> {
     }
 
     /// A key; its value has to follow.
+    #[inline]
     pub(crate) fn key(&mut self, name: &str) -> &mut Self {
         self.item();
         self.text.push('"');
