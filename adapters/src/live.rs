@@ -164,7 +164,7 @@ impl Speaker {
         };
         let native = manner.native_tools && tools != to && !tools.vendor().stores_others && !to.vendor().stores_others;
         let duties = Duties {
-            tools: native.then_some(Translate { from: tools, to }),
+            tools: native.then(|| Translate::new(tools, to)),
             ..Duties::default()
         };
         Self {

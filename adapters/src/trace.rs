@@ -22,6 +22,8 @@ pub struct Trace {
     spans: RefCell<Vec<(usize, usize)>>,
     structure: RefCell<Vec<(usize, usize)>>,
     renamed: RefCell<Vec<(usize, usize, &'static str)>>,
+    /// Parts of a part of the line, which is read as JSON itself: where that one stands.
+    lost: RefCell<Vec<(Span, String)>>,
     /// What stands for parts of the line: its addresses, and theirs.
     stand_ins: RefCell<Vec<(Span, Span)>>,
     findings: RefCell<Vec<Finding>>,
@@ -62,6 +64,8 @@ struct HeldParts {
     before: HashMap<u64, (u64, String)>,
     /// Parts that turned out to have no place, or another.
     told: Vec<(u64, Fate, &'static str)>,
+    /// What of a part has no place: the part itself is still held.
+    lost: Vec<(u64, String)>,
 }
 
 impl Trace {
@@ -72,12 +76,14 @@ impl Trace {
         self.spans.borrow_mut().clear();
         self.structure.borrow_mut().clear();
         self.renamed.borrow_mut().clear();
+        self.lost.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
         self.carried.set(false);
         self.merged.set(None);
         let mut held = self.held.borrow_mut();
         held.here.clear();
         held.told.clear();
+        held.lost.clear();
     }
 
     /// A part went over. Slices that do not belong to the line are ignored.
@@ -102,6 +108,19 @@ impl Trace {
         }
     }
 
+    /// Watches whether a text goes over that is no part of the line: [`Self::saw`] tells.
+    pub fn watch(&self, made: &str) {
+        let from = made.as_ptr() as usize;
+        let span = (from, from + made.len());
+        self.stand_ins.borrow_mut().push((span, span));
+    }
+
+    /// Whether a text that is watched has gone over.
+    pub fn saw(&self, made: &str) -> bool {
+        let from = made.as_ptr() as usize;
+        self.spans.borrow().contains(&(from, from + made.len()))
+    }
+
     /// A part was understood as structure: it decides what the event is, and is carried exactly when the event is.
     #[inline]
     pub fn took(&self, part: &str) {
@@ -113,8 +132,25 @@ impl Trace {
     /// A part went over under another name or in another shape.
     pub fn renamed(&self, part: &str, note: &'static str) {
         self.used(part);
-        if let Some((from, to)) = self.span(part) {
-            self.renamed.borrow_mut().push((from, to, note));
+        let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) else {
+            return;
+        };
+        let mut renamed = self.renamed.borrow_mut();
+        if renamed.last() != Some(&(from, to, note)) {
+            renamed.push((from, to, note));
+        }
+    }
+
+    /// A part has no place. If it is one of the line's own, nothing else has to be said; else it is a part of a text, which is told
+    /// where it stands: in the line, or in the `pieces` that were held.
+    pub fn lost(&self, part: &str, pieces: Option<&Kept>, note: &str) {
+        if self.span(part).is_some() {
+            return;
+        }
+        match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
+            (Some(source), _) => self.lost.borrow_mut().push((source, note.to_owned())),
+            (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
+            (None, None) => self.note(Fate::Dropped, "", note),
         }
     }
 
@@ -169,8 +205,15 @@ impl Trace {
     /// What there is to say about parts of earlier lines that were held: for each the line and the finding.
     pub(crate) fn take_late(&self) -> Vec<(u64, Finding)> {
         let mut held = self.held.borrow_mut();
-        let HeldParts { before, told, .. } = &mut *held;
+        let HeldParts { before, told, lost, .. } = &mut *held;
         let mut late = Vec::new();
+        lost.retain(|(number, note)| match before.get(number) {
+            Some((line, pointer)) => {
+                late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
+                false
+            }
+            None => true,
+        });
         told.retain(|(number, fate, note)| match before.remove(number) {
             Some((line, pointer)) => {
                 late.push((line, Finding::new(*fate, &pointer, note)));
@@ -238,6 +281,10 @@ impl Trace {
         for pointer in uncovered(line, &spans) {
             findings.push(Finding::new(Fate::Dropped, &pointer, &format!("no place in {target}")));
         }
+        for ((from, to), note) in self.lost.borrow().iter() {
+            let pointer = pointer_of(line, from - start, to - start);
+            findings.push(Finding::new(Fate::Dropped, &pointer, note));
+        }
         for &(from, to, note) in self.renamed.borrow().iter() {
             let pointer = pointer_of(line, from - start, to - start);
             findings.push(Finding::new(Fate::Renamed, &pointer, note));
@@ -248,6 +295,14 @@ impl Trace {
     /// Takes what was found outside of any line: at the end of a session.
     pub fn take_findings(&self) -> Vec<Finding> {
         std::mem::take(&mut *self.findings.borrow_mut())
+    }
+
+    /// The part of the line that says what this is a part of, in other letters.
+    fn source_of(&self, part: &str) -> Option<Span> {
+        let (from, to) = (part.as_ptr() as usize, part.as_ptr() as usize + part.len());
+        let stand_ins = self.stand_ins.borrow();
+        let found = stand_ins.iter().rev().find(|((begin, end), _)| *begin <= from && to <= *end);
+        found.map(|(_, source)| *source)
     }
 
     fn span(&self, part: &str) -> Option<(usize, usize)> {

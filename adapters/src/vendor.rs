@@ -50,6 +50,8 @@ pub struct Vendor {
     pub program: Option<&'static Program>,
     /// What its agent's tools are called, and how their arguments and results are spelled; `None` where calls are those of any agent.
     pub tools: Option<&'static Tools>,
+    /// Where a line says the arguments of a call, as a JSON pointer; `NAME` stands for the tool's name.
+    pub(crate) arguments_at: &'static str,
     /// The structured form in which it says the results of tools, beside what the model sees.
     pub(crate) detail: Option<&'static DetailReader>,
     /// Whether the outcome of a turn lists the calls that were refused.

@@ -43,6 +43,7 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     options.old_text = typed.old_text;
     options.verbose = typed.all_messages;
     let needs_all_prompts = typed.prompt.len() > 1;
+    options.cd_in_commands = typed.cd_in_commands;
     options.prompts = match &typed.input_log {
         Some(path) => input_log(path, from)?,
         None => typed.prompt,

@@ -106,6 +106,9 @@ pub struct Convert {
     /// Write Cursor's text in its old style: a short line for each action
     #[arg(long)]
     pub old_text: bool,
+    /// Put the folder in which a command runs into the command (`cd FOLDER && …`) where the target has no other place for it
+    #[arg(long)]
+    pub cd_in_commands: bool,
     /// Write claude:json as an array of all messages, not as the outcome alone
     #[arg(long)]
     pub all_messages: bool,

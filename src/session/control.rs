@@ -65,10 +65,7 @@ impl Session {
             Some(_) if same => respond(id, "{\"behavior\":\"allow\"}", backend),
             Some(updated) if backend.takes_changes() => {
                 let arena = crate::adapters::raw::tools::Arena::new();
-                let native = Translate {
-                    from: self.host.format.dialect,
-                    to: backend.dialect(),
-                };
+                let native = Translate::new(self.host.format.dialect, backend.dialect());
                 let call = ToolCall {
                     id: Str::EMPTY,
                     name: Str::trusted(&asked.tool),
@@ -224,10 +221,7 @@ impl Session {
         };
         let arena = crate::adapters::raw::tools::Arena::new();
         let host = self.host.format.dialect;
-        let native = Translate {
-            from: backend.dialect(),
-            to: host,
-        };
+        let native = Translate::new(backend.dialect(), host);
         let call = ToolCall {
             id: Str::EMPTY,
             name: permission.name,

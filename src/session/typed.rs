@@ -140,10 +140,7 @@ impl Session {
     /// The tool as the host knows it.
     fn in_hosts_words(&self, question: &Question, backend: &dyn Backend) -> String {
         let arena = Arena::new();
-        let translate = Translate {
-            from: backend.dialect(),
-            to: self.host.format.dialect,
-        };
+        let translate = Translate::new(backend.dialect(), self.host.format.dialect);
         let name = Str::trusted(&question.tool);
         let call = ToolCall {
             id: Str::EMPTY,

@@ -16,10 +16,14 @@ use serde_json::{Value, json};
 use crate::common::skipped;
 
 /// Scenarios whose lines are others here, and why: docs/agent.md tells the same.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 4] = [
     (
         "bad_arguments",
         "the real program dies of arguments that are no JSON; here they are an error that the model reads",
+    ),
+    (
+        "search_no_rg",
+        "there was no ripgrep where it was recorded; with it the last line found has its end, and is counted",
     ),
     ("surrogate", "the real program dies of half a character"),
     ("tools_whitelist", "a tool that --tools leaves out does not run"),
@@ -175,6 +179,44 @@ fn open_tasks_are_reminded_of_until_they_are_done() {
     // The model reads the reminder too.
     let last = ran.asked.last().unwrap()["messages"].to_string();
     assert!(last.contains("still incomplete"), "{last}");
+}
+
+#[test]
+fn calls_of_a_reply_stand_in_its_order_and_each_line_found_is_counted() {
+    let stage = Stage::new();
+    for n in 0..300 {
+        let text = if n % 150 == 7 { "a needle\n" } else { "hay\n" };
+        std::fs::write(stage.root.join(format!("f{n}.txt")), text.repeat(1 + n)).unwrap();
+    }
+    std::fs::write(stage.root.join("f7.txt"), "a needle\n").unwrap();
+    std::fs::write(stage.root.join("f157.txt"), "the needle").unwrap();
+    // What takes longest comes first, and all of it only reads.
+    let round = [
+        ("search_context", json!({"pattern": "needle"})),
+        ("list_directory", json!({"recursive": true})),
+        ("read_file", json!({"path": "f7.txt"})),
+        ("search_context", json!({"pattern": "needle", "path": "f7.txt"})),
+        ("read_file", json!({"path": "f0.txt"})),
+    ];
+    let ran = stage.run(FREE, "", &json!([skips(), calls(&round), says("done")]));
+    let told = ran.told();
+    let wanted = round.iter().flat_map(|(name, _)| [format!("call {name}"), format!("ok {name}")]);
+    let from = told.iter().position(|line| line == "round 2").unwrap() + 1;
+    assert_eq!(told[from..from + 10], wanted.collect::<Vec<_>>(), "{told:#?}");
+    let found: Vec<Value> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|line: &Value| line["type"] == "tool_result" && line["name"] == "search_context")
+        .collect();
+    let [all, one] = &found[..] else { panic!("{found:?}") };
+    let root = &ran.root;
+    let lines = format!("{root}/f157.txt:1:the needle\n{root}/f7.txt:1:a needle\n");
+    assert_eq!((&all["result"], &all["formatted"]), (&json!(lines), &json!("[OK] 2 results")));
+    assert_eq!(
+        (&one["result"], &one["formatted"]),
+        (&json!("1:a needle\n"), &json!("[OK] 1 results"))
+    );
 }
 
 #[test]

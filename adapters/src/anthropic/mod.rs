@@ -38,6 +38,7 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
+    arguments_at: "",
     detail: None,
     lists_denials: false,
 };

@@ -68,22 +68,28 @@ impl Calls {
 
     /// The call at a place, put into the line's memory for its result. What it held is let go: a call has one result.
     pub(super) fn resolve<'a>(&mut self, at: usize, id: Str<'a>, cx: Cx<'a>) -> Option<ToolCall<'a>> {
+        let call = self.get(at, id, cx);
         let stored = &mut self.all[at];
         if std::mem::replace(&mut stored.resolved, true) {
             return None;
         }
-        let input = cx.arena.alloc_str(&stored.input);
         stored.input.clear();
         if stored.input.capacity() > KEEP {
             stored.input = String::new();
         }
-        Some(ToolCall {
+        Some(call)
+    }
+
+    /// The call at a place, put into the line's memory.
+    pub(super) fn get<'a>(&self, at: usize, id: Str<'a>, cx: Cx<'a>) -> ToolCall<'a> {
+        let stored = &self.all[at];
+        ToolCall {
             id,
             name: Str::trusted(cx.arena.alloc_str(&stored.name)),
             kind: stored.kind,
-            input: Raw::known(input, stored.sound),
+            input: Raw::known(cx.arena.alloc_str(&stored.input), stored.sound),
             fields: &[],
-        })
+        }
     }
 
     /// The place of the call with this id.

@@ -13,7 +13,7 @@ mod turn;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
-use crate::event::{Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply};
+use crate::event::{Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
@@ -81,6 +81,8 @@ struct Desk<'d, 'e, 'a> {
     ids_name_rounds: bool,
     tools: Option<&'d Translate>,
     calls: &'d mut Calls,
+    /// A call that waited for its result, in the words that its result allows.
+    answered: Option<ToolCall<'a>>,
     down: &'d mut Down<'e, 'a>,
 }
 
@@ -90,6 +92,12 @@ impl<'a> Desk<'_, '_, 'a> {
         if !self.watch {
             self.down.emit(event);
         }
+    }
+
+    /// The call of a result in the words that the result allows.
+    fn in_answer(&self, result: &ToolResult<'a>) -> Option<ToolCall<'a>> {
+        let call = self.calls.get(self.calls.find(result.call)?, result.call, self.down.cx);
+        self.tools?.result(&call, result, self.down.cx.arena).0
     }
 }
 
@@ -182,10 +190,9 @@ impl Assembler {
                 let refused = outcome
                     .denials
                     .zip(tools)
-                    .and_then(|(denials, tools)| tools.refused(denials, down.cx.arena));
+                    .and_then(|(denials, tools)| tools.refused(denials, down.cx.arena, down.out));
                 match refused {
                     Some(denials) => {
-                        down.out.used_raw(outcome.denials);
                         let outcome = Outcome {
                             denials: Some(denials),
                             ..*outcome
@@ -331,6 +338,7 @@ impl Assembler {
             ids_name_rounds: self.ids_name_rounds,
             tools: self.duties.tools.as_ref(),
             calls: &mut self.calls,
+            answered: None,
             down,
         };
         (thread, desk)

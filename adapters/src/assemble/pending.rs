@@ -41,6 +41,21 @@ pub(super) struct Pending {
     pub(super) complete: bool,
     /// A block of the snapshot that is being looked at says the same.
     pub(super) taken: bool,
+    /// A whole call that waits.
+    pub(super) wait: Wait,
+    /// Where the source says when that call was made, and the id of its round.
+    pub(super) facts: [Kept; 2],
+}
+
+/// What a whole call waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wait {
+    #[default]
+    Nothing,
+    /// Its own result, which tells what to call it.
+    Result,
+    /// A call before it.
+    Turn,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +89,8 @@ impl Pending {
             confirmed,
             complete,
             taken,
+            wait,
+            facts,
         } = self;
         for text in [id, name, line, body] {
             text.clear();
@@ -86,6 +103,7 @@ impl Pending {
             *ends = Vec::new();
         }
         *kept = Kept::default();
+        (*facts, *wait) = (Default::default(), Wait::Nothing);
         (*signature, *subject) = (None, None);
         for flag in [started, closed, shown, confirmed, complete, taken] {
             *flag = false;

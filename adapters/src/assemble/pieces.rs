@@ -1,7 +1,7 @@
 //! How blocks go on: as they come, from their pieces, from their snapshot, or at the end of what is known.
 
 use super::Desk;
-use super::pending::{BlockKind, KEEP, Pending, in_thread, is_one_value, says_json, some, tell_kept};
+use super::pending::{BlockKind, KEEP, Pending, Wait, in_thread, is_one_value, says_json, some, tell_kept};
 use super::thread::Thread;
 use crate::event::{Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, Thinking, Time, ToolCall};
 use crate::json::{Raw, Str, escape_json, on_one_line};
@@ -41,6 +41,12 @@ impl Thread {
             desk.down.out.merged("a snapshot of what went over in pieces");
             return;
         }
+        if let Block::Call(call) = block
+            && known.is_none()
+            && self.waits(call, desk)
+        {
+            return self.hold(at, call, (event, reply), desk);
+        }
         let translated = self.translate(block, desk);
         tell_kept(&mut self.blocks[at].kept, translated.is_some(), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
@@ -69,18 +75,47 @@ impl Thread {
         }
     }
 
+    /// Whether a whole call has to wait: for its result, or for a call before it that does.
+    fn waits(&self, call: &ToolCall<'_>, desk: &Desk<'_, '_, '_>) -> bool {
+        self.waiting_calls > 0 || desk.tools.is_some_and(|tools| tools.waits(call, desk.down.cx.arena))
+    }
+
+    /// Keeps a whole call until its result is there.
+    fn hold<'b>(&mut self, at: usize, call: &ToolCall<'b>, (event, reply): (&Event<'_>, &Reply<'_>), desk: &mut Desk<'_, '_, '_>) {
+        let arena = bumpalo::Bump::new();
+        let guess = desk.tools.and_then(|tools| Some((tools, tools.call(call, &arena)?)));
+        match guess {
+            Some((tools, guess)) => tools.tell(call, &guess, None, desk.down.out),
+            None => {
+                desk.down.out.used(call.name.as_escaped());
+                desk.down.out.used(call.input.as_str());
+            }
+        }
+        desk.down.out.used(call.id.as_escaped());
+        desk.down.out.carried();
+        let waits = desk.tools.is_some_and(|tools| tools.waits(call, &arena));
+        let block = &mut self.blocks[at];
+        call.name.as_escaped().clone_into(&mut block.name);
+        Str::escape(call.input.as_str(), &mut block.body);
+        block.time = event.origin.time.and_then(Time::millis);
+        if let Some(id) = event.origin.id.filter(|_| desk.want.line_ids) {
+            id.as_escaped().clone_into(&mut block.line);
+        }
+        let facts = [event.origin.time.map(Time::source), reply.id.map(Str::as_escaped)];
+        for (kept, fact) in block.facts.iter_mut().zip(facts) {
+            fact.into_iter().for_each(|fact| desk.down.out.hold(kept, fact));
+        }
+        block.wait = if waits { Wait::Result } else { Wait::Turn };
+        self.waiting_calls += 1;
+    }
+
     fn translate<'b, 'a: 'b>(&self, block: &Block<'b>, desk: &mut Desk<'_, '_, 'a>) -> Option<Block<'b>> {
         let (Block::Call(call), Some(tools)) = (block, desk.tools) else {
             return None;
         };
         let arena: &'b bumpalo::Bump = desk.down.cx.arena;
         let translated = tools.call(call, arena)?;
-        if desk.down.out.traced() {
-            desk.down.out.renamed(call.name.as_escaped(), "the target's own tool name");
-            if call.input != translated.input {
-                desk.down.out.renamed(call.input.as_str(), "the target's own arguments");
-            }
-        }
+        tools.tell(call, &translated, None, desk.down.out);
         Some(Block::Call(translated))
     }
 
@@ -251,13 +286,17 @@ impl Thread {
             return;
         }
         let mut block = std::mem::take(&mut self.blocks[at]);
+        let waited = std::mem::take(&mut block.wait) != Wait::Nothing;
+        self.waiting_calls -= usize::from(waited);
         let mut kept = std::mem::take(&mut block.kept);
         let parent = std::mem::take(&mut self.parent);
         let mut origin = in_thread(origin, &parent);
+        let mut millis: &str = "";
         if let Some(time) = block.time {
-            let millis = desk.down.cx.arena.alloc_str(&time.to_string());
+            millis = desk.down.cx.arena.alloc_str(&time.to_string());
             origin.time = Some(Time::Millis(Raw::trusted(millis)));
         }
+        let mut facts = std::mem::take(&mut block.facts);
         let line = std::mem::take(&mut block.line);
         let line = Origin { id: some(&line), ..origin };
         let model = std::mem::take(&mut self.round.model);
@@ -269,6 +308,9 @@ impl Thread {
             ..Reply::default()
         };
         let mut index = block.index;
+        if waited {
+            [millis, &id].into_iter().for_each(|fact| desk.down.out.tells(fact));
+        }
         if block.kind == BlockKind::Call {
             let text = Str::trusted(&block.body).unescape();
             let (mut quoted, flat);
@@ -297,8 +339,12 @@ impl Thread {
             };
             desk.calls.add(&call);
             let arena = bumpalo::Bump::new();
-            let translated = desk.tools.and_then(|tools| tools.call(&call, &arena));
+            let answered = desk.answered.filter(|answered| waited && answered.id == call.id);
+            let translated = answered.or_else(|| desk.tools.and_then(|tools| tools.call(&call, &arena)));
             let shown = translated.unwrap_or(call);
+            if let (Some(tools), Some(made), false) = (desk.tools, &translated, waited) {
+                tools.tell(&call, made, Some(&kept), desk.down.out);
+            }
             tell_kept(&mut kept, translated.is_some(), desk.down.out);
             if want.deltas {
                 index = self.next_index;
@@ -346,6 +392,9 @@ impl Thread {
         }
         if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
             desk.emit(&Event::new(origin, Kind::BlockStop(BlockStop { index })));
+        }
+        for (kept, fact) in facts.iter_mut().zip([millis, &id]).filter(|_| waited) {
+            desk.down.out.told(kept, fact);
         }
         self.blocks[at] = Pending {
             shown: true,

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::blocks::Blocks;
-use super::pending::{BlockKind, Pending, in_thread, is_one_value, merge};
+use super::pending::{BlockKind, Pending, Wait, in_thread, is_one_value, merge};
 use super::waiting::Waiting;
 use super::{Desk, EMPTY_REPLY};
 use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, Usage,
+    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, ToolResult, Usage,
 };
 use crate::json::Str;
 
@@ -26,6 +26,8 @@ pub(super) struct Thread {
     /// What the blocks wait for.
     pub(super) waiting: Waiting,
     pub(super) resulted: bool,
+    /// Whole calls that wait for a result.
+    pub(super) waiting_calls: usize,
     /// For each block of a snapshot: which pending block says the same. Kept for its memory, as is a text that is being escaped.
     known: Vec<Option<usize>>,
     pub(super) escaped: Vec<u8>,
@@ -265,12 +267,33 @@ impl Thread {
         }
     }
 
-    /// Brings everything that is held up to and including the call `id` to its end.
+    /// Brings everything that is held up to and including the call `id` to its end, but for other calls that wait for their results;
+    /// behind it those whose turn it is then.
     pub(super) fn settle_call(&mut self, id: Str<'_>, origin: Origin<'_>, desk: &mut Desk<'_, '_, '_>) {
-        let wanted = |block: &Pending| block.kind == BlockKind::Call && block.id == id.as_escaped();
-        if let Some(at) = self.waiting.unshown(&self.blocks, wanted) {
-            self.settle_to(at + 1, origin, desk);
+        let Some(at) = self.held_call(id) else { return };
+        if self.blocks[at].wait == Wait::Nothing {
+            return self.settle_to(at + 1, origin, desk);
         }
+        self.settle_block(at, origin, desk);
+        for at in self.waiting.unsettled(&self.blocks, self.blocks.len(), None) {
+            match self.blocks[at].wait {
+                Wait::Nothing => {}
+                Wait::Turn => self.settle_block(at, origin, desk),
+                Wait::Result => break,
+            }
+        }
+    }
+
+    /// The same for the call of a result, which may have waited for it.
+    pub(super) fn settle_answered<'a>(&mut self, origin: Origin<'_>, result: &ToolResult<'a>, desk: &mut Desk<'_, '_, 'a>) {
+        let waits = self.waiting_calls > 0 && self.held_call(result.call).is_some_and(|at| self.blocks[at].wait == Wait::Result);
+        desk.answered = if waits { desk.in_answer(result) } else { None };
+        self.settle_call(result.call, origin, desk);
+    }
+
+    fn held_call(&mut self, id: Str<'_>) -> Option<usize> {
+        let wanted = |block: &Pending| block.kind == BlockKind::Call && block.id == id.as_escaped();
+        self.waiting.unshown(&self.blocks, wanted)
     }
 
     /// The agent asks something: calls whose arguments are whole are what it asks about, and are said first.
@@ -296,7 +319,7 @@ impl Thread {
         let last = again.iter().map(|known| known.unwrap_or(self.blocks.len())).max().unwrap_or(0);
         for at in self.waiting.unsettled(&self.blocks, last, None) {
             let block = &self.blocks[at];
-            if !block.shown && (block.kind != BlockKind::Call || block.complete) && !block.taken {
+            if !block.shown && (block.kind != BlockKind::Call || block.complete) && !block.taken && block.wait == Wait::Nothing {
                 self.settle_block(at, origin, desk);
             }
         }
@@ -341,6 +364,7 @@ impl Thread {
         self.blocks.clear();
         self.next_index = 0;
         self.resulted = false;
+        self.waiting_calls = 0;
     }
 
     /// The turn is over: forgets everything, keeps the memory.

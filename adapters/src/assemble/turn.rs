@@ -15,7 +15,10 @@ impl Assembler {
     }
 
     /// The session's facts; its tools are listed as the target calls them.
-    pub(super) fn session<'a>(&self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
+    pub(super) fn session<'a>(&mut self, event: &Event<'a>, session: &Session<'a>, down: &mut Down<'_, 'a>) {
+        if let Some((tools, folder)) = self.duties.tools.as_mut().zip(session.cwd) {
+            tools.in_folder(folder);
+        }
         let tools = self.duties.tools.as_ref();
         let listed = session.tools.zip(tools).and_then(|(list, tools)| tools.list(list, down.cx.arena));
         let Some(listed) = listed else { return self.pass(event, down) };
@@ -95,9 +98,9 @@ impl Assembler {
                 input: permission.input.unwrap_or(Raw::trusted("{}")),
                 fields: &[],
             };
-            let call = tools.call(&call, down.cx.arena)?;
-            down.out.renamed(permission.name.as_escaped(), "the target's own tool name");
-            down.out.used_raw(permission.input);
+            let asked = call;
+            let call = tools.call(&asked, down.cx.arena)?;
+            tools.tell(&asked, &call, None, down.out);
             Some(crate::event::Permission {
                 name: call.name,
                 input: permission.input.map(|_| call.input),
@@ -131,7 +134,7 @@ impl Assembler {
         }
         let as_is = self.want.as_is;
         let (thread, mut desk) = self.at(event.origin.parent, down);
-        thread.settle_call(result.call, event.origin, &mut desk);
+        thread.settle_answered(event.origin, result, &mut desk);
         thread.result(event.origin, &mut desk);
         let at = match desk.calls.find(result.call) {
             Some(at) => at,
@@ -155,6 +158,7 @@ impl Assembler {
                     thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
                     // The round that the call was made up for is over with its result, like any other.
                     let (thread, mut desk) = self.at(event.origin.parent, down);
+                    thread.settle_answered(event.origin, result, &mut desk);
                     thread.result(event.origin, &mut desk);
                 }
                 at
@@ -163,8 +167,9 @@ impl Assembler {
         let Some(stored) = self.calls.resolve(at, result.call, down.cx).filter(|_| !as_is) else {
             return self.pass(event, down);
         };
-        let mut result = ToolResult { of: Some(stored), ..*result };
-        if let Some(tools) = &self.duties.tools {
+        let source = result;
+        let mut result = ToolResult { of: Some(stored), ..*source };
+        if let Some(tools) = &mut self.duties.tools {
             let (answered, shaped) = tools.result(&stored, &result, down.cx.arena);
             if let Some(shaped) = shaped {
                 if down.out.traced() {
@@ -172,6 +177,7 @@ impl Assembler {
                 }
                 result = shaped;
             }
+            tools.follow(&stored, &source, down.cx.arena);
             if let Some(call) = answered {
                 result.name = result.name.map(|_| call.name);
                 result.of = Some(call);
@@ -195,6 +201,7 @@ impl Assembler {
                 ids_name_rounds: self.ids_name_rounds,
                 tools: self.duties.tools.as_ref(),
                 calls: &mut self.calls,
+                answered: None,
                 down,
             };
             thread.settle(origin, &mut desk);

@@ -115,10 +115,12 @@ pub(crate) fn arguments_json<'a>(arguments: Option<Str<'a>>, cx: &Cx<'a>) -> Raw
         let text = arguments.unescape_in(cx.arena).trim_ascii();
         if is_json(text) {
             cx.took(arguments.as_escaped());
-            return Raw::trusted(match on_one_line(text) {
+            let text = match on_one_line(text) {
                 Cow::Borrowed(text) => text,
                 Cow::Owned(text) => cx.arena.alloc_str(&text),
-            });
+            };
+            cx.stands_for(text, arguments.as_escaped());
+            return Raw::trusted(text);
         }
     }
     cx.took(arguments.as_escaped());

@@ -51,6 +51,7 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: PermissionMode::NAMES,
     tools: Some(&tools::TOOLS),
+    arguments_at: "/message/content/0/input",
     detail: Some(&tools::DETAIL),
     lists_denials: true,
 };

@@ -103,7 +103,7 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
         body
     };
     let duties = Duties {
-        tools: native.then_some(Translate { from, to }),
+        tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands)),
         repair: options.repair,
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),

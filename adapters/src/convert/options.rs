@@ -37,6 +37,8 @@ pub struct Options {
     pub ledger: Option<String>,
     /// The older of two styles, where a dialect has one (Cursor's text).
     pub old_text: bool,
+    /// The folder in which a command runs goes into the command (`cd FOLDER && …`), where the target has no other place for it.
+    pub cd_in_commands: bool,
     /// All messages instead of the outcome alone, where a `json` format knows both (Claude).
     pub verbose: bool,
 }
@@ -60,6 +62,7 @@ impl Options {
             ledger: None,
             old_text: false,
             verbose: false,
+            cd_in_commands: false,
         }
     }
 }

@@ -56,6 +56,7 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: &[("plan", PermissionMode::Plan), ("ask", PermissionMode::Plan)],
     tools: Some(&tools::TOOLS),
+    arguments_at: "/tool_call/NAME/args",
     detail: Some(&tools::DETAIL),
     lists_denials: false,
 };

@@ -180,6 +180,23 @@ impl Out {
         }
     }
 
+    /// What was kept with [`Self::hold`] is `made` now: watches whether that goes over. [`Self::told`] ends it.
+    #[inline]
+    pub fn tells(&self, made: &str) {
+        if let Some(trace) = &self.trace {
+            trace.watch(made);
+        }
+    }
+
+    /// Tells the ledger whether `made`, which stands for what was kept, has gone over since [`Self::tells`].
+    #[inline]
+    pub fn told(&self, kept: &mut Kept, made: &str) {
+        match &self.trace {
+            Some(trace) if trace.saw(made) => trace.release(kept),
+            _ => self.drop_held(kept, "no place in the target"),
+        }
+    }
+
     /// Tells the ledger that the meaning of this event went over, though nothing of its text was written (yet).
     #[inline]
     pub fn carried(&self) {
@@ -209,6 +226,15 @@ impl Out {
     pub fn renamed(&self, part: &str, note: &'static str) {
         if let Some(trace) = &self.trace {
             trace.renamed(part, note);
+        }
+    }
+
+    /// Tells the ledger that a part has no place in the target, where it is not a part of the line as it stands: it came in a text of
+    /// its own, or in `pieces`.
+    #[inline]
+    pub fn lost(&self, part: &str, pieces: Option<&Kept>, note: &str) {
+        if let Some(trace) = &self.trace {
+            trace.lost(part, pieces, note);
         }
     }
 

@@ -66,6 +66,7 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),
+    arguments_at: "/choices/0/message/tool_calls/0/function/arguments",
     detail: Some(&read_display::DETAIL),
     lists_denials: false,
 };

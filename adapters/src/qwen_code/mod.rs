@@ -42,6 +42,7 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),
+    arguments_at: "/message/content/0/input",
     detail: None,
     lists_denials: true,
 };

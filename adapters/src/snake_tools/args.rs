@@ -18,11 +18,16 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
                 content: content?.string()?,
             }
         }
+        // Without an old text it makes a file.
         ToolKind::Edit => {
             let [path] = members(input, ["file_path"])?;
+            let change = change(input, CHANGE)?;
             Args::Edit {
                 path: path?.string()?,
-                change: change(input, CHANGE)?,
+                change: Change {
+                    old: Some(change.old.unwrap_or_default()),
+                    ..change
+                },
             }
         }
         ToolKind::List => {
@@ -33,12 +38,14 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
             }
         }
         ToolKind::Subagent => {
-            let [description, prompt, agent, background] = members(input, ["description", "prompt", "subagent_type", "run_in_background"])?;
+            let [description, prompt, agent, background, model] =
+                members(input, ["description", "prompt", "subagent_type", "run_in_background", "model"])?;
             Args::Subagent(Subagent {
                 description: optional(description, Raw::string)?,
                 prompt: prompt?.string()?,
                 agent: optional(agent, Raw::string)?,
                 background: optional(background, Raw::bool)?,
+                model: optional(model, Raw::string)?,
             })
         }
         ToolKind::Glob => {
@@ -68,10 +75,8 @@ pub(crate) fn common<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Opt
         }
         ToolKind::Ask => {
             let [questions] = members(input, ["questions"])?;
-            let spelled = array(questions?)?;
             Args::Ask {
-                questions: Question::list(spelled, ["question", "header", "multiSelect", "options"], arena)?,
-                spelled: Some(spelled),
+                questions: Question::list(array(questions?)?, ["question", "header", "multiSelect", "options"], arena)?,
             }
         }
         ToolKind::ExitPlan => {
@@ -92,35 +97,33 @@ pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'
         Args::Write { path, content } => {
             json.key("file_path").str(path).key("content").str(content);
         }
+        // Nobody says what was there: an edit has to name it all the same.
         Args::Edit { path, change } => {
+            let old = Some(change.old.unwrap_or_default());
             json.key("file_path").str(path);
-            replacement(&mut json, change, CHANGE);
+            replacement(&mut json, Change { old, ..change }, CHANGE);
         }
         Args::List { path, ignore } => {
             json.key("path").str(path).maybe_raw("ignore", ignore);
         }
         Args::Subagent(call) => {
-            json.maybe_str("description", call.description).key("prompt").str(call.prompt);
-            json.maybe_str("subagent_type", call.agent)
-                .maybe_bool("run_in_background", call.background);
+            json.key("description").str(call.description.unwrap_or_else(|| beginning(call.prompt)));
+            json.key("prompt").str(call.prompt).maybe_str("subagent_type", call.agent);
+            json.maybe_bool("run_in_background", call.background);
         }
         Args::Glob { pattern, path } => {
             json.key("pattern").str(pattern).maybe_str("path", path);
         }
         Args::Fetch { url, prompt } => {
-            json.key("url").str(url).maybe_str("prompt", prompt);
+            // Who does not ask anything wants to read the page.
+            json.key("url").str(url).key("prompt").str(prompt.unwrap_or(Str::trusted(READ_IT)));
         }
         Args::WebSearch { query } => {
             json.key("query").str(query);
         }
-        Args::Ask { questions, spelled } => {
+        Args::Ask { questions } => {
             json.key("questions");
-            match spelled {
-                Some(spelled) => {
-                    json.raw(spelled);
-                }
-                None => ask(&mut json, questions),
-            }
+            ask(&mut json, questions);
         }
         Args::Plan { plan } => {
             json.maybe_str("plan", plan);
@@ -131,17 +134,33 @@ pub(crate) fn write_common<'a>(args: &Args<'a>, arena: &'a Bump) -> Option<Raw<'
     Some(json.done())
 }
 
-/// A description of an option that nobody gave is empty.
+/// What a page is asked when the source only fetches it.
+const READ_IT: &str = "Give the text of the page.";
+
+/// The beginning of a text, as a headline of it: its first words.
+fn beginning(text: Str<'_>) -> Str<'_> {
+    const MOST: usize = 48;
+    let body = text.as_escaped();
+    let line = &body[..body.find('\\').unwrap_or(body.len())];
+    let end = match line.char_indices().nth(MOST) {
+        None => line.len(),
+        Some((end, _)) => line[..end].rfind(' ').unwrap_or(end),
+    };
+    Str::trusted(line[..end].trim_end())
+}
+
+/// Every member but `multiSelect` is required: what nobody says is the next best thing that is known.
 fn ask(json: &mut Json<'_>, questions: &[Question<'_>]) {
     json.mark('[');
     for question in questions {
         json.item().mark('{').key("question").str(question.text);
-        json.maybe_str("header", question.head).maybe_bool("multiSelect", question.several);
+        json.key("header").str(question.head.unwrap_or_else(|| beginning(question.text)));
         json.key("options").mark('[');
-        for label in question.options {
-            json.item().mark('{').key("label").str(*label).key("description").lit("\"\"").mark('}');
+        for choice in question.options {
+            json.item().mark('{').key("label").str(choice.label);
+            json.key("description").str(choice.description.unwrap_or(choice.label)).mark('}');
         }
-        json.mark(']').mark('}');
+        json.mark(']').key("multiSelect").bool(question.several.unwrap_or(false)).mark('}');
     }
     json.mark(']');
 }
@@ -255,6 +274,9 @@ fn read_file<'a>(input: Raw<'a>) -> Option<Args<'a>> {
     }))
 }
 
+/// A time limit that no more can be said of: ten minutes.
+pub(crate) const LONGEST: u64 = 600_000;
+
 /// Several edits at once and deleting are missing.
 pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
     let mut json = Json::new(arena);
@@ -269,7 +291,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         // `is_background` is required.
         Args::Shell(shell) => {
             json.key("command").str(shell.command).key("is_background");
-            json.bool(shell.background.unwrap_or(false)).maybe_number("timeout", shell.timeout);
+            json.bool(shell.background.unwrap_or(false)).maybe_number("timeout", shell.limit(LONGEST));
             json.maybe_str("description", shell.description).maybe_str("directory", shell.directory);
         }
         Args::Grep(grep) => {
@@ -278,12 +300,15 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         }
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for (index, todo) in list.iter().enumerate() {
+            for (index, todo) in Todo::going_on(list).enumerate() {
                 json.item().mark('{');
                 todo.write_id(&mut json, index);
                 json.key("content").str(todo.content).key("status").plain(todo.status.word()).mark('}');
             }
             json.mark(']');
+        }
+        Args::Plan { plan } => {
+            json.key("plan").str(plan.unwrap_or_default());
         }
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
         ref args => return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?)),

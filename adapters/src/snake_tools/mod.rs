@@ -13,10 +13,10 @@ use crate::tools::args::Read;
 use crate::tools::lines::{self, Piece, pieces};
 use crate::tools::output::FileRead;
 use crate::tools::result::Answer;
-use crate::tools::table::{Texts, Tools, names};
+use crate::tools::table::{Shell, Texts, Tools, names};
 use crate::tools::texts::numbered_file;
 
-pub(crate) use args::{change, changes, common, grep, mcp, mcp_name, replacement, write_common};
+pub(crate) use args::{LONGEST, change, changes, common, grep, mcp, mcp_name, replacement, write_common};
 
 // Recorded lists, and the programs' own table of renamed tools (`replace`, `search_file_content`, `task`).
 names! {
@@ -67,6 +67,13 @@ pub(crate) static TOOLS: Tools = Tools {
     others: OTHERS,
     lenient: true,
     listed: Some(&[]),
+    whole_paths: true,
+    names_old: true,
+    shell: Shell {
+        has_folder: true,
+        keeps_end: false,
+        silence: "",
+    },
     // Results are texts, of which only these two are others than in the source.
     reshapes: |kind| matches!(kind, ToolKind::Read | ToolKind::Shell),
     texts: Texts {

@@ -94,9 +94,6 @@ pub enum Args<'a> {
     Ask {
         /// The questions.
         questions: &'a [Question<'a>],
-        /// The list as it was written, where its members have the names that most agents give them
-        /// ([`crate::snake_tools`]).
-        spelled: Option<Raw<'a>>,
     },
     /// Show a plan and ask to leave plan mode.
     Plan {
@@ -190,6 +187,8 @@ pub struct Subagent<'a> {
     pub agent: Option<Str<'a>>,
     /// Whether nobody waits for it.
     pub background: Option<bool>,
+    /// The model that it is.
+    pub model: Option<Str<'a>>,
 }
 
 /// One thing to do.
@@ -227,8 +226,17 @@ pub struct Question<'a> {
     pub head: Option<Str<'a>>,
     /// Whether several answers may be chosen.
     pub several: Option<bool>,
-    /// What the answers to choose from are called.
-    pub options: &'a [Str<'a>],
+    /// The answers to choose from.
+    pub options: &'a [Choice<'a>],
+}
+
+/// An answer to choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// What it is called.
+    pub label: Str<'a>,
+    /// What it means.
+    pub description: Option<Str<'a>>,
 }
 
 impl Args<'_> {
@@ -256,7 +264,7 @@ impl Args<'_> {
 }
 
 impl TodoStatus {
-    /// The word that most agents write. They have none for what was called off; `cancelled` says it all the same.
+    /// The word that most agents write. Not all of them know what was called off.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -300,7 +308,32 @@ impl<'a> Todo<'a> {
     }
 }
 
+impl<'a> Shell<'a> {
+    /// The same with its folder in the command.
+    pub(crate) fn with_cd(self, arena: &'a Bump) -> Self {
+        let Some(folder) = self.directory else { return self };
+        // In single quotes nothing has a meaning; one of those stands behind a backslash, outside of them.
+        let quoted = folder.as_escaped().replace('\'', "'\\\\''");
+        let command = bumpalo::format!(in arena, "cd '{}' && {}", quoted, self.command.as_escaped());
+        Self {
+            command: Str::trusted(command.into_bump_str()),
+            directory: None,
+            ..self
+        }
+    }
+
+    /// The time limit, for an agent that knows none above `most` milliseconds and none of 0.
+    pub(crate) fn limit(&self, most: u64) -> Option<u64> {
+        self.timeout.filter(|timeout| *timeout > 0).map(|timeout| timeout.min(most))
+    }
+}
+
 impl<'a> Todo<'a> {
+    /// The items of a list for an agent that does not know what was called off: what is not to be done is not in its list.
+    pub(crate) fn going_on<'l>(list: &'l [Self]) -> impl Iterator<Item = &'l Self> {
+        list.iter().filter(|todo| todo.status != TodoStatus::Cancelled)
+    }
+
     /// Ids count from 1 where the source has none.
     pub(crate) fn write_id(&self, json: &mut Json<'_>, index: usize) {
         match self.id {
@@ -318,7 +351,11 @@ impl<'a> Question<'a> {
             let [text, head, several, options] = members(question, names)?;
             let mut labels = BumpVec::new_in(arena);
             for option in optional(options, array)?.iter().flat_map(|options| options.elements()) {
-                labels.push(option.get("label")?.string()?);
+                let [label, description] = members(option, ["label", "description"])?;
+                labels.push(Choice {
+                    label: label?.string()?,
+                    description: optional(description, Raw::string)?,
+                });
             }
             list.push(Self {
                 text: text?.string()?,

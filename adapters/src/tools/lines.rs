@@ -82,6 +82,23 @@ pub(crate) fn last_end(text: Str<'_>) -> usize {
     found.unwrap_or(0)
 }
 
+/// A text without the line ends at its end.
+pub(crate) fn without_ends(text: Str<'_>) -> Str<'_> {
+    let mut body = text.as_escaped();
+    loop {
+        match last_end(Str::trusted(body)) {
+            0 => return Str::trusted(body),
+            end => body = &body[..body.len() - end],
+        }
+        // A carriage return before it; what is escaped itself is none.
+        if let Some(line) = body.strip_suffix("\\r")
+            && line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0
+        {
+            body = line;
+        }
+    }
+}
+
 /// A text whose lines were numbered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered<'a> {

@@ -16,6 +16,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
+mod told;
 
 use bumpalo::Bump;
 
@@ -23,41 +24,132 @@ use bumpalo::Bump;
 pub use bumpalo::Bump as Arena;
 
 use crate::codec::Dialect;
-use crate::event::{ToolCall, ToolKind, ToolResult};
-use crate::json::{Raw, Str};
-use args::Args;
+use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
+use crate::json::{Out, Raw, Str};
+use args::{Args, Read, Todo, TodoStatus};
 
 pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
 pub use table::{Tools, kind_of};
 
 /// From one dialect's tools to another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translate {
     /// Whose tools the calls name.
     pub from: Dialect,
     /// Whose tools they are to name.
     pub to: Dialect,
+    cd: bool,
+    /// The working folder, as the body of a JSON string; empty while it is not known.
+    folder: String,
+    /// The list of things to do as the source last showed it, for calls that change one thing of it.
+    list: Vec<(String, TodoStatus)>,
 }
 
 impl Translate {
-    /// The call in the target's own name and arguments; `None` when it stays as it is.
-    pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-        let (from, to) = self.ends()?;
-        let Some(args) = from.args(call.name, call.input, arena) else {
-            return self.bare_call(call);
-        };
-        in_words(call, &args, (to.write)(&args, call.id, arena)?)
+    /// Nothing is known yet but whose calls they are.
+    pub const fn new(from: Dialect, to: Dialect) -> Self {
+        Self {
+            from,
+            to,
+            cd: false,
+            folder: String::new(),
+            list: Vec::new(),
+        }
     }
 
-    /// A call of which only the name is known, as one that was made up for its result.
-    fn bare_call<'a>(&self, call: &ToolCall<'a>) -> Option<ToolCall<'a>> {
-        let (from, to) = self.ends()?;
-        let kind = from.kind(&call.name.unescape());
-        if kind == ToolKind::Todo || !call.input.as_str().bytes().all(|byte| matches!(byte, b'{' | b'}' | b' ')) {
-            return None;
+    /// With `cd`, the folder in which a command runs goes into the command (`cd FOLDER && …`) where the target has no other place for it.
+    #[must_use]
+    pub fn with_cd(self, cd: bool) -> Self {
+        Self { cd, ..self }
+    }
+
+    /// The session works in this folder: relative paths are meant from there.
+    pub(crate) fn in_folder(&mut self, folder: Str<'_>) {
+        folder.as_escaped().clone_into(&mut self.folder);
+    }
+
+    /// A call has its result, which may show the list of things to do.
+    pub(crate) fn follow(&mut self, call: &ToolCall<'_>, result: &ToolResult<'_>, arena: &Bump) {
+        let Some((from, _)) = self.ends() else { return };
+        if call.kind != ToolKind::Todo || result.status != ResultStatus::Success {
+            return;
         }
-        let name = Str::trusted(to.name(kind)?);
-        (name != call.name).then_some(ToolCall { name, kind, ..*call })
+        let Some(ToolOutput::Todos(shown)) = (from.texts.todos)(texts::joined(result.content, arena), arena) else {
+            return;
+        };
+        // What is shown of a thing may be more than what it was called with.
+        let asked = match self.args(from, call.name, call.input, arena) {
+            Some(Args::Todos { list, .. }) if list.len() == shown.len() => list,
+            _ => shown,
+        };
+        let todos = asked.iter().zip(shown);
+        self.list = todos
+            .map(|(asked, shown)| (asked.content.as_escaped().to_owned(), shown.status))
+            .collect();
+    }
+
+    /// The call in the target's own name and arguments; `None` when it stays as it is.
+    pub fn call<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
+        let (args, words) = self.words(call.name, call.input, call.id, arena)?;
+        in_words(call, &args, words)
+    }
+
+    /// What a call asks for, and how the target says it.
+    fn words<'a>(&self, name: Str<'a>, input: Raw<'a>, id: Str<'_>, arena: &'a Bump) -> Option<(Args<'a>, (Str<'a>, Raw<'a>))> {
+        let (from, to) = self.ends()?;
+        let args = self.fitted(self.args(from, name, input, arena)?, to, arena);
+        let words = (to.write)(&args, id, arena)?;
+        Some((args, words))
+    }
+
+    /// Whether only the result of a call tells what to call it: an edit of which nobody says yet what it replaces, for an agent
+    /// whose edits say it.
+    pub(crate) fn waits(&self, call: &ToolCall<'_>, arena: &Bump) -> bool {
+        call.kind == ToolKind::Edit
+            && self.ends().is_some_and(|(from, to)| {
+                let args = to.names_old.then(|| from.args(call.name, call.input, arena)).flatten();
+                matches!(args, Some(Args::Edit { change, .. }) if change.old.is_none())
+            })
+    }
+
+    fn args<'a>(&self, from: &Tools, name: Str<'a>, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
+        from.args(name, input, arena).or_else(|| {
+            // One thing of the list changes: the list goes over as it is then.
+            let (number, status) = (from.texts.progress)(&name.unescape(), input)?;
+            let at = usize::try_from(number).ok()?.checked_sub(1).filter(|at| *at < self.list.len())?;
+            let todo = |(n, (content, before)): (usize, &(String, TodoStatus))| Todo {
+                id: None,
+                content: Str::trusted(arena.alloc_str(content)),
+                status: if n == at { status } else { *before },
+                active: None,
+            };
+            Some(Args::Todos {
+                list: arena.alloc_slice_fill_iter(self.list.iter().enumerate().map(todo)),
+                merge: false,
+            })
+        })
+    }
+
+    /// What a call asks for, as far as it is said otherwise to the target's tools whatever these are called.
+    fn fitted<'a>(&self, args: Args<'a>, to: &Tools, arena: &'a Bump) -> Args<'a> {
+        let whole = |path| if to.whole_paths { absolute(path, &self.folder, arena) } else { path };
+        match args {
+            Args::Read(read) => Args::Read(Read {
+                path: whole(read.path),
+                ..read
+            }),
+            Args::Write { path, content } => Args::Write { path: whole(path), content },
+            // An edit without an old text makes the file.
+            Args::Edit { path, change } if change.old.is_some_and(Str::is_empty) => Args::Write {
+                path: whole(path),
+                content: change.new,
+            },
+            Args::Edit { path, change } => Args::Edit { path: whole(path), change },
+            Args::MultiEdit { path, changes } => Args::MultiEdit { path: whole(path), changes },
+            Args::List { path, ignore } => Args::List { path: whole(path), ignore },
+            Args::Shell(shell) if self.cd && !to.shell.has_folder => Args::Shell(shell.with_cd(arena)),
+            args => args,
+        }
     }
 
     /// The result in the target's own shape, and its call in the target's own words; `None` for what stays as it is. `call` is the
@@ -107,7 +199,7 @@ impl Translate {
 
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
     /// `None` when nothing changes.
-    pub fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump) -> Option<Raw<'a>> {
+    pub(crate) fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump, out: &Out) -> Option<Raw<'a>> {
         self.ends().filter(|_| self.to.vendor().lists_denials)?;
         let mut list = String::from("[");
         let mut changed = false;
@@ -126,11 +218,13 @@ impl Translate {
                     input: input?,
                     fields: &[],
                 };
-                self.call(&call, arena)
+                Some((call, self.call(&call, arena)?))
             });
             match call {
-                Some(call) => {
+                Some((denied, call)) => {
                     changed = true;
+                    out.used(call.id.as_escaped());
+                    self.tell(&denied, &call, None, out);
                     for part in [
                         "{\"tool_name\":\"",
                         call.name.as_escaped(),
@@ -143,7 +237,10 @@ impl Translate {
                         list.push_str(part);
                     }
                 }
-                None => list.push_str(denial.as_str()),
+                None => {
+                    out.used(denial.as_str());
+                    list.push_str(denial.as_str());
+                }
             }
         }
         list.push(']');
@@ -155,6 +252,31 @@ impl Translate {
         let (from, to) = (Tools::of(self.from)?, Tools::of(self.to)?);
         (!from.is(to)).then_some((from, to))
     }
+}
+
+/// A path from the root on: `path` itself if it is one, or if nobody knows from where it is meant.
+fn absolute<'a>(path: Str<'a>, folder: &str, arena: &'a Bump) -> Str<'a> {
+    let mut rest = path.as_escaped();
+    let bytes = rest.as_bytes();
+    let is_drive = bytes.get(1) == Some(&b':') && bytes[0].is_ascii_alphabetic();
+    // A backslash begins an escape: of a slash, or of a share's name.
+    if folder.is_empty() || rest.is_empty() || is_drive || matches!(bytes[0], b'/' | b'\\' | b'~') {
+        return path;
+    }
+    let mut base = folder;
+    loop {
+        if let Some(below) = rest.strip_prefix("./") {
+            rest = below.trim_start_matches('/');
+        } else if let (Some(above), Some((parent, _))) = (rest.strip_prefix("../"), base.trim_end_matches('/').rsplit_once('/')) {
+            (rest, base) = (above, parent);
+        } else {
+            break;
+        }
+    }
+    let rest = if rest == "." { "" } else { rest };
+    let base = base.trim_end_matches('/');
+    let slash = if rest.is_empty() && !base.is_empty() { "" } else { "/" };
+    Str::trusted(bumpalo::format!(in arena, "{}{}{}", base, slash, rest).into_bump_str())
 }
 
 /// A call in other words; `None` if they are its own.

@@ -2,11 +2,13 @@
 
 use bumpalo::Bump;
 
-use super::args::Args;
-use super::output::{ToolOutput, read};
-use super::texts::joined;
+use super::args::{Args, Change};
+use super::json::plain;
+use super::output::{ShellRun, ToolOutput, read};
+use super::table::Tools;
+use super::texts::{joined, uncoloured};
 use super::{Translate, in_words, lines};
-use crate::event::{Content, ResultStatus, ToolCall, ToolResult};
+use crate::event::{Content, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::Str;
 
 /// A result and what is known about it.
@@ -18,6 +20,10 @@ pub(crate) struct Answer<'r, 'a> {
     /// What the model sees.
     pub(crate) text: Str<'a>,
     pub(crate) output: ToolOutput<'a>,
+    /// Whose result it is.
+    pub(crate) from: &'static Tools,
+    /// Whose it is to be.
+    pub(crate) to: &'static Tools,
     pub(crate) arena: &'a Bump,
 }
 
@@ -35,23 +41,36 @@ pub(super) fn result<'a>(
         return (None, None);
     }
     let text = joined(result.content, arena);
+    // The colours of a list are its own agent's.
+    let plain = (call.kind == ToolKind::Todo).then(|| uncoloured(text, arena)).flatten();
+    let bare = plain.map(|text| ToolResult {
+        content: Content::Text(text),
+        ..*result
+    });
+    let text = plain.unwrap_or(text);
     let mut answer = Answer {
         call,
         args: None,
-        result,
+        result: bare.as_ref().unwrap_or(result),
         text,
         output: ToolOutput::Text(text),
+        from,
+        to,
         arena,
     };
-    let args = from.args(call.name, call.input, arena);
+    let args = tools.args(from, call.name, call.input, arena);
+    let told_late;
     let mut answered = None;
-    if let Some(args) = &args {
+    if let Some(mut args) = args.as_ref() {
         let kind = args.kind();
         let output = if (to.reshapes)(kind) {
             read(kind, Some(args), Some(from), result, arena)
         } else {
             ToolOutput::Text(text)
         };
+        let deed = deed(args, output).filter(|_| result.status == ResultStatus::Success);
+        told_late = tools.fitted(deed.unwrap_or(*args), to, arena);
+        args = &told_late;
         let words = (to.write)(args, call.id, arena);
         let told = (to.answered)(call, args, output, arena);
         if words.is_some() || told.is_some() {
@@ -61,31 +80,75 @@ pub(super) fn result<'a>(
             .filter(|_| result.status == ResultStatus::Success)
             .or_else(|| in_words(call, args, words?));
     }
-    (answered, (to.write_result)(&answer))
+    let shaped = (to.write_result)(&answer);
+    (answered, shaped.or(bare))
+}
+
+/// What an edit did of which only the result says what was there before.
+fn deed<'a>(args: &Args<'a>, output: ToolOutput<'a>) -> Option<Args<'a>> {
+    let (ToolOutput::Wrote(change) | ToolOutput::Edited(change)) = output else {
+        return None;
+    };
+    let Args::Edit {
+        path,
+        change: Change { old: None, new, .. },
+    } = *args
+    else {
+        return None;
+    };
+    if change.created == Some(true) {
+        return Some(Args::Write {
+            path,
+            content: change.after.unwrap_or(new),
+        });
+    }
+    let once = |old: Str<'_>| Some(plain(change.before?)?.matches(&*plain(old)?).nth(1).is_none());
+    match change.replaced.filter(|(old, _)| !old.is_empty() && once(*old) == Some(true)) {
+        Some((old, new)) => Some(Args::Edit {
+            path,
+            change: Change {
+                old: Some(old),
+                new,
+                all: None,
+            },
+        }),
+        None => change.after.map(|content| Args::Write { path, content }),
+    }
 }
 
 impl<'a> Answer<'_, 'a> {
-    /// The text for a dialect that numbers no lines. A command that failed says its exit code first, unless the text already
-    /// does or holds a report.
+    /// The text for a dialect that numbers no lines.
     pub(crate) fn plain_text(&self) -> Option<Str<'a>> {
         match self.output {
             ToolOutput::Read(file) => Some(file.content),
-            _ => self.with_exit_code(),
+            ToolOutput::Shell(run) => Some(self.report(&run, self.printed(run.output))),
+            _ => None,
         }
     }
 
-    /// The text with the exit code before it, where a structured form alone has it.
-    pub(crate) fn with_exit_code(&self) -> Option<Str<'a>> {
-        match self.output {
-            ToolOutput::Shell(run) if self.result.status == ResultStatus::Error => {
-                let said = lines::exit_code(self.text).is_some() || self.text.as_escaped().starts_with("Command: ");
-                let code = run.exit.filter(|_| !said)?;
-                Some(Str::trusted(
-                    bumpalo::format!(in self.arena, "Exit code {}\\n{}", code, self.text.as_escaped()).into_bump_str(),
-                ))
+    /// What a command printed to one of its streams, or to both: with the line feed at its end, or without it, as the target has it.
+    pub(crate) fn printed(&self, text: Str<'a>) -> Str<'a> {
+        match (self.from.shell.keeps_end, self.to.shell.keeps_end) {
+            (_, false) => lines::without_ends(text),
+            (false, true) if !text.is_empty() && !lines::ends_line(text) => {
+                Str::trusted(bumpalo::format!(in self.arena, "{}\\n", text.as_escaped()).into_bump_str())
             }
-            _ => None,
+            _ => text,
         }
+    }
+
+    /// The result of a command that printed `printed`: the exit code first if it failed.
+    pub(crate) fn report(&self, run: &ShellRun<'a>, printed: Str<'a>) -> Str<'a> {
+        if self.result.status == ResultStatus::Success {
+            return if printed.is_empty() {
+                Str::trusted(self.to.shell.silence)
+            } else {
+                printed
+            };
+        }
+        let Some(code) = run.exit else { return printed };
+        let end = if printed.is_empty() { "" } else { "\\n" };
+        Str::trusted(bumpalo::format!(in self.arena, "Exit code {}{}{}", code, end, printed.as_escaped()).into_bump_str())
     }
 
     /// The same result with another text; `None` if it is the one that it has.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use bumpalo::Bump;
 
-use super::args::{Args, Read};
+use super::args::{Args, Read, TodoStatus};
 use super::output::{FileChange, FileRead, ToolOutput};
 use super::result::Answer;
 use super::{lines, texts};
@@ -32,6 +32,11 @@ pub struct Tools {
     pub(crate) lenient: bool,
     /// Whether a session lists its tools, and which ones are listed under another name than their calls have.
     pub(crate) listed: Option<&'static [(ToolKind, &'static str)]>,
+    /// Whether paths of files and folders that are read, written and listed have to begin at the root.
+    pub(crate) whole_paths: bool,
+    /// Whether an edit has to say what it replaces.
+    pub(crate) names_old: bool,
+    pub(crate) shell: Shell,
     pub(crate) read: ReadArgs,
     pub(crate) write: WriteArgs,
     /// Whether the result of such a tool has another form than the text that the model sees.
@@ -42,6 +47,17 @@ pub struct Tools {
     /// The call in words that only its result allows.
     pub(crate) answered: for<'a> fn(&ToolCall<'a>, &Args<'a>, ToolOutput<'a>, &'a Bump) -> Option<ToolCall<'a>>,
     pub(crate) texts: Texts,
+}
+
+/// What is said of commands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shell {
+    /// A call has a place for the folder that the command is to run in.
+    pub(crate) has_folder: bool,
+    /// What was printed keeps the line feed at its end; else the text ends with the last line.
+    pub(crate) keeps_end: bool,
+    /// What the result of a command that printed nothing says.
+    pub(crate) silence: &'static str,
 }
 
 /// The names of tools by kind.
@@ -70,6 +86,8 @@ pub(crate) struct Texts {
     pub(crate) change: for<'a> fn(Str<'a>, &'a Bump) -> Option<FileChange<'a>>,
     /// The list of things to do.
     pub(crate) todos: for<'a> fn(Str<'a>, &'a Bump) -> Option<ToolOutput<'a>>,
+    /// The number, from 1, and the new status of the one thing to do that a call changes, by the tool's name and its arguments.
+    pub(crate) progress: fn(&str, Raw<'_>) -> Option<(u64, TodoStatus)>,
     /// Whether a file that was written is new.
     pub(crate) created: fn(&str) -> Option<bool>,
 }
@@ -101,6 +119,7 @@ impl Texts {
         streams: |text| (text, Str::EMPTY),
         change: |_, _| None,
         todos: |_, _| None,
+        progress: |_, _| None,
         created: |_| None,
     };
 }
@@ -119,6 +138,13 @@ impl Tools {
             kind,
             lenient: false,
             listed: None,
+            whole_paths: false,
+            names_old: false,
+            shell: Shell {
+                has_folder: false,
+                keeps_end: true,
+                silence: "",
+            },
             read,
             write,
             reshapes: |_| true,

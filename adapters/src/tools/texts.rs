@@ -78,9 +78,41 @@ pub(crate) fn numbered_file<'a>(read: &Read<'a>, numbered: Numbered<'a>) -> Opti
     Some(FileRead::of(read, numbered.content, numbered.start))
 }
 
+/// A text without the escapes that colour it; `None` if there are none.
+pub(crate) fn uncoloured<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Str<'a>> {
+    const ESCAPE: &str = "\\u001b[";
+    let mut rest = text.as_escaped();
+    let mut plain = BumpString::new_in(arena);
+    while let Some(at) = rest.find(ESCAPE) {
+        let code = &rest[at + ESCAPE.len()..];
+        let end = code.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(code.len());
+        let colours = code[end..].starts_with('m');
+        let kept = if colours { at } else { at + ESCAPE.len() };
+        plain.push_str(&rest[..kept]);
+        rest = if colours { &code[end + 1..] } else { code };
+    }
+    if rest.len() == text.as_escaped().len() {
+        return None;
+    }
+    plain.push_str(rest);
+    Some(Str::trusted(plain.into_bump_str()))
+}
+
 pub(crate) fn without_last_end(text: Str<'_>) -> Str<'_> {
     let body = text.as_escaped();
     Str::trusted(&body[..body.len() - lines::last_end(text)])
+}
+
+/// Both streams of a command one after the other, each on lines of its own.
+pub(crate) fn together<'a>(stdout: Str<'a>, stderr: Str<'a>, arena: &'a Bump) -> Str<'a> {
+    match (stdout.is_empty(), stderr.is_empty()) {
+        (_, true) => stdout,
+        (true, _) => stderr,
+        _ => {
+            let end = if lines::ends_line(stdout) { "" } else { "\\n" };
+            Str::trusted(bumpalo::format!(in arena, "{}{}{}", stdout.as_escaped(), end, stderr.as_escaped()).into_bump_str())
+        }
+    }
 }
 
 /// A command's output: some write a report of it, others put `Exit code N` before that of one that failed.
@@ -100,16 +132,16 @@ fn command<'a>(command: Option<Str<'a>>, from: Option<&'static Tools>, text: Str
         None => Tools::all().find_map(|tools| (tools.texts.report)(text)),
     };
     if let Some((stdout, stderr, exit)) = report {
-        return run(stdout, stderr, text, exit);
+        return run(stdout, stderr, together(stdout, stderr, arena), exit);
     }
     let both = |text: Str<'a>, exit| {
-        let (stdout, stderr) = from.map_or((text, Str::EMPTY), |tools| (tools.texts.streams)(text));
-        let output = match (stdout.is_empty(), stderr.is_empty()) {
-            (_, true) => stdout,
-            (true, _) => stderr,
-            _ => Str::trusted(bumpalo::format!(in arena, "{}{}", stdout.as_escaped(), stderr.as_escaped()).into_bump_str()),
+        let silent = from.is_some_and(|tools| text.is(tools.shell.silence));
+        let (stdout, stderr) = match from {
+            _ if silent => (Str::EMPTY, Str::EMPTY),
+            Some(tools) => (tools.texts.streams)(text),
+            None => (text, Str::EMPTY),
         };
-        run(stdout, stderr, output, exit)
+        run(stdout, stderr, together(stdout, stderr, arena), exit)
     };
     match lines::exit_code(text) {
         Some((code, rest)) if !success => both(rest, Some(code)),

@@ -1,7 +1,7 @@
 //! Events to Tricode's lines.
 
 use super::formatted_result::Shown;
-use super::held::{Held, HeldCalls};
+use super::held::{Answer, Held, HeldCalls};
 use super::own::{Own, join};
 use super::plan::{List, Plan};
 use super::{DENIED, ask, failure, input, lines};
@@ -16,8 +16,8 @@ use crate::trace::Kept;
 
 /// Writes it.
 ///
-/// Calls are held until their result is known, so that each call stands right before its result, in the order in which
-/// results come. Text is held until it is known to be the last of its turn: only that has a place, in `final`.
+/// Calls are held until their result is known, so that each call stands right before its result; results are held until those of
+/// the calls before are known, so that all stand in the order of the calls. Text is held until it is known to be the last of its turn: only that has a place, in `final`.
 #[derive(Debug)]
 pub struct Encoder {
     style: Style,
@@ -210,8 +210,7 @@ impl Encoder {
         held.said = false;
         held.list = if self.style.native_tools { List::read(call) } else { None };
         if held.list.is_some() {
-            out.renamed(call.name.as_escaped(), "a list of things to do becomes calls of plan");
-            out.renamed(call.input.as_str(), "a list of things to do becomes calls of plan");
+            List::tell(call, out);
         } else {
             let plain = lines::tool_call(call.name, call.input, &mut held.line);
             out.used(call.name.as_escaped());
@@ -264,14 +263,20 @@ impl Encoder {
             text = Str::trusted(&self.denied);
             out.invented("/result", "results of calls that were refused begin with Denied");
         }
-        let mut held = self.held.take(result.call.as_escaped());
-        match held {
-            Some(Held { list: Some(list), .. }) if success => {
+        let id = result.call.as_escaped();
+        let waits = self.held.is_later(id) && self.held.get(id).is_some_and(|held| !held.said);
+        let mut taken = if waits { None } else { self.held.take(id) };
+        let mut held = if waits { self.held.get(id) } else { taken.as_mut() };
+        if let Some(list) = held.as_mut().and_then(|held| held.list.take()) {
+            if success {
                 out.note(Fate::Renamed, "", "the result of a list of things to do becomes the plan in colours");
-                return self.plan.follow(list, out);
             }
-            Some(Held { list: Some(list), .. }) => return self.plan.fail(list, text, out),
-            _ => {}
+            let failed = (!success).then_some(text);
+            match held.filter(|_| waits) {
+                Some(held) => held.answer = Some(Answer::List(list, failed.map(|text| text.as_escaped().to_owned()))),
+                None => self.plan.answered(list, failed, out),
+            }
+            return self.answered(out);
         }
         // Only the result tells a new file from one that was written over, and the call is named by it.
         if let (Some(held), Some(call)) = (&mut held, result.of.filter(|_| self.style.native_tools))
@@ -281,29 +286,45 @@ impl Encoder {
             held.line.clear();
             lines::tool_call(call.name, call.input, &mut held.line);
         }
-        let name = match (result.of, result.name, &held) {
-            (Some(call), ..) => call.name,
-            (None, Some(name), _) => name,
-            (None, None, Some(held)) => Str::trusted(&held.name),
-            (None, None, None) => Str::trusted("unknown"),
+        let (held_name, waiting) = match held {
+            Some(Held { name, line, answer, .. }) => (Some(Str::trusted(name)), Some((line, answer))),
+            None => (None, None),
         };
-        if let Some(held) = &held {
-            out.bytes(&held.line);
-        }
+        let name = result.of.map(|call| call.name).or(result.name).or(held_name);
         if let Some(name) = result.name {
             out.used(name.as_escaped());
         }
         out.invented("/formatted", "worked out from the name, the arguments and the result");
-        lines::tool_result(
-            Shown {
-                name,
-                arguments: result.of.map(|call| call.input),
-                success,
-                result: text,
-            },
-            out,
-        );
-        self.spare = held.or(self.spare.take());
+        let shown = Shown {
+            name: name.unwrap_or(Str::trusted("unknown")),
+            arguments: result.of.map(|call| call.input),
+            success,
+            result: text,
+        };
+        match waiting {
+            Some((line, answer)) if waits => {
+                lines::tool_result(shown, line);
+                *answer = Some(Answer::Written);
+            }
+            line => {
+                if let Some((line, _)) = line {
+                    out.bytes(line);
+                }
+                lines::tool_result(shown, out);
+            }
+        }
+        self.spare = taken.or(self.spare.take());
+        self.answered(out);
+    }
+
+    /// Writes the calls and results that waited for those before them.
+    fn answered(&mut self, out: &mut Out) {
+        while let Some((held, answer)) = self.held.take_answered() {
+            match answer {
+                Answer::Written => out.bytes(&held.line),
+                Answer::List(list, failed) => self.plan.answered(list, failed.as_deref().map(Str::trusted), out),
+            }
+        }
     }
 
     /// A reply that was given up may come again under another id; its text must not stand twice.
@@ -390,9 +411,10 @@ impl Encoder {
     /// Writes the calls that got no result.
     fn release(&mut self, out: &mut Out) {
         for held in self.held.take_all() {
-            match held.list {
-                Some(list) => self.plan.begin(list, out),
-                None => out.bytes(&held.line),
+            match (held.answer, held.list) {
+                (Some(Answer::List(list, failed)), _) => self.plan.answered(list, failed.as_deref().map(Str::trusted), out),
+                (None, Some(list)) => self.plan.begin(list, out),
+                _ => out.bytes(&held.line),
             }
         }
     }

@@ -15,6 +15,17 @@ pub(super) struct Held {
     pub(super) list: Option<List>,
     /// It was written already, with the question about it.
     pub(super) said: bool,
+    /// Its result, which waits for those of calls before it.
+    pub(super) answer: Option<Answer>,
+}
+
+/// A result that is still to be written.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It stands behind the call's line.
+    Written,
+    /// That of a list of things to do: what was said if it did not go well.
+    List(List, Option<String>),
 }
 
 /// Calls without a result, in the order in which they were made.
@@ -45,6 +56,19 @@ impl HeldCalls {
     /// Takes out the first call with this id.
     pub(super) fn take(&mut self, id: &str) -> Option<Held> {
         self.find(id).and_then(|number| self.all.remove(&number))
+    }
+
+    /// Whether another call was made before the first one with this id, and has not been taken out.
+    pub(super) fn is_later(&mut self, id: &str) -> bool {
+        self.find(id)
+            .is_some_and(|number| self.all.first_key_value().is_some_and(|(first, _)| *first < number))
+    }
+
+    /// Takes out the first call of all, if its result is there.
+    pub(super) fn take_answered(&mut self) -> Option<(Held, Answer)> {
+        let mut first = self.all.first_entry()?;
+        let answer = first.get_mut().answer.take()?;
+        Some((first.remove(), answer))
     }
 
     /// Takes out all calls.

@@ -48,28 +48,28 @@ pub(super) fn tool_call_open(name: Str<'_>, arguments: Raw<'_>, to: &mut impl Pu
 }
 
 /// `tool_result`
-pub(super) fn tool_result(shown: Shown<'_>, out: &mut Out) {
-    tool_result_open(Some(shown.name), shown.success, shown.result, out);
-    out.lit(", \"formatted\": \"");
-    formatted_result::write(shown, out);
-    out.lit("\"}\n");
+pub(super) fn tool_result(shown: Shown<'_>, to: &mut impl Put) {
+    tool_result_open(Some(shown.name), shown.success, shown.result, to);
+    to.put(b", \"formatted\": \"");
+    formatted_result::write(shown, to);
+    to.put(b"\"}\n");
 }
 
 /// `tool_result` up to its result.
-pub(super) fn tool_result_open(name: Option<Str<'_>>, success: bool, result: Str<'_>, out: &mut Out) {
-    out.lit("{\"type\": \"tool_result\"");
+pub(super) fn tool_result_open(name: Option<Str<'_>>, success: bool, result: Str<'_>, to: &mut impl Put) {
+    to.put(b"{\"type\": \"tool_result\"");
     if let Some(name) = name {
-        out.lit(", \"name\": \"");
-        python::text(name, out);
-        out.lit("\"");
+        to.put(b", \"name\": \"");
+        python::text(name, to);
+        to.put(b"\"");
     }
-    out.lit(if success {
-        ", \"success\": true, \"result\": \""
+    to.put(if success {
+        b", \"success\": true, \"result\": \""
     } else {
-        ", \"success\": false, \"result\": \""
+        b", \"success\": false, \"result\": \""
     });
-    python::text(result, out);
-    out.lit("\"");
+    python::text(result, to);
+    to.put(b"\"");
 }
 
 /// `reminder`

@@ -51,6 +51,7 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
+    arguments_at: "/arguments",
     detail: None,
     lists_denials: false,
 };

@@ -47,6 +47,7 @@ enum Step {
 
 const NAME: Str<'static> = Str::trusted("plan");
 const PENDING: &str = "pending";
+const CANCELLED: &str = "cancelled";
 
 impl List {
     /// The list that a call writes, if it is a call of that kind.
@@ -58,6 +59,33 @@ impl List {
         let tasks = todos.elements().map(Task::read).collect::<Option<_>>()?;
         let merge = call.input.get("merge").and_then(Raw::bool).unwrap_or(false);
         Some(Self { tasks, merge })
+    }
+
+    /// Tells the ledger what of such a call a plan holds.
+    pub(super) fn tell(call: &ToolCall<'_>, out: &Out) {
+        const NOTE: &str = "a list of things to do becomes calls of plan";
+        out.renamed(call.name.as_escaped(), NOTE);
+        let merge = call.input.get("merge");
+        if let Some(merge) = merge {
+            out.renamed(merge.as_str(), NOTE);
+        }
+        let todos = call.input.get("todos").unwrap_or(Raw::trusted("[]"));
+        if todos.elements().next().is_none() {
+            out.renamed(todos.as_str(), NOTE);
+        }
+        for todo in todos.elements() {
+            let going_on = Task::read(todo).is_some_and(|task| task.status != CANCELLED);
+            for (key, value) in todo.members().filter(|_| going_on) {
+                if key.is("content") || key.is("status") {
+                    out.renamed(value.as_str(), NOTE);
+                }
+            }
+        }
+    }
+
+    /// What was called off is in no plan.
+    fn going_on(tasks: Vec<Task>) -> Vec<Task> {
+        tasks.into_iter().filter(|task| task.status != CANCELLED).collect()
     }
 }
 
@@ -100,8 +128,16 @@ fn spelled(body: Str<'_>) -> String {
 }
 
 impl Plan {
+    /// Writes the calls of a list, each with its result; `failed` is what was said if it did not go well.
+    pub(super) fn answered(&mut self, list: List, failed: Option<Str<'_>>, out: &mut Out) {
+        match failed {
+            None => self.follow(list, out),
+            Some(text) => self.fail(list, text, out),
+        }
+    }
+
     /// Writes the calls that bring the plan to where the list wants it, each with its result.
-    pub(super) fn follow(&mut self, list: List, out: &mut Out) {
+    fn follow(&mut self, list: List, out: &mut Out) {
         let next = self.next(list);
         for step in self.steps(&next) {
             self.call(step, &next, out);
@@ -121,7 +157,7 @@ impl Plan {
     }
 
     /// Writes the first of these calls with the result of one that failed. The plan stays.
-    pub(super) fn fail(&self, list: List, text: Str<'_>, out: &mut Out) {
+    fn fail(&self, list: List, text: Str<'_>, out: &mut Out) {
         self.begin(list, out);
         result(false, text, out);
     }
@@ -137,7 +173,7 @@ impl Plan {
     /// The whole list that a list means.
     fn next(&self, list: List) -> Vec<Task> {
         if !list.merge {
-            return list.tasks;
+            return List::going_on(list.tasks);
         }
         let mut next = self.tasks.clone();
         for task in list.tasks {
@@ -149,7 +185,7 @@ impl Plan {
                 None => next.push(task),
             }
         }
-        next
+        List::going_on(next)
     }
 
     fn steps(&self, next: &[Task]) -> Vec<Step> {

@@ -12,6 +12,7 @@ pub mod read;
 pub mod samples;
 pub mod siblings;
 pub mod story;
+pub mod tool_schema;
 pub mod turns;
 pub mod ways;
 pub mod write;

@@ -61,6 +61,11 @@ pub trait PersonaSession: fmt::Debug {
         None
     }
 
+    /// How many calls of a reply run at the same time, if they only read.
+    fn side_by_side(&self) -> usize {
+        10
+    }
+
     /// What the model is reminded of behind the last result of a round: told to the model as a message of the user's, and to the host as
     /// a reminder.
     fn reminder(&self) -> Option<String> {

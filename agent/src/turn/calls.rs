@@ -17,9 +17,6 @@ use crate::turn::hooks;
 use crate::turn::permission::{self, Leave};
 use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
 
-/// So many calls that only read run side by side.
-const SIDE_BY_SIDE: usize = 10;
-
 /// What came of the calls of a round.
 #[derive(Debug, Default)]
 pub(crate) struct AllDone {
@@ -39,7 +36,7 @@ pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: 
     while at < calls.len() {
         let many = calls[at..]
             .iter()
-            .take(SIDE_BY_SIDE)
+            .take(core.persona_session.side_by_side())
             .take_while(|call| !cut && all.end.is_none() && only_reads(conversation, call))
             .count();
         let batch = &calls[at..at + many.max(1)];

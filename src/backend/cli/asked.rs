@@ -159,10 +159,7 @@ impl Cli {
             input: Raw::trusted(&text),
             fields: &[],
         };
-        let translate = Translate {
-            from: self.dialect,
-            to: self.host,
-        };
+        let translate = Translate::new(self.dialect, self.host);
         match translate.call(&call, &arena) {
             Some(call) => (
                 call.name.unescape().into_owned(),

@@ -4,7 +4,7 @@ use bumpalo::Bump;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
-use crate::snake_tools::{changes, common, grep, mcp_name, replacement, write_common};
+use crate::snake_tools::{LONGEST, changes, common, grep, mcp_name, replacement, write_common};
 use crate::tools::args::{Args, Grep, Read, Shell, Todo};
 use crate::tools::json::{Json, members, number, optional, whole};
 
@@ -80,7 +80,7 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
             json.mark(']');
         }
         Args::Shell(shell) => {
-            json.key("command").str(shell.command).maybe_number("timeout", shell.timeout);
+            json.key("command").str(shell.command).maybe_number("timeout", shell.limit(LONGEST));
             json.maybe_str("description", shell.description);
             json.maybe_bool("run_in_background", shell.background.filter(|background| *background));
         }
@@ -89,25 +89,42 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
                 .str(grep.pattern)
                 .maybe_str("path", grep.path)
                 .maybe_str("glob", grep.glob);
-            json.maybe_str("output_mode", grep.mode).maybe_bool("-i", grep.ignore_case);
+            let mode = grep.mode.filter(|mode| MODES.contains(&mode.as_escaped()));
+            json.maybe_str("output_mode", mode).maybe_bool("-i", grep.ignore_case);
             json.maybe_raw("-C", grep.context).maybe_str("type", grep.file_type);
             json.maybe_raw("head_limit", grep.limit).maybe_raw("offset", grep.offset);
             json.maybe_bool("multiline", grep.multiline);
         }
         Args::Todos { list, merge: false } => {
             json.key("todos").mark('[');
-            for todo in list {
+            for todo in Todo::going_on(list) {
                 json.item();
                 write_todo(&mut json, todo);
             }
             json.mark(']');
         }
+        Args::Subagent(call) => {
+            let rest = write_common(args, arena)?;
+            let Some(model) = call.model.filter(|model| MODELS.contains(&model.as_escaped())) else {
+                return Some((name(args)?, rest));
+            };
+            json.lit(&rest.as_str()[1..rest.as_str().len() - 1]).key("model").str(model);
+        }
         Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
-        ref args => return Some((Str::trusted(super::TOOLS.name(args.kind())?), write_common(args, arena)?)),
+        ref args => return Some((name(args)?, write_common(args, arena)?)),
     }
     json.mark('}');
-    Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))
+    Some((name(args)?, json.done()))
 }
+
+fn name(args: &Args<'_>) -> Option<Str<'static>> {
+    Some(Str::trusted(super::TOOLS.name(args.kind())?))
+}
+
+/// What a search may show.
+const MODES: [&str; 3] = ["content", "files_with_matches", "count"];
+/// The models that a subagent may be.
+const MODELS: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
 
 /// `activeForm` is the content when the source has none.
 pub(super) fn write_todo(json: &mut Json<'_>, todo: &Todo<'_>) {

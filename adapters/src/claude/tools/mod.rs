@@ -7,7 +7,7 @@ mod write_result;
 use crate::event::{DetailShape, ToolKind};
 use crate::tools::lines;
 use crate::tools::output::FileRead;
-use crate::tools::table::{DetailReader, Texts, Tools, names};
+use crate::tools::table::{DetailReader, Shell, Texts, Tools, names};
 use crate::tools::texts::numbered_file;
 
 // `sdk-tools.d.ts` and recorded lists of tools; `LS`, `MultiEdit`, `Task` and `TodoWrite` are older.
@@ -65,11 +65,21 @@ const OTHERS: &[&str] = &[
 /// How many lines are read of a file when nobody says how many: of a file with more, the rest is missing.
 const LINES: u64 = 2000;
 
+/// What is said of a command that printed nothing.
+const SILENCE: &str = "(Bash completed with no output)";
+
 /// The tools.
 pub(crate) static TOOLS: Tools = Tools {
     others: OTHERS,
     // The init line says `Task`; calls say `Agent`.
     listed: Some(&[(ToolKind::Subagent, "Task")]),
+    whole_paths: true,
+    names_old: true,
+    shell: Shell {
+        has_folder: false,
+        keeps_end: false,
+        silence: SILENCE,
+    },
     form: Some(DetailShape::Claude),
     texts: Texts {
         file: |read, text, arena| {

@@ -3,6 +3,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 
+use super::SILENCE;
 use crate::event::{ResultStatus, ToolKind};
 use crate::json::{Raw, Str};
 use crate::tools::args::{Args, Todo};
@@ -10,6 +11,7 @@ use crate::tools::json::{array, escaped, members, optional, plain, whole};
 use crate::tools::lines;
 use crate::tools::output::{FileChange, FileRead, Hunks, ShellRun, SubagentRun, ToolOutput};
 use crate::tools::table::Typed;
+use crate::tools::texts::together;
 
 pub(super) fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let &Typed {
@@ -22,7 +24,7 @@ pub(super) fn read<'a>(typed: &Typed<'_, 'a>, arena: &'a Bump) -> Option<ToolOut
     match kind {
         ToolKind::Read => file(detail),
         ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => change(detail, arena),
-        ToolKind::Shell => shell(args, detail, text, status),
+        ToolKind::Shell => shell(args, detail, text, status, arena),
         ToolKind::Todo => todos(detail, arena),
         ToolKind::Subagent => task(detail, text),
         ToolKind::Glob => files(detail, arena),
@@ -119,13 +121,20 @@ fn replaced_as_spelled<'a>(before: Str<'a>, old: Str<'a>, new: Str<'a>, all: boo
 }
 
 /// The object has no exit code: it is 0 unless the result is an error, whose text then begins with it.
-fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: ResultStatus) -> Option<ToolOutput<'a>> {
+fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: ResultStatus, arena: &'a Bump) -> Option<ToolOutput<'a>> {
     let [stdout, stderr, interrupted, background] = members(detail, ["stdout", "stderr", "interrupted", "backgroundTaskId"])?;
     let command = match args {
         Some(Args::Shell(shell)) => Some(shell.command),
         _ => None,
     };
     let interrupted = interrupted.and_then(Raw::bool) == Some(true);
+    let (stdout, stderr) = (stdout?.string()?, optional(stderr, Raw::string)?.unwrap_or_default());
+    // Of an output that is too long the model sees its beginning, in a wrapper.
+    let text = if text.as_escaped().starts_with("<persisted-output>") || text.is(SILENCE) {
+        together(stdout, stderr, arena)
+    } else {
+        text
+    };
     let (exit, output) = match lines::exit_code(text) {
         Some((code, rest)) if status != ResultStatus::Success => (Some(code), rest),
         _ => (
@@ -135,8 +144,8 @@ fn shell<'a>(args: Option<&Args<'a>>, detail: Raw<'a>, text: Str<'a>, status: Re
     };
     Some(ToolOutput::Shell(ShellRun {
         command,
-        stdout: stdout?.string()?,
-        stderr: optional(stderr, Raw::string)?.unwrap_or_default(),
+        stdout,
+        stderr,
         output,
         exit,
         interrupted,

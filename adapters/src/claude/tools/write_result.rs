@@ -3,7 +3,7 @@
 use super::args::write_todo;
 use crate::event::{Content, Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::Raw;
-use crate::tools::args::{Args, Change};
+use crate::tools::args::{Args, Change, Todo};
 use crate::tools::diff::Patch;
 use crate::tools::json::Json;
 use crate::tools::lines::{Numbering, number};
@@ -14,7 +14,7 @@ pub(super) fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
     answer.args?;
     let text = match answer.output {
         ToolOutput::Read(file) => Some(number(file.content, file.start, Numbering::Tab, answer.arena)),
-        _ => answer.with_exit_code(),
+        _ => answer.plain_text(),
     };
     let text = text.unwrap_or(answer.text);
     let detail = match answer.result.status {
@@ -68,9 +68,9 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
         ToolOutput::Shell(run) => {
             json.mark('{')
                 .key("stdout")
-                .str(run.stdout)
+                .str(answer.printed(run.stdout))
                 .key("stderr")
-                .str(run.stderr)
+                .str(answer.printed(run.stderr))
                 .key("interrupted")
                 .bool(run.interrupted);
             json.key("isImage").lit("false").key("noOutputExpected").lit("false").mark('}');
@@ -85,7 +85,7 @@ fn detail<'a>(answer: &Answer<'_, 'a>) -> Option<Raw<'a>> {
         // Only of a source that says more about it than what it was called with.
         ToolOutput::Todos(list) if answer.result.detail.is_some() => {
             json.mark('{').key("newTodos").mark('[');
-            for todo in list {
+            for todo in Todo::going_on(list) {
                 json.item();
                 write_todo(&mut json, todo);
             }

@@ -70,12 +70,14 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
             }
         }
         ToolKind::Subagent => {
-            let [description, prompt, agent, background] = members(input, ["description", "prompt", "subagentType", "run_in_background"])?;
+            let [description, prompt, agent, background, model] =
+                members(input, ["description", "prompt", "subagentType", "run_in_background", "model"])?;
             Args::Subagent(Subagent {
                 description: optional(description, Raw::string)?,
                 prompt: prompt?.string()?,
                 agent: optional(agent, agent_type)?.flatten(),
                 background: optional(background, Raw::bool)?,
+                model: optional(model, Raw::string)?,
             })
         }
         ToolKind::Mcp => {
@@ -88,7 +90,6 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
             let [questions] = members(input, ["questions"])?;
             Args::Ask {
                 questions: Question::list(array(questions?)?, ["prompt", "id", "allowMultiple", "options"], arena)?,
-                spelled: None,
             }
         }
         kind => return common(kind, input, arena),
@@ -214,6 +215,7 @@ pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, arena: &'a Bump) -> Option
             json.maybe_str("description", call.description).key("prompt").str(call.prompt);
             let agent = call.agent.unwrap_or(Str::trusted("unspecified"));
             json.key("subagentType").mark('{').key(agent.as_escaped()).lit("{}").mark('}');
+            json.maybe_str("model", call.model);
             "taskToolCall"
         }
         Args::Mcp { server, tool, args } => {
@@ -228,7 +230,7 @@ pub(super) fn write<'a>(args: &Args<'a>, id: Str<'_>, arena: &'a Bump) -> Option
             json.key("merge").bool(merge);
             "updateTodosToolCall"
         }
-        Args::Ask { questions, .. } => {
+        Args::Ask { questions } => {
             ask(&mut json, questions);
             "askQuestionToolCall"
         }
@@ -268,8 +270,8 @@ fn ask(json: &mut Json<'_>, questions: &[Question<'_>]) {
             None => json.key("id").plain(&(index + 1).to_string()),
         };
         json.key("prompt").str(question.text).key("options").mark('[');
-        for label in question.options {
-            json.item().mark('{').key("id").str(*label).key("label").str(*label).mark('}');
+        for choice in question.options {
+            json.item().mark('{').key("id").str(choice.label).key("label").str(choice.label).mark('}');
         }
         json.mark(']').key("allowMultiple").bool(question.several.unwrap_or(false)).mark('}');
     }

@@ -5,7 +5,7 @@ mod read_result;
 mod write_result;
 
 use crate::event::DetailShape;
-use crate::tools::table::{DetailReader, Texts, Tools, names};
+use crate::tools::table::{DetailReader, Shell, Texts, Tools, names};
 
 // The `oneof` of the tool calls; `writeToolCall` is of 2025, the `pi…` ones are a second set of basic tools. The rest are functions.
 names! {
@@ -28,6 +28,11 @@ names! {
 
 /// The tools. A session lists none of them.
 pub(crate) static TOOLS: Tools = Tools {
+    shell: Shell {
+        has_folder: true,
+        keeps_end: true,
+        silence: "",
+    },
     form: Some(DetailShape::Cursor),
     texts: Texts {
         created: |text| text.starts_with("Wrote contents to ").then_some(true),

@@ -5,7 +5,7 @@
 use super::args::write_todos;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolResult};
 use crate::json::Str;
-use crate::tools::args::{Args, Grep};
+use crate::tools::args::{Args, Grep, Shell};
 use crate::tools::diff::DiffStyle;
 use crate::tools::json::Json;
 use crate::tools::lines::{Piece, pieces};
@@ -62,7 +62,7 @@ fn failed(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
             };
             let aborted = run.interrupted || answer.result.status == ResultStatus::Canceled;
             json.key("failure");
-            ran(json, shell.command, shell.directory, &run, Some(aborted));
+            ran(json, answer, shell, &run, Some(aborted));
             json.key("isBackground").bool(shell.background == Some(true));
         }
         Some(Args::Grep(_)) => {
@@ -74,23 +74,26 @@ fn failed(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
     }
 }
 
-fn ran(json: &mut Json<'_>, command: Str<'_>, directory: Option<Str<'_>>, run: &ShellRun<'_>, aborted: Option<bool>) {
+fn ran<'a>(json: &mut Json<'_>, answer: &Answer<'_, 'a>, shell: &Shell<'_>, run: &ShellRun<'a>, aborted: Option<bool>) {
+    // What is said of a command that did not run was not printed.
+    let ran = matches!(answer.output, ToolOutput::Shell(_));
+    let printed = |text| if ran { answer.printed(text) } else { text };
     json.mark('{')
         .key("command")
-        .str(command)
+        .str(shell.command)
         .key("workingDirectory")
-        .str(directory.unwrap_or_default());
+        .str(shell.directory.unwrap_or_default());
     if let Some(exit) = run.exit {
         json.key("exitCode").number(exit);
     }
     json.key("signal")
         .lit("\"\"")
         .key("stdout")
-        .str(run.stdout)
+        .str(printed(run.stdout))
         .key("stderr")
-        .str(run.stderr)
+        .str(printed(run.stderr))
         .key("interleavedOutput")
-        .str(run.output);
+        .str(printed(run.output));
     json.maybe_bool("aborted", aborted).mark('}');
 }
 
@@ -100,7 +103,7 @@ fn success(json: &mut Json<'_>, answer: &Answer<'_, '_>) {
         (ToolOutput::Read(read), Some(Args::Read(asked))) => file(json, &read, asked.path),
         (ToolOutput::Wrote(change) | ToolOutput::Edited(change), Some(_)) => changed(json, &change, answer.text),
         (ToolOutput::Shell(run), Some(Args::Shell(shell))) => {
-            ran(json, shell.command, shell.directory, &run, None);
+            ran(json, answer, shell, &run, None);
             json.key("isBackground").bool(shell.background == Some(true));
         }
         (shown, Some(Args::Todos { list, merge })) => {

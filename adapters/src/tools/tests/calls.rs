@@ -8,7 +8,7 @@ use crate::tools::{Tools, Translate, kind_of};
 
 pub(super) const ALL: [Dialect; 4] = [Claude, QwenCode, Cursor, Tricode];
 
-fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
+pub(super) fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
     ToolCall {
         id: Str::trusted("c1"),
         name: Str::trusted(name),
@@ -21,7 +21,7 @@ fn call<'a>(name: &'a str, input: &'a str) -> ToolCall<'a> {
 /// What becomes of a call, as `NAME INPUT`.
 pub(super) fn translated(from: Dialect, to: Dialect, name: &str, input: &str) -> Option<String> {
     let arena = Bump::new();
-    let made = Translate { from, to }.call(&call(name, input), &arena)?;
+    let made = Translate::new(from, to).call(&call(name, input), &arena)?;
     serde_json::from_str::<&serde_json::value::RawValue>(made.input.as_str()).expect("valid JSON");
     assert_ne!(kind_of(to, made.name), ToolKind::Other, "the target knows its own name");
     Some(format!("{} {}", made.name.as_escaped(), made.input.as_str()))
@@ -94,7 +94,6 @@ fn what_has_no_equivalent_stays() {
         (Claude, Tricode, "Read", r#"{"file_path":7}"#),
         (Claude, Tricode, "Read", "[]"),
         (Claude, Tricode, "Read", "\"{not json\""),
-        (Tricode, Claude, "read_file", r#"{"path":"a","start_line":5,"end_line":3}"#),
         (QwenCode, Claude, "read_file", r#"{"file_path":"a","offset":18446744073709551615}"#),
         (
             Claude,
@@ -207,10 +206,10 @@ fn files_are_written_and_edited_in_everyones_words() {
         translated(Claude, Cursor, "Edit", filled).unwrap(),
         r#"editToolCall {"path":"a","streamContent":"y"}"#
     );
-    // Cursor does not say what was there before.
+    // Cursor does not say what was there before, if its result does not.
     assert_eq!(
         translated(Cursor, Claude, "editToolCall", r#"{"path":"a","streamContent":"y"}"#).unwrap(),
-        r#"Edit {"file_path":"a","new_string":"y"}"#
+        r#"Edit {"file_path":"a","old_string":"","new_string":"y"}"#
     );
     assert_eq!(translated(Cursor, Tricode, "editToolCall", r#"{"path":"a","streamContent":"y"}"#), None);
     let old = r#"{"path":"a","strReplace":{"oldText":"x","newText":"y","replaceAll":false}}"#;
@@ -219,10 +218,18 @@ fn files_are_written_and_edited_in_everyones_words() {
         r#"Edit {"file_path":"a","old_string":"x","new_string":"y","replace_all":false}"#
     );
     // An edit without an old text makes a file.
-    assert_eq!(
-        translated(Claude, Tricode, "Edit", r#"{"file_path":"a","old_string":"","new_string":"y"}"#).unwrap(),
-        r#"create_file {"path":"a","content":"y"}"#
-    );
+    for input in [
+        r#"{"file_path":"a","old_string":"","new_string":"y"}"#,
+        r#"{"file_path":"a","new_string":"y"}"#,
+    ] {
+        let made = |to| translated(Claude, to, "Edit", input).unwrap();
+        assert_eq!(made(Tricode), r#"create_file {"path":"a","content":"y"}"#);
+        assert_eq!(made(QwenCode), r#"write_file {"file_path":"a","content":"y"}"#);
+        assert_eq!(
+            translated(QwenCode, Claude, "edit", input).unwrap(),
+            r#"Write {"file_path":"a","content":"y"}"#
+        );
+    }
     check(&[
         (
             Claude,
@@ -271,10 +278,15 @@ fn commands_keep_their_time_limit_in_the_units_of_the_target() {
         ),
         (Tricode, r#"run_command {"command":"ls","timeout":30}"#),
     ]);
-    check(&[
-        (Claude, r#"Bash {"command":"ls","timeout":1250}"#),
-        (Tricode, r#"run_command {"command":"ls","timeout":1.25}"#),
-    ]);
+    // Whole seconds; and nobody waits longer than they can say.
+    assert_eq!(
+        translated(Claude, Tricode, "Bash", r#"{"command":"ls","timeout":1250}"#).unwrap(),
+        r#"run_command {"command":"ls","timeout":2}"#
+    );
+    assert_eq!(
+        translated(Tricode, QwenCode, "run_command", r#"{"command":"ls","timeout":86400}"#).unwrap(),
+        r#"run_shell_command {"command":"ls","is_background":false,"timeout":600000}"#
+    );
     check(&[
         (Claude, r#"Bash {"command":"ls","description":"List","run_in_background":true}"#),
         (
@@ -322,10 +334,23 @@ fn searches_keep_what_the_target_knows() {
         (Cursor, r#"globToolCall {"targetDirectory":"src","globPattern":"*.rs"}"#),
     ]);
     check(&[
-        (Claude, r#"WebFetch {"url":"https://x"}"#),
-        (QwenCode, r#"web_fetch {"url":"https://x"}"#),
         (Cursor, r#"webFetchToolCall {"url":"https://x","toolCallId":"c1"}"#),
         (Tricode, r#"fetch_url {"url":"https://x"}"#),
+    ]);
+    check(&[
+        (Claude, r#"WebFetch {"url":"https://x","prompt":"p"}"#),
+        (QwenCode, r#"web_fetch {"url":"https://x","prompt":"p"}"#),
+    ]);
+    // A prompt is needed there.
+    assert_eq!(
+        translated(Tricode, Claude, "fetch_url", r#"{"url":"https://x","timeout":3}"#).unwrap(),
+        r#"WebFetch {"url":"https://x","prompt":"Give the text of the page."}"#
+    );
+    // A pattern has a place for it.
+    check(&[
+        (Claude, r#"Grep {"pattern":"fn","-i":true}"#),
+        (Cursor, r#"grepToolCall {"pattern":"fn","caseInsensitive":true,"toolCallId":"c1"}"#),
+        (Tricode, r#"search_context {"pattern":"(?i)fn"}"#),
     ]);
     check(&[
         (Claude, r#"WebSearch {"query":"rust"}"#),
@@ -340,13 +365,23 @@ fn lists_questions_plans_subagents_and_servers() {
     check(&[
         (
             QwenCode,
-            r#"todo_write {"todos":[{"id":"7","content":"a","status":"in_progress"},{"id":"8","content":"b","status":"cancelled"}]}"#,
+            r#"todo_write {"todos":[{"id":"7","content":"a","status":"in_progress"},{"id":"8","content":"b","status":"completed"}]}"#,
         ),
         (
             Cursor,
-            r#"updateTodosToolCall {"todos":[{"id":"7","content":"a","status":"TODO_STATUS_IN_PROGRESS"},{"id":"8","content":"b","status":"TODO_STATUS_CANCELLED"}],"merge":false}"#,
+            r#"updateTodosToolCall {"todos":[{"id":"7","content":"a","status":"TODO_STATUS_IN_PROGRESS"},{"id":"8","content":"b","status":"TODO_STATUS_COMPLETED"}],"merge":false}"#,
         ),
     ]);
+    // What was called off is not to be done, and others have no word for it.
+    let off = r#"{"todos":[{"id":"7","content":"a","status":"TODO_STATUS_CANCELLED"},{"id":"8","content":"b","status":"TODO_STATUS_PENDING"}],"merge":false}"#;
+    assert_eq!(
+        translated(Cursor, QwenCode, "updateTodosToolCall", off).unwrap(),
+        r#"todo_write {"todos":[{"id":"8","content":"b","status":"pending"}]}"#
+    );
+    assert_eq!(
+        translated(Cursor, Claude, "updateTodosToolCall", off).unwrap(),
+        r#"TodoWrite {"todos":[{"content":"b","status":"pending","activeForm":"b"}]}"#
+    );
     assert_eq!(
         translated(
             Claude,
@@ -378,11 +413,11 @@ fn lists_questions_plans_subagents_and_servers() {
     ]);
     assert_eq!(
         translated(Cursor, Claude, "taskToolCall", r#"{"prompt":"p","subagentType":{"custom":{"name":"n"}}}"#).unwrap(),
-        r#"Agent {"prompt":"p","subagent_type":"n"}"#
+        r#"Agent {"description":"p","prompt":"p","subagent_type":"n"}"#
     );
     assert_eq!(
         translated(Claude, QwenCode, "Task", r#"{"prompt":"p"}"#).unwrap(),
-        r#"agent {"prompt":"p"}"#
+        r#"agent {"description":"p","prompt":"p"}"#
     );
     check(&[
         (Claude, r#"mcp__calc__add {"a":1.50}"#),
@@ -396,7 +431,7 @@ fn lists_questions_plans_subagents_and_servers() {
         (QwenCode, r#"exit_plan_mode {"plan":"1. do"}"#),
         (Cursor, r#"createPlanToolCall {"plan":"1. do"}"#),
     ]);
-    let questions = r#"{"questions":[{"question":"Which?","header":"Pick","multiSelect":true,"options":[{"label":"A","description":""}]}]}"#;
+    let questions = r#"{"questions":[{"question":"Which?","header":"Pick","options":[{"label":"A","description":"A"}],"multiSelect":true}]}"#;
     check(&[
         (Claude, &format!("AskUserQuestion {questions}")),
         (

@@ -1,6 +1,7 @@
 //! Calls and results from every agent's words to every other's.
 
 mod calls;
+mod calls_known;
 mod calls_props;
 mod outputs;
 mod recorded;

@@ -90,7 +90,7 @@ fn every_recorded_call_goes_over_or_stays_for_a_reason() {
 
 fn goes_over(pair: &Pair, to: Dialect) -> bool {
     let arena = Bump::new();
-    let tools = Translate { from: pair.from, to };
+    let tools = Translate::new(pair.from, to);
     let call = ToolCall {
         id: Str::trusted("c"),
         name: Str::trusted(&pair.name),

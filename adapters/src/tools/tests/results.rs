@@ -69,7 +69,7 @@ impl<'a> Case<'a> {
     /// The text and the structured form in the target, if something changed.
     fn to(&self, to: Dialect) -> Option<(String, Option<String>)> {
         let arena = Bump::new();
-        let tools = Translate { from: self.from, to };
+        let tools = Translate::new(self.from, to);
         let (call, made) = tools.result(&self.call(), &self.result(), &arena);
         call.inspect(|call| valid(call.input));
         let made = made?;
@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
 
     fn answered(&self, to: Dialect) -> String {
         let arena = Bump::new();
-        let call = Translate { from: self.from, to }
+        let call = Translate::new(self.from, to)
             .result(&self.call(), &self.result(), &arena)
             .0
             .unwrap_or(self.call());
@@ -253,16 +253,23 @@ fn commands_and_their_exit_codes() {
         .with(r#"{"stdout":"hi","stderr":"err","interrupted":false,"isImage":false,"noOutputExpected":false}"#);
     assert_eq!(
         ran.detail_in(Cursor),
-        r#"{"success":{"command":"echo hi","workingDirectory":"","exitCode":0,"signal":"","stdout":"hi","stderr":"err","interleavedOutput":"hi\nerr"},"isBackground":false}"#
+        r#"{"success":{"command":"echo hi","workingDirectory":"","exitCode":0,"signal":"","stdout":"hi\n","stderr":"err\n","interleavedOutput":"hi\nerr\n"},"isBackground":false}"#
     );
-    assert_eq!(ran.text_in(Tricode), r"hi\n[stderr]\nerr");
+    assert_eq!(ran.text_in(Tricode), r"hi\n\n[stderr]\nerr\n", "as recorded");
     let failed = case(Claude, "Bash", r#"{"command":"exit 3"}"#, BAD, r"Exit code 3\nout\nerr").with(r#""Error: Exit code 3\nout\nerr""#);
-    let typed = r#"{"failure":{"command":"exit 3","workingDirectory":"","exitCode":3,"signal":"","stdout":"out\nerr","stderr":"","interleavedOutput":"out\nerr","aborted":false},"isBackground":false}"#;
+    let typed = r#"{"failure":{"command":"exit 3","workingDirectory":"","exitCode":3,"signal":"","stdout":"out\nerr\n","stderr":"","interleavedOutput":"out\nerr\n","aborted":false},"isBackground":false}"#;
     assert_eq!(failed.detail_in(Cursor), typed);
-    assert_eq!(failed.to(Tricode), None);
-    let back = case(Cursor, "shellToolCall", r#"{"command":"exit 3","workingDirectory":""}"#, BAD, r"out\nerr").with(typed);
+    assert_eq!(failed.text_in(Tricode), r"Exit code 3\nout\nerr\n");
+    let back = case(
+        Cursor,
+        "shellToolCall",
+        r#"{"command":"exit 3","workingDirectory":""}"#,
+        BAD,
+        r"out\nerr\n",
+    )
+    .with(typed);
     assert_eq!(back.to(Claude), Some((failed.text.into(), Some(failed.detail.unwrap().into()))));
-    assert_eq!(back.text_in(Tricode), failed.text);
+    assert_eq!(back.text_in(Tricode), r"Exit code 3\nout\nerr\n");
     assert_eq!(back.text_in(QwenCode), failed.text);
     // It did not run: no exit code is made up.
     let hook = Case {
@@ -286,7 +293,7 @@ fn commands_and_their_exit_codes() {
         denied.detail_in(Cursor),
         r#"{"rejected":{"command":"exit 3","workingDirectory":"","reason":"hook error: no","isReadonly":false}}"#
     );
-    // Qwen reports (recorded); the report stays what the model saw.
+    // Qwen reports (recorded).
     let report = r"Command: echo before; exit 3\nDirectory: (root)\nOutput: before\nmore\nError: (none)\nExit Code: 3\nSignal: (none)\nProcess Group PGID: (none)";
     let report = case(
         QwenCode,
@@ -297,10 +304,11 @@ fn commands_and_their_exit_codes() {
     );
     let detail = report.detail_in(Cursor);
     assert!(
-        detail.contains(r#""exitCode":3,"signal":"","stdout":"before\nmore","stderr":"","interleavedOutput":"Command: echo"#),
+        detail.contains(r#""exitCode":3,"signal":"","stdout":"before\nmore\n","stderr":"","interleavedOutput":"before\nmore\n"#),
         "{detail}"
     );
-    assert_eq!(report.text_in(Claude), report.text);
+    assert_eq!(report.text_in(Claude), r"Exit code 3\nbefore\nmore");
+    assert_eq!(report.text_in(Tricode), r"Exit code 3\nbefore\nmore\n");
     let quiet = r"Command: touch m2\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: 9945";
     let quiet = Case {
         status: OK,
@@ -308,6 +316,46 @@ fn commands_and_their_exit_codes() {
         ..report
     };
     assert!(quiet.detail_in(Cursor).contains(r#""exitCode":0,"signal":"","stdout":"","stderr":"","#));
+    assert_eq!(quiet.text_in(Tricode), "[no output]");
+    assert_eq!(quiet.text_in(Claude), "(Bash completed with no output)");
+}
+
+#[test]
+fn what_a_command_printed_ends_as_the_target_ends_it() {
+    let shell = |from, text| {
+        let (name, input) = match from {
+            Claude => ("Bash", r#"{"command":"c"}"#),
+            QwenCode => ("run_shell_command", r#"{"command":"c","is_background":false}"#),
+            _ => ("run_command", r#"{"command":"c"}"#),
+        };
+        case(from, name, input, OK, text)
+    };
+    for (from, text, claude, qwen, tricode) in [
+        (Claude, "loop 0", "loop 0", "loop 0", r"loop 0\n"),
+        (QwenCode, r"a\nb", r"a\nb", r"a\nb", r"a\nb\n"),
+        (Tricode, r"hi\n", "hi", "hi", r"hi\n"),
+        (Tricode, r"a\nb\nc", r"a\nb\nc", r"a\nb\nc", r"a\nb\nc"),
+        (Tricode, r"a\r\n\n", "a", "a", r"a\r\n\n"),
+        (Tricode, r"out\n\n[stderr]\nerr\n", r"out\nerr", r"out\nerr", r"out\n\n[stderr]\nerr\n"),
+        (Tricode, "[no output]", "(Bash completed with no output)", "", "[no output]"),
+        (
+            Claude,
+            "(Bash completed with no output)",
+            "(Bash completed with no output)",
+            "",
+            "[no output]",
+        ),
+        (Claude, r"a\\n", r"a\\n", r"a\\n", r"a\\n\n"),
+    ] {
+        let case = shell(from, text);
+        for (to, want) in [(Claude, claude), (QwenCode, qwen), (Tricode, tricode)] {
+            assert_eq!(case.text_in(to), want, "{text} from {from:?} to {to:?}");
+        }
+    }
+    // A text that is too long is told as its beginning; the structured form has all of it.
+    let long =
+        shell(Claude, r"<persisted-output>\nOutput too large (1KB).\n\nPreview:\nx").with(r#"{"stdout":"x\ny","stderr":"","interrupted":false}"#);
+    assert_eq!(long.text_in(Tricode), r"x\ny\n");
 }
 
 const EDIT: Case<'_> = case(

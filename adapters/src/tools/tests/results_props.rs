@@ -111,11 +111,11 @@ proptest! {
             for shape in [DetailShape::Claude, DetailShape::Cursor, DetailShape::Qwen] {
                 for from in [Claude, QwenCode, Cursor, Tricode] {
                     let arena = Bump::new();
-                    let call = Translate { from: Claude, to: from }.call(&source.call(), &arena).unwrap_or(source.call());
+                    let call = Translate::new(Claude, from).call(&source.call(), &arena).unwrap_or(source.call());
                     let result = ToolResult { detail: Some(Detail { shape, raw: Raw::trusted(&detail) }), ..source.result() };
                     output(Some(&call), &result, &arena);
                     for to in [Claude, QwenCode, Cursor, Tricode] {
-                        let tools = Translate { from, to };
+                        let tools = Translate::new(from, to);
                         let (answered, made) = tools.result(&call, &result, &arena);
                         if let Some(made) = made {
                             made.detail.inspect(|detail| valid(detail.raw));

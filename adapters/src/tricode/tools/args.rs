@@ -5,8 +5,8 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
-use crate::snake_tools::{common, grep};
-use crate::tools::args::{Args, Change, Read, Shell, Todo, TodoStatus};
+use crate::snake_tools::{common, grep, mcp_name};
+use crate::tools::args::{Args, Change, Grep, Read, Shell, Todo, TodoStatus};
 use crate::tools::json::{Json, array, members, optional, whole};
 
 pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
@@ -15,8 +15,9 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         ToolKind::Read => {
             let [path, start, end, cap] = members(input, ["path", "start_line", "end_line", "max_bytes"])?;
             let start = optional(start, whole)?.map(|line| line.max(1));
+            // A part that ends before it begins has no lines, which nobody else can ask for.
             let count = match (start, optional(end, whole)?) {
-                (Some(start), Some(end)) => Some(end.checked_sub(start)?.checked_add(1)?),
+                (Some(start), Some(end)) if end >= start => Some((end - start).checked_add(1)?),
                 _ => None,
             };
             Args::Read(Read {
@@ -57,7 +58,15 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 directory: None,
             })
         }
-        ToolKind::Grep => Args::Grep(grep(input)?),
+        ToolKind::Grep => {
+            let grep = grep(input)?;
+            let any_case = grep.pattern.as_escaped().strip_prefix(ANY_CASE);
+            Args::Grep(Grep {
+                pattern: any_case.map_or(grep.pattern, Str::trusted),
+                ignore_case: any_case.map(|_| true),
+                ..grep
+            })
+        }
         ToolKind::Todo => {
             let [action, tasks] = members(input, ["action", "tasks"])?;
             if !action?.string()?.is("create") {
@@ -70,6 +79,19 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         }
         kind => return common(kind, input, arena),
     })
+}
+
+/// What a pattern begins with that takes small and capital letters for the same.
+const ANY_CASE: &str = "(?i)";
+
+/// `{"action":"update","task_id":1,"status":"completed"}`.
+pub(super) fn progress(name: &str, input: Raw<'_>) -> Option<(u64, TodoStatus)> {
+    if name != "plan" {
+        return None;
+    }
+    let [action, task, status] = members(input, ["action", "task_id", "status"])?;
+    let status = status?.string()?;
+    (action?.string()?.is("update")).then_some((whole(task?)?, TodoStatus::read(status)?))
 }
 
 /// The tasks of a new plan: strings; the document of an older version shows objects with `id` and `desc`.
@@ -156,10 +178,6 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         Args::Write { path, content } => {
             json.key("path").str(path).key("content").str(content);
         }
-        // An edit without old text makes the file.
-        Args::Edit { path, change } if change.old.is_some_and(Str::is_empty) => {
-            return write(&Args::Write { path, content: change.new }, Str::EMPTY, arena);
-        }
         Args::Edit { path, change } => hunks(&mut json, path, &[change])?,
         Args::MultiEdit { changes: [], .. } => return None,
         Args::MultiEdit { path, changes } => {
@@ -172,15 +190,19 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         }
         Args::Shell(shell) => {
             json.key("command").str(shell.command);
-            if let Some(timeout) = shell.timeout {
-                json.key("timeout").number(timeout / 1000);
-                if timeout % 1000 != 0 {
-                    json.lit(format!(".{:03}", timeout % 1000).trim_end_matches('0'));
-                }
-            }
+            // Whole seconds.
+            json.maybe_number("timeout", shell.timeout.map(|timeout| timeout.div_ceil(1000)));
         }
         Args::Grep(grep) => {
-            json.key("pattern").str(grep.pattern).maybe_str("path", grep.path);
+            json.key("pattern");
+            if grep.ignore_case == Some(true) {
+                json.str(Str::trusted(
+                    bumpalo::format!(in arena, "{ANY_CASE}{}", grep.pattern.as_escaped()).into_bump_str(),
+                ));
+            } else {
+                json.str(grep.pattern);
+            }
+            json.maybe_str("path", grep.path);
         }
         Args::Fetch { url, .. } => {
             json.key("url").str(url);
@@ -188,7 +210,9 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
         Args::WebSearch { query } => {
             json.key("query").str(query);
         }
-        Args::Glob { .. } | Args::Todos { .. } | Args::Subagent(_) | Args::Mcp { .. } | Args::Ask { .. } | Args::Plan { .. } => return None,
+        // Of another agent's log, which may have such tools.
+        Args::Mcp { server, tool, args } => return Some((mcp_name(server, tool, arena), args)),
+        Args::Glob { .. } | Args::Todos { .. } | Args::Subagent(_) | Args::Ask { .. } | Args::Plan { .. } => return None,
     }
     json.mark('}');
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))

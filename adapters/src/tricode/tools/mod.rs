@@ -4,7 +4,7 @@ mod args;
 mod read_result;
 mod write_result;
 
-use crate::tools::table::{Texts, Tools, names};
+use crate::tools::table::{Shell, Texts, Tools, names};
 
 // docs/STDIO_API.md and recordings.
 names! {
@@ -33,12 +33,18 @@ pub(crate) static TOOLS: Tools = Tools {
         "search_references",
         "search_symbol",
     ],
+    shell: Shell {
+        has_folder: false,
+        keeps_end: true,
+        silence: "[no output]",
+    },
     answered: write_result::answered,
     texts: Texts {
         file: read_result::file,
         streams: read_result::streams,
         change: read_result::change,
         todos: read_result::plan,
+        progress: args::progress,
         ..Texts::PLAIN
     },
     ..Tools::new(NAMES, args::read, args::write, write_result::result)

@@ -63,13 +63,10 @@ pub(super) fn change<'a>(text: Str<'a>, arena: &'a Bump) -> Option<FileChange<'a
     Some(change)
 }
 
-/// stdout, then `[stderr]` on a line of its own and stderr; `[no output]` when there is none.
+/// stdout, then `[stderr]` on a line of its own and stderr.
 pub(super) fn streams(text: Str<'_>) -> (Str<'_>, Str<'_>) {
     const HEAD: &str = "[stderr]\\n";
     let body = text.as_escaped();
-    if body == "[no output]" {
-        return (Str::EMPTY, Str::EMPTY);
-    }
     if let Some(stderr) = body.strip_prefix(HEAD) {
         return (Str::EMPTY, Str::trusted(stderr));
     }

@@ -2,12 +2,12 @@
 
 use bumpalo::Bump;
 
-use super::args::{overwrite, write};
+use super::args::overwrite;
 use crate::event::{ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::Str;
-use crate::tools::args::{Args, Change};
+use crate::tools::args::Args;
 use crate::tools::diff::DiffStyle;
-use crate::tools::json::{Json, escaped, plain};
+use crate::tools::json::{Json, escaped};
 use crate::tools::lines::{Numbering, ends_line, number};
 use crate::tools::output::{FileChange, FileRead, ShellRun, ToolOutput};
 use crate::tools::result::Answer;
@@ -22,31 +22,25 @@ fn text<'a>(answer: &Answer<'_, 'a>) -> Option<Str<'a>> {
         (ToolOutput::Wrote(change) | ToolOutput::Edited(change), args) if answer.result.status == ResultStatus::Success => {
             edited(answer, &change, args)
         }
-        (ToolOutput::Shell(run), Args::Shell(_)) => output(answer, &run),
-        _ => answer.with_exit_code(),
+        (ToolOutput::Shell(run), Args::Shell(_)) => Some(output(answer, &run)),
+        _ => None,
     }
 }
 
-/// stdout, then stderr behind a line that says so, where the source keeps them apart; `[no output]` for neither.
-fn output<'a>(answer: &Answer<'_, 'a>, run: &ShellRun<'a>) -> Option<Str<'a>> {
-    let success = answer.result.status == ResultStatus::Success;
-    if answer.text.is_empty() && success {
-        return Some(Str::trusted("[no output]"));
-    }
-    if run.stderr.is_empty() || run.output.as_escaped().starts_with("Command: ") {
-        return answer.with_exit_code();
+/// stdout, then stderr behind a line that says so, where the source keeps them apart.
+fn output<'a>(answer: &Answer<'_, 'a>, run: &ShellRun<'a>) -> Str<'a> {
+    let [stdout, stderr] = [run.stdout, run.stderr].map(|text| answer.printed(text));
+    if stderr.is_empty() {
+        return answer.report(run, answer.printed(run.output));
     }
     let mut text = bumpalo::collections::String::new_in(answer.arena);
-    if let (false, Some(code)) = (success, run.exit) {
-        text.push_str(bumpalo::format!(in answer.arena, "Exit code {}\\n", code).as_str());
-    }
-    if !run.stdout.is_empty() {
-        text.push_str(run.stdout.as_escaped());
+    if !stdout.is_empty() {
+        text.push_str(stdout.as_escaped());
         text.push_str("\\n");
     }
     text.push_str("[stderr]\\n");
-    text.push_str(run.stderr.as_escaped());
-    Some(Str::trusted(text.into_bump_str()))
+    text.push_str(stderr.as_escaped());
+    answer.report(run, Str::trusted(text.into_bump_str()))
 }
 
 /// A part that ends before the file does ends with a line end here.
@@ -66,10 +60,11 @@ fn numbered<'a>(answer: &Answer<'_, 'a>, file: &FileRead<'a>, count: Option<u64>
 /// `{success, path, applied, mode, …, diff, created?}`, as far as it is known: the hashes are left out. `create_file` keeps its
 /// text, and so does an edit of which nobody says where it was.
 fn edited<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>, args: &Args<'a>) -> Option<Str<'a>> {
-    let deed = deed(args, change);
-    if matches!(deed, Some(Deed::Create(_))) || deed.is_none() && matches!(args, Args::Write { .. }) {
-        return None;
-    }
+    let overwritten = match *args {
+        Args::Write { content, .. } if change.created == Some(false) => Some(content),
+        Args::Write { .. } => return None,
+        _ => None,
+    };
     let patch = change.patch()?;
     let mut json = Json::python(answer.arena);
     json.mark('{')
@@ -80,8 +75,8 @@ fn edited<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>, args: &Args<'a>)
         .key("applied")
         .lit("true")
         .key("mode");
-    match (&deed, args) {
-        (Some(Deed::Overwrite(content)), _) => json.lit("\"overwrite\"").key("bytes_written").number(content.utf8_len()? as u64),
+    match (overwritten, args) {
+        (Some(content), _) => json.lit("\"overwrite\"").key("bytes_written").number(content.utf8_len()? as u64),
         (_, Args::MultiEdit { changes, .. }) => json.lit("\"patch\"").key("hunks_applied").number(changes.len() as u64),
         _ => json.lit("\"patch\"").key("hunks_applied").lit("1"),
     };
@@ -89,59 +84,21 @@ fn edited<'a>(answer: &Answer<'_, 'a>, change: &FileChange<'a>, args: &Args<'a>)
     let name = name.rsplit('/').next().unwrap_or(&name);
     json.key("diff")
         .plain(&patch.unified(&format!("a/{name}"), &format!("b/{name}"), DiffStyle::Difflib));
-    if matches!(deed, Some(Deed::Overwrite(_))) {
+    if overwritten.is_some() {
         json.key("created").lit("false");
     }
     json.mark('}');
     Some(escaped(json.done().as_str(), answer.arena))
 }
 
-/// What the result says that a call did.
-enum Deed<'a> {
-    /// It made a file.
-    Create(Str<'a>),
-    /// It wrote over one.
-    Overwrite(Str<'a>),
-    /// It replaced a text.
-    Replace(Change<'a>),
-}
-
-/// Of a write, the result tells whether the file is new; of an edit by Cursor, what was there before.
-fn deed<'a>(args: &Args<'a>, change: &FileChange<'a>) -> Option<Deed<'a>> {
-    match *args {
-        Args::Write { content, .. } => change
-            .created
-            .map(|new| if new { Deed::Create(content) } else { Deed::Overwrite(content) }),
-        Args::Edit { change: asked, .. } if asked.old.is_none() => {
-            if change.created == Some(true) {
-                return change.after.map(Deed::Create);
-            }
-            let unique = |old: Str<'_>| Some(plain(change.before?)?.matches(&*plain(old)?).nth(1).is_none());
-            match change.replaced.filter(|(old, _)| !old.is_empty() && unique(*old) == Some(true)) {
-                Some((old, new)) => Some(Deed::Replace(Change {
-                    old: Some(old),
-                    new,
-                    all: None,
-                })),
-                None => change.after.map(Deed::Overwrite),
-            }
+/// The call in Tricode's words, with what its result tells about it: there is another way to write a file that is there.
+pub(super) fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
+    match (output, *args) {
+        (ToolOutput::Wrote(change) | ToolOutput::Edited(change), Args::Write { path, content }) if change.created == Some(false) => {
+            let (name, input) = overwrite(path, content, arena);
+            let kind = ToolKind::Write;
+            Some(ToolCall { name, input, kind, ..*call })
         }
         _ => None,
     }
-}
-
-/// The call in Tricode's words, with what its result tells about it.
-pub(super) fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
-    let (ToolOutput::Wrote(change) | ToolOutput::Edited(change)) = output else {
-        return None;
-    };
-    let (Args::Write { path, .. } | Args::Edit { path, .. }) = *args else {
-        return None;
-    };
-    let (kind, (name, input)) = match deed(args, &change)? {
-        Deed::Create(content) => (ToolKind::Write, write(&Args::Write { path, content }, call.id, arena)?),
-        Deed::Overwrite(content) => (ToolKind::Write, overwrite(path, content, arena)),
-        Deed::Replace(change) => (ToolKind::Edit, write(&Args::Edit { path, change }, call.id, arena)?),
-    };
-    Some(ToolCall { name, input, kind, ..*call })
 }

@@ -184,6 +184,11 @@ impl PersonaSession for Session {
         self.shared.processes.get().cloned()
     }
 
+    /// Each call has its result before the next one begins.
+    fn side_by_side(&self) -> usize {
+        1
+    }
+
     fn behind_denial(&self) -> Option<Given> {
         Some(Given::denied("Denied: previous operation denied by user"))
     }

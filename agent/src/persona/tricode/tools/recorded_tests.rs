@@ -95,12 +95,14 @@ async fn replay(name: &str, others: &[&str]) {
             other => panic!("{other:?}"),
         });
         let (recorded, root) = (&pair[1], root.to_str().unwrap());
+        let mut said = recorded["result"].as_str().unwrap().to_owned();
+        // There was no ripgrep where it was recorded; with it the last line has its end.
+        if tool == "search_context" && said.contains(':') {
+            said.push('\n');
+        }
         assert_eq!(
             (given.status == ResultStatus::Success, plain(&text.collect::<String>(), root)),
-            (
-                recorded["success"].as_bool().unwrap(),
-                plain(recorded["result"].as_str().unwrap(), "/workspace")
-            ),
+            (recorded["success"].as_bool().unwrap(), plain(&said, "/workspace")),
             "{name}: {}",
             pair[0]["formatted"]
         );

@@ -54,16 +54,13 @@ pub(super) fn search(input: &Value, wall: &Wall, cancel: &CancellationToken) -> 
     for file in &found.files {
         for line in &file.lines {
             if lines.len() > MOST {
-                lines.push_str(&format!("\n[output truncated at {MOST} bytes; look for something rarer]"));
+                lines.push_str(&format!("[output truncated at {MOST} bytes; look for something rarer]\n"));
                 return Ok(Given::text(lines));
-            }
-            if !lines.is_empty() {
-                lines.push('\n');
             }
             if !is_file {
                 lines.push_str(&format!("{}:", file.path.display()));
             }
-            lines.push_str(&format!("{}:{}{}", line.number, line.text, if line.cut { " [...]" } else { "" }));
+            lines.push_str(&format!("{}:{}{}\n", line.number, line.text, if line.cut { " [...]" } else { "" }));
         }
     }
     Ok(Given::text(if lines.is_empty() { "No matches found".to_owned() } else { lines }))
