@@ -250,7 +250,8 @@ impl Session {
             .map(|permission| permission.name.unescape().into_owned())
             .unwrap_or_default();
         match &self.on_ask {
-            _ if self.host.allows_all && request.kind == ControlKind::CanUseTool => respond(id, "{\"behavior\":\"allow\"}", backend),
+            // Who plays the host's own program has been told its mode, and asks in spite of it.
+            _ if self.host.allows_all && !self.same && request.kind == ControlKind::CanUseTool => respond(id, "{\"behavior\":\"allow\"}", backend),
             OnAsk::Allow(names) if request.kind == ControlKind::CanUseTool && names.contains(&name) => {
                 respond(id, "{\"behavior\":\"allow\"}", backend);
             }

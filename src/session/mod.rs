@@ -430,7 +430,7 @@ impl Session {
                     return;
                 }
                 let free = asks_permission && self.is_free(request.permission, backend.dialect());
-                if self.host.types_answers && asks_permission && !self.host.allows_all {
+                if self.host.types_answers && asks_permission && (self.same || !self.host.allows_all) {
                     self.unasked.push_back(typed::Question::of(&id, event, request));
                     return self.ask_person(now, backend);
                 }

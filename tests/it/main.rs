@@ -15,6 +15,8 @@ mod agent_leftovers;
 mod agent_mcp;
 #[cfg(unix)]
 mod agent_mcp_sse;
+#[cfg(unix)]
+mod agent_permissions;
 #[cfg(target_os = "linux")]
 mod agent_secrets;
 #[cfg(target_os = "linux")]

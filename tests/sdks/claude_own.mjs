@@ -158,11 +158,11 @@ scenario('own', 'the_system_prompt_is_the_hosts', async () => {
 scenario('own', 'settings_and_memory_are_read_where_they_are_wanted', async () => {
   const cwd = folder('own-settings', {
     'CLAUDE.md': 'The word of own-settings is swordfish.\n',
-    '.claude/settings.json': JSON.stringify({ permissions: { allow: ['Bash(echo *)'], deny: ['Bash(date:*)'] }, env: { OWN_WORD: 'from-settings' } }),
+    '.claude/settings.json': JSON.stringify({ permissions: { allow: ['Bash(printenv *)'], deny: ['Bash(date:*)'] }, env: { OWN_WORD: 'from-settings' } }),
     '.claude/commands/greet.md': '---\ndescription: greets\n---\nGreet $ARGUMENTS now. {{say Hello.}}\n',
     '.claude/agents/helper.md': '---\nname: helper\ndescription: helps\n---\nYou help.\n',
   });
-  const script = '{{shell echo $OWN_WORD}} {{shell date}} {{say own-settings it is.}}';
+  const script = '{{shell printenv OWN_WORD}} {{shell date}} {{say own-settings it is.}}';
   const messages = await collect(ask(script, { cwd, settingSources: ['project'] }));
   result(messages, 'own-settings it is.');
   assert.match(textOf(results(messages)[0].content), /from-settings/);

@@ -1,109 +1,53 @@
-//! Judging commands for a shell, part by part.
+//! What lets a command run: each of its parts is allowed by a rule, only reads in the workspace, or is an edit of it where edits are
+//! accepted. Only what is [plain](super::shell::plain) is looked at; anything else is asked about.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use super::place::Place;
 use super::rule::{Behavior, Rule, Source};
-use super::shell::reads::reads;
-use super::shell::wrap::{base, harmless, inside};
-use super::shell::{Command, Script};
+use super::shell::reads::{Looks, bare, edits, looks};
+use super::shell::{Command, Join, git, plain};
 use super::{Policy, Reason, reason};
-use crate::tools::Spec;
-use agentglot_adapters::raw::event::ToolKind;
+use crate::tools::{ShellCommand, Spec};
 use agentglot_adapters::raw::launch::PermissionMode;
 
-/// So deep may wrappers be nested.
-const WRAPPED: usize = 8;
 /// So many rules are suggested for one command line.
 const SUGGESTED: usize = 5;
+/// In so many folders a command may begin before it counts as unknown.
+const FOLDERS: usize = 32;
 
-/// Commands of file systems that count as edits.
-const EDITS: &[&str] = &["mkdir", "touch", "rmdir", "rm", "mv", "cp"];
+/// Where a command may begin: more than one folder where a `cd` stands before it, which may fail. `None`: nobody knows.
+type Folders = Option<Vec<PathBuf>>;
 
-/// Where a command's paths begin: more than one folder where a `cd` stands before it.
-type Folders = Vec<PathBuf>;
+/// What a command does to what others see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Changes {
+    Nothing,
+    /// Files come and go, but no links.
+    Files,
+    Anything,
+}
 
 impl Policy {
-    /// A rule that is about a part of a command line.
-    pub(super) fn command_rule(&self, behavior: Behavior, spec: &Spec, line: &str) -> Option<Reason> {
-        if !self.rules.iter().any(|(_, does, _)| *does == behavior) {
-            return None;
-        }
-        let script = Script::parse(line);
-        let mut texts = vec![line.trim().to_owned()];
-        let mut words = Vec::new();
-        for command in &script.commands {
-            spellings(command, 0, &mut texts);
-            every_word(command, 0, &mut words);
-        }
-        if script.problem.is_some() {
-            let bare: String = line.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-            let pieces = bare.split([';', '&', '|', '\n', '(', ')', '`', '{', '}', '$', '<', '>']);
-            texts.extend(pieces.map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" ")));
-        }
-        let by_text = self
-            .rules_for(behavior, spec)
-            .find(|(_, rule)| texts.iter().any(|text| rule.matches_command(text)));
-        let found = by_text.or_else(|| {
-            let folders = self.folders_after(&script.commands, script.commands.len());
-            let places: Vec<Place> = words.iter().flat_map(|word| self.places(word, &folders)).collect();
-            self.rules
-                .iter()
-                .filter(|(_, does, rule)| *does == behavior && rule.is_about_paths())
-                .filter(|(_, _, rule)| rule.names("", ToolKind::Read) || rule.names("", ToolKind::Edit))
-                .find(|(_, _, rule)| places.iter().any(|place| rule.matches_path(place, false)))
-                .map(|(source, _, rule)| (*source, rule))
-        });
-        found.map(|(source, rule)| reason(source, behavior, rule))
-    }
-
-    /// A command that could hide from rules about parts of commands.
-    pub(super) fn hides_from_rules(&self, spec: &Spec, line: &str) -> Option<Reason> {
-        let ruled = self.rules.iter().any(|(_, does, rule)| {
-            *does != Behavior::Allow
-                && rule.content().is_some()
-                && (rule.names(&spec.name, spec.kind) || rule.names("", ToolKind::Read) || rule.names("", ToolKind::Edit))
-        });
-        if !ruled {
-            return None;
-        }
-        let script = Script::parse(line);
-        if let Some(problem) = script.problem {
-            return Some(Reason::Unclear(problem));
-        }
-        let hidden = script.commands.iter().any(|command| is_hidden(command, 0));
-        hidden.then(|| Reason::Unclear("it cannot be told which command this runs".to_owned()))
-    }
-
     /// Whether each part of a command is covered by a list of rules.
     pub(super) fn command_is_covered(&self, rules: &[&Rule], line: &str) -> bool {
-        let script = Script::parse(line);
-        script.problem.is_none()
-            && !script.commands.is_empty()
-            && script.commands.iter().all(|command| {
-                command
-                    .redirects
-                    .iter()
-                    .all(|redirect| !redirect.writes || is_nowhere(redirect.target.value.as_deref()))
-                    && covering(rules.iter().copied(), command).is_some()
-            })
+        plain::read(line)
+            .is_ok_and(|commands| !commands.is_empty() && commands.iter().all(|command| self.covering(rules.iter().copied(), command).is_some()))
     }
 
-    /// Whether a command changes nothing.
+    /// Whether a command changes nothing, wherever it reads.
     pub(super) fn command_only_reads(&self, line: &str) -> bool {
-        let script = Script::parse(line);
-        script.problem.is_none() && script.commands.iter().all(|command| only_reads(command, 0))
+        let reads = |command: &Command| command.values().is_some_and(|words| words[0] == "cd" || looks(bare(&words)).is_some());
+        plain::read(line).is_ok_and(|commands| commands.iter().all(reads))
     }
 
     /// What allows a command, or why it has to be asked about.
-    pub(super) fn may_run(&self, spec: &Spec, line: &str) -> Result<Reason, Reason> {
-        let script = Script::parse(line);
-        if let Some(problem) = script.problem {
-            return Err(Reason::Unclear(problem));
-        }
+    pub(super) fn may_run(&self, spec: &Spec, shell: &ShellCommand) -> Result<Reason, Reason> {
         let mut reasons = Vec::new();
-        for (at, command) in script.commands.iter().enumerate() {
-            reasons.push(self.may_run_part(spec, command, &self.folders_after(&script.commands, at), 0)?);
+        for (_, judged) in self.parts(spec, shell)? {
+            reasons.push(judged?);
         }
         Ok(match reasons.as_slice() {
             [one] => one.clone(),
@@ -111,172 +55,10 @@ impl Policy {
         })
     }
 
-    /// One command.
-    fn may_run_part(&self, spec: &Spec, command: &Command, folders: &Folders, depth: usize) -> Result<Reason, Reason> {
-        if depth > WRAPPED {
-            return Err(Reason::Unclear("commands inside commands, too deeply".to_owned()));
-        }
-        for redirect in &command.redirects {
-            let target = &redirect.target;
-            let Some(path) = target.value.as_deref().filter(|_| !target.glob) else {
-                return Err(Reason::Unclear(format!("it cannot be told which file `{}` is", target.raw)));
-            };
-            if is_nowhere(Some(path)) {
-                continue;
-            }
-            for place in self.places(path, folders) {
-                if redirect.writes {
-                    self.may_write(None, &place)
-                } else {
-                    self.may_read(None, &place)
-                }?;
-            }
-        }
-        let harmless = command.assigns.iter().all(|assign| harmless(&assign.raw));
-        if command.words.is_empty() {
-            let nothing = harmless || command.assigns.is_empty();
-            return if nothing {
-                Ok(Reason::Parts)
-            } else {
-                self.by_rule(spec, command).ok_or(Reason::Nothing)
-            };
-        }
-        let wrapped = inside(command);
-        let rule = self.by_rule(spec, command).or_else(|| {
-            let bare = Command {
-                assigns: Vec::new(),
-                ..command.clone()
-            };
-            if harmless { self.by_rule(spec, &bare) } else { None }
-        });
-        match (rule, &wrapped) {
-            (Some(rule), None) => return Ok(rule),
-            (Some(rule), Some(wrapped)) if !wrapped.guarded => return Ok(rule),
-            // What `find` runs is judged as well; what it does by itself is allowed by its own words alone.
-            (Some(rule), Some(wrapped)) => {
-                let exact = matches!(&rule, Reason::Rule { rule, .. } if !rule.contains('*') && self.form().rules_allow_what_is_run);
-                if !exact {
-                    if wrapped.unclear || wrapped.commands.is_empty() {
-                        return Err(Reason::Nothing);
-                    }
-                    for inner in &wrapped.commands {
-                        self.may_run_part(spec, inner, folders, depth + 1)?;
-                    }
-                }
-                return Ok(rule);
-            }
-            (None, Some(wrapped)) if wrapped.transparent && !wrapped.unclear && harmless => {
-                for inner in &wrapped.commands {
-                    self.may_run_part(spec, inner, folders, depth + 1)?;
-                }
-                return Ok(Reason::Parts);
-            }
-            _ => {}
-        }
-        if !harmless {
-            return Err(Reason::Nothing);
-        }
-        self.may_run_freely(command, wrapped.is_some(), folders)
-    }
-
-    /// What needs no rule: reading in the workspace, and edits of it where edits are accepted.
-    fn may_run_freely(&self, command: &Command, wraps: bool, folders: &Folders) -> Result<Reason, Reason> {
-        let moved = folders.len() > 1;
-        if let Some(read) = reads(command).filter(|_| !wraps) {
-            if read.git && moved {
-                return Err(Reason::Unclear("git in another folder runs what that folder says".to_owned()));
-            }
-            let globs = command.words.iter().any(|word| word.glob);
-            let ruled = self.rules.iter().any(|(_, does, rule)| *does != Behavior::Allow && rule.is_about_paths());
-            if globs && ruled {
-                return Err(Reason::Unclear("it cannot be told which files this reads".to_owned()));
-            }
-            for path in &read.paths {
-                for place in self.places(path, folders) {
-                    self.may_read(None, &place)?;
-                }
-            }
-            return Ok(Reason::Parts);
-        }
-        let name = command.name().unwrap_or_default();
-        if name == "cd" {
-            return match command.arguments().as_deref() {
-                Some([path]) if !command.words[1].glob => {
-                    for place in self.places(path, folders) {
-                        if !self.is_inside(&place) {
-                            return Err(Reason::Outside(place.written));
-                        }
-                    }
-                    Ok(Reason::Parts)
-                }
-                _ => Err(Reason::Nothing),
-            };
-        }
-        if self.mode == PermissionMode::AcceptEdits && EDITS.contains(&name) && !command.open {
-            let words = command
-                .arguments()
-                .filter(|_| !command.words.iter().any(|word| word.glob))
-                .ok_or(Reason::Nothing)?;
-            let (options, paths): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with('-'));
-            let plain = options.iter().all(|option| option[1..].chars().all(|c| "rfpvnRaiu".contains(c)));
-            if plain && !paths.is_empty() {
-                for path in paths {
-                    for place in self.places(path, folders) {
-                        let is_root = self.folders().any(|folder| folder.starts_with(&place.real));
-                        if is_root {
-                            return Err(Reason::Nothing);
-                        }
-                        self.may_write(None, &place)?;
-                    }
-                }
-                return Ok(Reason::Mode(self.mode));
-            }
-        }
-        Err(Reason::Nothing)
-    }
-
-    fn by_rule(&self, spec: &Spec, command: &Command) -> Option<Reason> {
-        let rules: Vec<(Source, &Rule)> = self.rules_for(Behavior::Allow, spec).collect();
-        let rule = covering(rules.iter().map(|(_, rule)| *rule), command)?;
-        let source = rules
-            .iter()
-            .find(|(_, known)| std::ptr::eq(*known, rule))
-            .map_or(Source::Session, |(source, _)| *source);
-        Some(reason(source, Behavior::Allow, rule))
-    }
-
-    /// Where paths may begin for the command of this number.
-    fn folders_after(&self, commands: &[Command], at: usize) -> Folders {
-        let mut folders = vec![self.grounds.root.clone()];
-        for command in commands.iter().take(at).filter(|command| matches!(command.name(), Some("cd" | "pushd"))) {
-            if let Some([path]) = command.arguments().as_deref() {
-                let more: Vec<PathBuf> = self.places(path, &folders).into_iter().map(|place| place.real).collect();
-                folders.extend(more);
-                folders.truncate(16);
-            }
-        }
-        folders
-    }
-
-    fn places(&self, path: &str, folders: &Folders) -> Vec<Place> {
-        folders
-            .iter()
-            .map(|folder| Place::of(path, folder, self.grounds.home.as_deref()))
-            .collect()
-    }
-
     /// What rules would have to say so that a command may run.
-    pub(crate) fn unallowed(&self, spec: &Spec, line: &str) -> Vec<String> {
-        let script = Script::parse(line);
-        if script.problem.is_some() {
-            return Vec::new();
-        }
-        let mut wanted = Vec::new();
-        for (at, command) in script.commands.iter().enumerate() {
-            let folders = self.folders_after(&script.commands, at);
-            if command.words.is_empty() || self.may_run_part(spec, command, &folders, 0).is_ok() {
-                continue;
-            }
+    pub(crate) fn unallowed(&self, spec: &Spec, shell: &ShellCommand) -> Vec<String> {
+        let mut wanted: Vec<String> = Vec::new();
+        for (command, _) in self.parts(spec, shell).unwrap_or_default().iter().filter(|(_, judged)| judged.is_err()) {
             let text = suggestion(command);
             if !wanted.contains(&text) {
                 wanted.push(text);
@@ -285,93 +67,251 @@ impl Policy {
         wanted.truncate(SUGGESTED);
         wanted
     }
-}
 
-/// The rule that covers a command. One whose arguments are open is covered by an open rule alone.
-fn covering<'r>(mut rules: impl Iterator<Item = &'r Rule>, command: &Command) -> Option<&'r Rule> {
-    let text = command.text();
-    rules.find(|rule| rule.matches_command(&text) && (!command.open || rule.is_open()))
-}
+    /// The folder that a command begins in, by all its names.
+    ///
+    /// # Errors
+    /// It is outside the workspace.
+    pub(super) fn start(&self, shell: &ShellCommand) -> Result<Folders, Reason> {
+        let Some(folder) = &shell.folder else { return Ok(None) };
+        let place = Place::of("", &self.grounds.root.join(folder), None);
+        if self.is_inside(&place) || self.form().reads_anywhere {
+            return Ok(Some(place.names().map(Path::to_owned).to_vec()));
+        }
+        Err(Reason::Outside(place.written))
+    }
 
-/// Every way in which a rule that forbids may know a command.
-fn spellings(command: &Command, depth: usize, into: &mut Vec<String>) {
-    into.extend([command.text(), command.bare()]);
-    let plain: Vec<&str> = command.words.iter().map(|word| word.value.as_deref().unwrap_or(&word.raw)).collect();
-    if let Some((name, rest)) = plain.split_first() {
-        into.push(plain.join(" "));
-        let mut by_base = vec![base(name)];
-        by_base.extend(rest);
-        into.push(by_base.join(" "));
-        // `git -C x push` is a push.
-        if base(name) == "git" {
-            let mut rest = rest;
-            while let [first, behind @ ..] = rest
-                && first.starts_with('-')
-            {
-                rest = if matches!(*first, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path") {
-                    behind.get(1..).unwrap_or_default()
-                } else {
-                    behind
-                };
+    fn parts(&self, spec: &Spec, shell: &ShellCommand) -> Result<Vec<(Command, Result<Reason, Reason>)>, Reason> {
+        let mut folders = self.start(shell)?;
+        // Where it would begin if a `cd` failed.
+        let mut elsewhere: Vec<PathBuf> = Vec::new();
+        let commands = plain::read(&shell.line).map_err(Reason::Unclear)?;
+        let changes: Vec<Changes> = commands.iter().map(changes).collect();
+        let mut judged = Vec::new();
+        for (at, command) in commands.iter().enumerate() {
+            // What is in one pipe runs at the same time.
+            let beside = commands[at + 1..].iter().take_while(|next| next.join == Join::Pipe).count();
+            let others = changes[..at].iter().chain(&changes[at + 1..=at + beside]);
+            let before = others.max().copied().unwrap_or(Changes::Nothing);
+            if matches!(command.join, Join::Then | Join::Or) {
+                folders = folders.map(|folders| joined(folders, &elsewhere));
             }
-            into.push(format!("git {}", rest.join(" ")));
+            let verdict = self.may_run_part(spec, shell, command, &folders, before);
+            let stays = beside > 0 || matches!(command.join, Join::Pipe | Join::Or);
+            let old = folders.clone().unwrap_or_default();
+            folders = self.after(command, folders).filter(|folders| folders.len() <= FOLDERS);
+            folders = folders.map(|folders| if stays { joined(folders, &old) } else { folders });
+            elsewhere = joined(elsewhere, &old);
+            judged.push((command.clone(), verdict));
+        }
+        Ok(judged)
+    }
+
+    fn may_run_part(&self, spec: &Spec, shell: &ShellCommand, command: &Command, folders: &Folders, before: Changes) -> Result<Reason, Reason> {
+        if let Some(rule) = self.by_rule(spec, command) {
+            return Ok(rule);
+        }
+        let words = command.values().ok_or(Reason::Nothing)?;
+        let inner = bare(&words);
+        let looks = looks(inner);
+        let edits = edits(&words).filter(|_| self.mode == PermissionMode::AcceptEdits);
+        if looks.is_none() && edits.is_none() && words[0] != "cd" {
+            return Err(Reason::Nothing);
+        }
+        let Some(folders) = folders else {
+            return Err(Reason::Unclear("it is not known in which folder this runs".to_owned()));
+        };
+        let wraps = inner.len() < words.len();
+        let programs = [words[0], inner[0]];
+        let programs = if words[0] == "cd" || looks.as_ref().is_some_and(|looks| looks.builtin && !wraps) {
+            &[][..]
+        } else {
+            &programs
+        };
+        programs.iter().try_for_each(|name| self.is_usual(name, &shell.programs))?;
+        let reads_paths = looks.as_ref().is_none_or(|looks| !looks.paths.is_empty());
+        let reads_git = looks.as_ref().is_some_and(|looks| looks.git.is_some());
+        if reads_paths && before == Changes::Anything || reads_git && before != Changes::Nothing {
+            return Err(Reason::Unclear("what goes before it may change what this reads".to_owned()));
+        }
+        for folder in folders {
+            match (&looks, &edits, words.as_slice()) {
+                (Some(looks), _, _) => self.may_look(looks, folder)?,
+                (None, Some(paths), _) => self.may_edit(words[0], paths, folder)?,
+                (None, None, ["cd", path]) if !path.starts_with('-') && !path.is_empty() => {
+                    let place = Place::of(path, folder, None);
+                    if !self.is_inside(&place) {
+                        return Err(Reason::Outside(place.written));
+                    }
+                }
+                _ => return Err(Reason::Nothing),
+            }
+        }
+        Ok(if edits.is_some() { Reason::Mode(self.mode) } else { Reason::Parts })
+    }
+
+    /// Whether a program is one of the machine's, and none that lies in the workspace.
+    fn is_usual(&self, name: &str, programs: &[PathBuf]) -> Result<(), Reason> {
+        let ours = |path: &Path| self.folders().any(|folder| path.starts_with(folder));
+        for folder in programs {
+            let path = folder.join(name);
+            let runs = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+            if !folder.is_absolute() || runs && Place::of("", &path, None).names().into_iter().any(ours) {
+                return Err(Reason::Unclear(format!("`{name}` may be a program of the workspace's")));
+            }
+            if runs {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn may_look(&self, looks: &Looks<'_>, folder: &Path) -> Result<(), Reason> {
+        for path in looks.paths.iter().filter(|path| **path != "/dev/null") {
+            let place = Place::of(path, folder, None);
+            self.may_read(None, &place)?;
+            // A pipe or a device waits for somebody, or tells them.
+            let found = fs::metadata(&place.real).ok();
+            if found.is_some_and(|found| !found.is_file() && (looks.files || !found.is_dir())) {
+                return Err(Reason::Unclear(format!("{} is no file that could be judged", place.written.display())));
+            }
+        }
+        let Some(folders) = &looks.git else { return Ok(()) };
+        let mut folder = folder.to_owned();
+        for path in folders {
+            let place = Place::of(path, &folder, None);
+            self.may_read(None, &place)?;
+            folder = place.real;
+        }
+        let top = git::tame(&folder).ok_or_else(|| Reason::Unclear("git would do what the repository's settings say".to_owned()))?;
+        if looks.content {
+            self.may_read(None, &Place::of("", &top, None))?;
+        }
+        Ok(())
+    }
+
+    fn may_edit(&self, name: &str, paths: &[&str], folder: &Path) -> Result<(), Reason> {
+        let may = |place: &Place| {
+            let is_root = self.folders().any(|folder| folder.starts_with(&place.real));
+            if is_root {
+                Err(Reason::Nothing)
+            } else {
+                self.may_write(None, place).map(drop)
+            }
+        };
+        let place = |path: &str| Place::of(path, folder, None);
+        for path in paths {
+            may(&place(path))?;
+        }
+        let [sources @ .., target] = paths else { return Ok(()) };
+        if !matches!(name, "cp" | "mv") || !place(target).real.is_dir() {
+            return Ok(());
+        }
+        // They become files of the folder, and what is there already may be a link.
+        for source in sources {
+            let own = source.trim_start_matches("./").trim_end_matches('/');
+            let last = own.rsplit('/').next().unwrap_or_default();
+            let inside = place(&format!("{target}/{last}"));
+            may(&inside)?;
+            let merges = place(source).real.is_dir() && fs::symlink_metadata(&inside.written).is_ok();
+            if matches!(last, "" | "." | "..") || own.split('/').any(|part| part == ".") || merges {
+                return Err(Reason::Nothing);
+            }
+        }
+        Ok(())
+    }
+
+    fn by_rule(&self, spec: &Spec, command: &Command) -> Option<Reason> {
+        let rules: Vec<(Source, &Rule)> = self.rules_for(Behavior::Allow, spec).collect();
+        let rule = self.covering(rules.iter().map(|(_, rule)| *rule), command)?;
+        let (source, rule) = rules.into_iter().find(|(_, known)| std::ptr::eq(*known, rule))?;
+        Some(reason(source, Behavior::Allow, rule))
+    }
+
+    /// The rule that covers a command, or what `timeout` and `nice` run of it.
+    fn covering<'r>(&self, mut rules: impl Iterator<Item = &'r Rule>, command: &Command) -> Option<&'r Rule> {
+        let words = command.values()?;
+        let skipped = words.len() - bare(&words).len();
+        let inner = Command {
+            words: command.words[skipped..].to_vec(),
+            ..Command::default()
+        };
+        let texts = [command.text(), inner.text()];
+        // What `find` does by itself is allowed by its own words alone.
+        let acts = matches!(words[skipped], "find" | "fd" | "fdfind") && words.iter().any(|word| is_action(word));
+        rules.find(|rule| {
+            let exact = !rule.text().contains('*') && self.form().rules_allow_what_is_run;
+            texts.iter().any(|text| rule.matches_command(text)) && (!acts || exact)
+        })
+    }
+
+    /// Where the command behind this one may begin.
+    fn after(&self, command: &Command, folders: Folders) -> Folders {
+        const BUILTINS: &[&str] = &[
+            "pushd",
+            "popd",
+            "eval",
+            "source",
+            ".",
+            "builtin",
+            "exec",
+            "set",
+            "shopt",
+            "alias",
+            "unalias",
+            "unset",
+            "export",
+            "declare",
+            "typeset",
+            "local",
+            "readonly",
+            "hash",
+            "enable",
+            "trap",
+            "read",
+            "mapfile",
+            "readarray",
+            "getopts",
+            "let",
+        ];
+        let words = command.values()?;
+        match words.as_slice() {
+            ["cd", path] if !path.starts_with('-') && !path.is_empty() => {
+                let places: Vec<Place> = folders?.iter().map(|folder| Place::of(path, folder, None)).collect();
+                // The shell goes by the names of links, programs by where they lead.
+                let names = places.iter().flat_map(|place| place.names().map(Path::to_owned));
+                Some(joined(names.collect(), &[]))
+            }
+            ["cd", ..] => None,
+            ["command", ..] if looks(&words).is_none() => None,
+            [name, ..] if BUILTINS.contains(name) => None,
+            _ => folders,
         }
     }
-    if depth < WRAPPED
-        && let Some(inside) = inside(command)
-    {
-        inside.commands.iter().for_each(|inner| spellings(inner, depth + 1, into));
-    }
 }
 
-/// Every word that may be a path.
-fn every_word(command: &Command, depth: usize, into: &mut Vec<String>) {
-    let talks = matches!(command.name(), Some("echo" | "printf"));
-    if !talks {
-        for word in command.words.iter().skip(1) {
-            let value = word.value.as_deref().unwrap_or(&word.raw);
-            into.push(value.trim_start_matches('@').to_owned());
-            into.extend(value.split_once('=').map(|(_, value)| value.to_owned()));
-        }
-    }
-    into.extend(command.redirects.iter().filter_map(|redirect| redirect.target.value.clone()));
-    if depth < WRAPPED
-        && let Some(inside) = inside(command)
-    {
-        inside.commands.iter().for_each(|inner| every_word(inner, depth + 1, into));
-    }
+fn joined(mut folders: Vec<PathBuf>, more: &[PathBuf]) -> Vec<PathBuf> {
+    folders.extend_from_slice(more);
+    folders.sort();
+    folders.dedup();
+    folders
 }
 
-/// Whether a command may run one that is not seen.
-fn is_hidden(command: &Command, depth: usize) -> bool {
-    let Some(first) = command.words.first() else { return false };
-    if first.value.is_none() || (first.glob && first.raw != "[") || depth > WRAPPED {
-        return true;
-    }
-    inside(command).is_some_and(|inside| inside.unclear || inside.commands.iter().any(|inner| is_hidden(inner, depth + 1)))
+/// What `find` and its like do besides looking.
+fn is_action(word: &str) -> bool {
+    matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir" | "-delete" | "-fls" | "-x" | "-X")
+        || word.starts_with("-fprint")
+        || word.starts_with("--exec")
 }
 
-fn only_reads(command: &Command, depth: usize) -> bool {
-    let quiet = command
-        .redirects
-        .iter()
-        .all(|redirect| !redirect.writes || is_nowhere(redirect.target.value.as_deref()));
-    let harmless = command.assigns.iter().all(|assign| harmless(&assign.raw));
-    if !quiet || !harmless || depth > WRAPPED {
-        return false;
+fn changes(command: &Command) -> Changes {
+    let words = command.values().unwrap_or_default();
+    match words.first() {
+        Some(&"cd") => Changes::Nothing,
+        _ if looks(bare(&words)).is_some() => Changes::Nothing,
+        Some(&("mkdir" | "touch" | "rm" | "rmdir")) if edits(&words).is_some() => Changes::Files,
+        _ => Changes::Anything,
     }
-    if command.words.is_empty() || command.name() == Some("cd") {
-        return true;
-    }
-    match inside(command) {
-        Some(inside) => inside.transparent && !inside.unclear && inside.commands.iter().all(|inner| only_reads(inner, depth + 1)),
-        None => reads(command).is_some(),
-    }
-}
-
-/// Whether what is written there is gone, or goes where output goes anyway.
-fn is_nowhere(path: Option<&str>) -> bool {
-    matches!(path, Some("/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"))
 }
 
 /// Programs whose first argument is what they do.
@@ -414,7 +354,7 @@ fn suggestion(command: &Command) -> String {
         simple.then_some(value)
     };
     match (plain(0), plain(1)) {
-        (Some(name), Some(sub)) if TWO_WORDS.contains(&name) && command.assigns.is_empty() && !sub.contains('*') => match plain(2) {
+        (Some(name), Some(sub)) if TWO_WORDS.contains(&name) => match plain(2) {
             Some(script) if matches!((name, sub), ("npm" | "pnpm" | "yarn" | "bun", "run")) => format!("{name} {sub} {script}:*"),
             _ => format!("{name} {sub}:*"),
         },

@@ -92,8 +92,8 @@ impl Policy {
             return self.ask(spec, input, access, Reason::User);
         }
         let reads = self.only_reads(spec, access);
-        if let Access::Run(line) = access
-            && let Some(unclear) = self.hides_from_rules(spec, line)
+        if let Access::Run(shell) = access
+            && let Some(unclear) = self.hides_from_rules(spec, shell)
         {
             return self.ask(spec, input, access, unclear);
         }
@@ -121,7 +121,7 @@ impl Policy {
                     .find(|(_, rule)| places.iter().any(|place| rule.matches_path(place, false)))
                     .map(|(source, rule)| reason(source, behavior, rule))
             }
-            Access::Run(line) => self.command_rule(behavior, spec, line),
+            Access::Run(shell) => self.command_rule(behavior, spec, shell),
             Access::Fetch(url) => {
                 let host = host(url)?;
                 self.rules_for(behavior, spec)
@@ -146,7 +146,7 @@ impl Policy {
         }
         let _ = input;
         match access {
-            Access::Run(line) => self.command_is_covered(&rules, line),
+            Access::Run(shell) => self.command_is_covered(&rules, &shell.line),
             Access::Read(paths) | Access::Write(paths) => paths
                 .iter()
                 .all(|path| rules.iter().any(|rule| rule.matches_path(&self.place(path), true))),
@@ -160,7 +160,7 @@ impl Policy {
         match access {
             Access::Read(_) => true,
             Access::Write(_) => false,
-            Access::Run(line) => self.command_only_reads(line),
+            Access::Run(shell) => self.command_only_reads(&shell.line),
             Access::Fetch(_) => true,
             Access::Mcp => spec.reads_only,
             Access::Nothing => true,
@@ -176,9 +176,9 @@ impl Policy {
                 None => self.all(paths, |place| self.may_read(Some(spec), place)),
             },
             Access::Write(paths) => self.all(paths, |place| self.may_write(Some(spec), place)),
-            Access::Run(line) => match whole() {
+            Access::Run(shell) => match whole() {
                 Some(rule) => Ok(rule),
-                None => self.may_run(spec, line),
+                None => self.may_run(spec, shell),
             },
             Access::Fetch(url) => {
                 let by_host = || {

@@ -7,6 +7,7 @@
 mod command;
 mod decision;
 mod family;
+mod forbids;
 pub mod form;
 mod judge;
 pub mod place;
@@ -266,5 +267,11 @@ impl Denial {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_bash;
+#[cfg(test)]
+mod tests_hostile;
+#[cfg(test)]
+mod tests_reads;
 #[cfg(test)]
 mod tests_shell;

@@ -32,6 +32,20 @@ impl Place {
         }
     }
 
+    /// A path that is free of links and of `..`.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self {
+            real: path.clone(),
+            plain: path.clone(),
+            written: path,
+        }
+    }
+
+    /// Everything that it may be called.
+    pub(super) fn names(&self) -> [&Path; 3] {
+        [&self.written, &self.real, &self.plain]
+    }
+
     /// Whether it lies in one of these folders, which are free of links.
     pub fn is_in<P: AsRef<Path>>(&self, folders: &[P]) -> bool {
         let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder.as_ref()));

@@ -238,14 +238,6 @@ impl Rule {
         command_matches(content, command, self.form.rules_are_beginnings)
     }
 
-    /// Whether it holds for a command to which more words may be added: the rule says that anything may follow.
-    pub(super) fn is_open(&self) -> bool {
-        match self.content.as_deref() {
-            None => true,
-            Some(content) => content.ends_with('*') || self.form.rules_are_beginnings,
-        }
-    }
-
     /// Whether it is about this host (`WebFetch(domain:example.com)`).
     pub(super) fn matches_host(&self, host: &str) -> bool {
         let Some(content) = self.content.as_deref() else { return true };

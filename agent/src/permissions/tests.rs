@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::tools::Access;
+use crate::tools::{Access, ShellCommand};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::Launch;
@@ -71,7 +71,25 @@ fn read(policy: &Policy, path: &str) -> Verdict {
 }
 
 pub(super) fn run(policy: &Policy, line: &str) -> Verdict {
-    policy.judge(&spec("Bash", ToolKind::Shell), &json!({"command": line}), &Access::Run(line.to_owned()))
+    policy.judge(&spec("Bash", ToolKind::Shell), &json!({"command": line}), &asked(line))
+}
+
+/// The least that git takes for a repository.
+pub(super) fn repository(folder: &Path) {
+    for inside in [".git/objects", ".git/refs/heads"] {
+        std::fs::create_dir_all(folder.join(inside)).unwrap();
+    }
+    std::fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(folder.join(".git/config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n").unwrap();
+}
+
+/// A command in the working folder.
+pub(super) fn asked(line: &str) -> Access {
+    Access::Run(ShellCommand {
+        line: line.to_owned(),
+        folder: Some(PathBuf::new()),
+        programs: ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from).to_vec(),
+    })
 }
 
 #[test]
@@ -190,11 +208,7 @@ fn questions_have_the_recorded_shape() {
     );
     let qwen = policy(&room, &launch(Dialect::QwenCode, Some(PermissionMode::Ask)));
     let line = "touch made.txt; echo ok";
-    let Verdict::Ask { suggestions, .. } = qwen.judge(
-        &spec("run_shell_command", ToolKind::Shell),
-        &json!({"command": line}),
-        &Access::Run(line.to_owned()),
-    ) else {
+    let Verdict::Ask { suggestions, .. } = qwen.judge(&spec("run_shell_command", ToolKind::Shell), &json!({"command": line}), &asked(line)) else {
         panic!("not asked")
     };
     assert_eq!(

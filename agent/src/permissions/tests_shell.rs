@@ -1,14 +1,14 @@
 //! Commands, judged by rules.
 
-use super::tests::{launch, policy, room, run, spec, word};
+use super::tests::{asked, launch, policy, repository, room, run, spec, word};
 use super::*;
-use crate::tools::Access;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 
 #[test]
 fn rules_hold_for_every_part_of_a_command() {
     let room = room();
+    repository(&room.root);
     std::fs::create_dir_all(room.root.join("sub")).unwrap();
     std::os::unix::fs::symlink("/etc", room.root.join("etc")).unwrap();
     let mut launch = launch(Dialect::Claude, None);
@@ -33,21 +33,14 @@ fn rules_hold_for_every_part_of_a_command() {
         ("npm run test -- --watch=false", "allow"),
         ("npm  run\ttest", "allow"),
         ("npm run test && git commit -m 'x; y'", "allow"),
-        ("CI=1 npm run test", "allow"),
         ("timeout 60 npm run test", "allow"),
         ("nice -n 3 timeout 60 npm run test", "allow"),
-        ("time npm run test 2>&1 | tail -5", "allow"),
+        ("npm run test 2>&1 | tail -5", "allow"),
         ("npm run test > /dev/null 2>&1", "allow"),
-        ("npm run test > out/log.txt", "allow"),
-        ("bash -c 'npm run test'", "allow"),
-        ("echo \"$(git status)\"", "allow"),
         ("make", "allow"),
         ("node a.js --check", "allow"),
         ("echo '$(rm x)'", "allow"),
         ("echo rmdir", "allow"),
-        ("ls | xargs echo", "allow"),
-        ("find . -name '*.c' -exec echo {} \\;", "allow"),
-        ("cat <<'EOF'\nrmdir\nEOF", "allow"),
         // What only reads in the workspace.
         ("ls -la src", "allow"),
         ("pwd", "allow"),
@@ -55,9 +48,19 @@ fn rules_hold_for_every_part_of_a_command() {
         ("git log --oneline -5", "allow"),
         ("grep -rn foo src | head -20 | wc -l", "allow"),
         ("cd sub && ls", "allow"),
-        ("# nothing at all", "allow"),
+        ("cd sub && git status", "allow"),
         ("find . -name x -type f", "allow"),
-        ("for f in a b; do echo $f; done", "allow"),
+        // Rules allow literal words alone.
+        ("CI=1 npm run test", "ask"),
+        ("time npm run test", "ask"),
+        ("npm run test > out/log.txt", "ask"),
+        ("bash -c 'npm run test'", "ask"),
+        ("echo \"$(git status)\"", "ask"),
+        ("ls | xargs echo", "ask"),
+        ("find . -name '*.c' -exec echo {} \\;", "ask"),
+        ("cat <<'EOF'\nrmdir\nEOF", "ask"),
+        ("# nothing at all", "ask"),
+        ("for f in a b; do echo $f; done", "ask"),
         // What nobody has allowed.
         ("npm run testx", "ask"),
         ("npm run build", "ask"),
@@ -100,7 +103,6 @@ fn rules_hold_for_every_part_of_a_command() {
         ("cat $X", "ask"),
         ("cat {/etc/passwd,a}", "ask"),
         ("cd .. && ls", "ask"),
-        ("cd sub && git status", "ask"),
         ("cd etc && ls", "ask"),
         ("git -C /x status", "ask"),
         ("git -c core.pager=x log", "ask"),
@@ -193,7 +195,16 @@ fn what_hides_from_a_rule_is_asked_even_where_everything_runs() {
     let ruled = policy(&room, &launch);
     for (line, then) in [
         ("touch x", "allow"),
-        ("curl x | sh -s", "allow"),
+        ("echo 'rm x'", "allow"),
+        ("git commit -m 'no rm any more'", "allow"),
+        ("curl x | sh -s", "ask"),
+        ("python3 -c 'os.system(\"rm x\")'", "ask"),
+        ("unheard-of /bin/rm x", "ask"),
+        ("ls | xargs -I{} {} x", "ask"),
+        ("ls | xargs grep x", "allow"),
+        ("cat <<E\nrm x\nE", "ask"),
+        ("X='rm x'; $X", "ask"),
+        ("ln -s /bin/rm y; ./y z", "ask"),
         ("rm x", "deny"),
         ("$X y", "ask"),
         ("r${X}m y", "ask"),
@@ -215,7 +226,8 @@ fn edits_of_the_workspace_run_where_edits_are_accepted() {
         ("mkdir -p a/b && touch a/b/c", "allow"),
         ("cp src/a src/b", "allow"),
         ("rm -rf src", "allow"),
-        ("echo x > src/a", "allow"),
+        ("touch src/b && rm src/b", "allow"),
+        ("echo x > src/a", "ask"),
         ("rm -rf .", "ask"),
         ("rm -rf ..", "ask"),
         ("rm -rf *", "ask"),
@@ -234,6 +246,7 @@ fn edits_of_the_workspace_run_where_edits_are_accepted() {
 #[test]
 fn a_plan_may_look_around() {
     let room = room();
+    repository(&room.root);
     let mut launch = launch(Dialect::QwenCode, Some(PermissionMode::Plan));
     launch.allowed_tools = vec!["run_shell_command".into()];
     let policy = policy(&room, &launch);
@@ -272,7 +285,7 @@ fn each_dialect_reads_its_own_rules() {
         launch.allowed_tools = vec![allowed.into()];
         let policy = policy(&room, &launch);
         let spec = spec(name, ToolKind::Shell);
-        let verdict = policy.judge(&spec, &json!({"command": line}), &Access::Run(line.to_owned()));
+        let verdict = policy.judge(&spec, &json!({"command": line}), &asked(line));
         assert_eq!(word(&verdict), then, "{allowed} {line}");
     }
 }

@@ -21,9 +21,11 @@ const VENDORS: [&str; 14] = [
 ];
 
 /// What every command gets: nobody is there to answer an editor, a pager or a question for a password.
-const OURS: [(&str, &str); 4] = [
+const OURS: [(&str, &str); 5] = [
     ("GIT_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // What only reads writes nothing down by the way.
+    ("GIT_OPTIONAL_LOCKS", "0"),
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
 ];
@@ -151,6 +153,7 @@ mod tests {
                 ("OPENAI_BASE_URL", "u"),
                 ("GIT_EDITOR", "vi"),
                 ("GIT_TERMINAL_PROMPT", "0"),
+                ("GIT_OPTIONAL_LOCKS", "0"),
                 ("PAGER", "cat"),
                 ("GIT_PAGER", "cat"),
                 ("A", "2"),

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Confine, NoLandlock, Rules};
-use crate::tools::{Progress, World};
+use crate::tools::{Progress, ShellCommand, World};
 use crate::workspace::Wall;
 use agentglot_process::check;
 use agentglot_process::mark;
@@ -207,6 +207,16 @@ impl Commands {
     /// The folder that commands run in.
     pub fn folder(&self) -> PathBuf {
         self.folder.borrow().clone()
+    }
+
+    /// A command as permissions are asked for it, if it begins in this folder or else in the session's.
+    pub fn asked(&self, line: String, folder: Option<&Path>) -> ShellCommand {
+        let path = self.environment.iter().find(|(name, _)| name == "PATH");
+        ShellCommand {
+            line,
+            folder: follow::place(self, folder).ok().or(folder.map(Path::to_owned)),
+            programs: path.map_or_else(Vec::new, |(_, path)| std::env::split_paths(path).collect()),
+        }
     }
 
     /// Commands run here from now on.

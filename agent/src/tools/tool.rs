@@ -62,11 +62,22 @@ pub enum Access {
     /// Files and folders that are written or deleted.
     Write(Vec<String>),
     /// A command for a shell.
-    Run(String),
+    Run(ShellCommand),
     /// A URL that is fetched.
     Fetch(String),
     /// Whatever an MCP server does.
     Mcp,
+}
+
+/// A command for a shell, and where it would run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The command.
+    pub line: String,
+    /// The folder that it begins in, relative to the working folder or absolute; `None`: that cannot be told.
+    pub folder: Option<PathBuf>,
+    /// Where its programs are looked for.
+    pub programs: Vec<PathBuf>,
 }
 
 /// What a call has around it.

@@ -48,7 +48,7 @@ pub(crate) enum Before {
     /// It runs, without any further question; with these arguments, if they were changed.
     Allow(Option<Value>),
     /// The host is to be asked, for this reason.
-    Ask(Option<Value>, String),
+    Ask(Option<Value>),
     /// It is judged with these arguments.
     Changed(Value),
     /// It does not run, for this reason.
@@ -85,7 +85,7 @@ pub(crate) async fn before(core: &Rc<Context>, conversation: &Conversation, call
     match (permission, outcome.updated_input) {
         (Some((Permission::Deny, why)), _) => Before::Deny(why),
         (Some((Permission::Defer, _)), _) => Before::Defer,
-        (Some((Permission::Ask, why)), updated) => Before::Ask(updated, why),
+        (Some((Permission::Ask, _)), updated) => Before::Ask(updated),
         (Some((Permission::Allow, _)), updated) => Before::Allow(updated),
         (None, Some(updated)) => Before::Changed(updated),
         (None, None) => Before::Nothing,

@@ -44,7 +44,7 @@ pub(crate) fn offers(core: &Context, tool: &dyn Tool) -> bool {
 pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
-    let mut asked_by_hook = None;
+    let mut asked_by_hook = false;
     match hooks::before(core, conversation, call, &input, alone).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
@@ -55,9 +55,9 @@ pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &
                 _ => Leave::Given(input, Decision::accepts("hook", Some("hook"))),
             };
         }
-        Before::Ask(updated, why) => {
+        Before::Ask(updated) => {
             input = updated.unwrap_or(input);
-            asked_by_hook = Some(why);
+            asked_by_hook = true;
         }
         Before::Changed(updated) => input = updated,
         Before::Defer => return Leave::Deferred(input),
@@ -66,19 +66,22 @@ pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &
     }
     // What hooks have changed is judged as it is now.
     let access = tool.access(&input);
-    let verdict = match core.persona_session.needs_permission(&call.name) {
-        _ if asked_by_hook.is_some() => Verdict::Ask {
+    let judged = core.policy.borrow().judge(spec, &input, &access);
+    let bypass = core.policy.borrow().mode() == PermissionMode::Bypass;
+    let needs = core.persona_session.needs_permission(&call.name).map(|needs| needs && !bypass);
+    let verdict = match judged {
+        denied @ Verdict::Deny { .. } => denied,
+        _ if asked_by_hook || needs == Some(true) => Verdict::Ask {
             reason: Reason::Nothing,
             suggestions: None,
             fields: Vec::new(),
         },
-        Some(true) if core.policy.borrow().mode() != PermissionMode::Bypass => Verdict::Ask {
-            reason: Reason::Nothing,
-            suggestions: None,
-            fields: Vec::new(),
-        },
-        Some(_) => return Leave::Given(input, Decision::accepts("config", None)),
-        None => core.policy.borrow().judge(spec, &input, &access),
+        asked @ Verdict::Ask {
+            reason: Reason::Rule { .. } | Reason::Unclear(_),
+            ..
+        } => asked,
+        _ if needs == Some(false) => return Leave::Given(input, Decision::accepts("config", None)),
+        judged => judged,
     };
     match verdict {
         Verdict::Allow { reason } => Leave::Given(input, Decision::of(&reason, true)),

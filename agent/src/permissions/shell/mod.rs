@@ -1,105 +1,83 @@
 //! Command lines for a shell, taken apart without running them.
 //!
-//! This reads the part of the language that models write day by day, and says of everything else that it does not understand it: then a
-//! person is asked. So it may be wrong in one direction only. It is not a check of syntax: a line that bash refuses may be read.
+//! There are two readings. [`plain`] is for what may run unasked: a language so small that no shell can mean anything else by it, and
+//! [`reads`] says which commands of it only read. [`tree`] is for rules that forbid: it looks for commands wherever the language has them.
 
-mod lex;
+pub(super) mod git;
+pub(super) mod plain;
 pub(super) mod reads;
-pub(super) mod wrap;
+mod table;
+pub(super) mod tree;
 
-/// So long may a command line be, in characters.
-const LONGEST: usize = 64 * 1024;
-/// So deep may substitutions and subshells be nested.
-const DEEPEST: usize = 12;
-
-/// A command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script {
-    /// The commands in it, wherever they stand: behind each other, in pipes, in subshells, in substitutions.
-    pub commands: Vec<Command>,
-    /// Why there may be more in it than [`Self::commands`].
-    pub problem: Option<String>,
-}
+/// So long may a command line be, in bytes.
+const LONGEST: usize = 64 << 10;
 
 /// One command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    /// Assignments before it, or alone.
-    pub assigns: Vec<Word>,
+pub(super) struct Command {
     /// The name and the arguments.
     pub words: Vec<Word>,
-    /// Files that are opened for it.
-    pub redirects: Vec<Redirect>,
-    /// More arguments will be added when it runs.
-    pub open: bool,
+    /// What stands before it.
+    pub join: Join,
+}
+
+/// How a command hangs together with the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Join {
+    /// `;`, or nothing.
+    #[default]
+    Then,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `|`: both run at the same time.
+    Pipe,
 }
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub(super) struct Word {
     /// As it is written, quotes and all.
     pub raw: String,
     /// What the command gets; `None`: that cannot be told before it runs.
     pub value: Option<String>,
-    /// It may become names of files.
-    pub glob: bool,
-}
-
-/// A file that is opened for a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redirect {
-    /// It is written.
-    pub writes: bool,
-    /// Which.
-    pub target: Word,
-}
-
-impl Script {
-    /// Takes a command line apart.
-    pub fn parse(line: &str) -> Self {
-        Self::parse_at(line, 0)
-    }
-
-    fn parse_at(line: &str, depth: usize) -> Self {
-        let mut script = Self::default();
-        if line.chars().count() > LONGEST || depth > DEEPEST {
-            script.problem = Some("the command is too long or too deeply nested to be judged".to_owned());
-            return script;
-        }
-        if let Some(c) = line.chars().find(|c| is_unseen(*c)) {
-            script.problem = Some(format!("the command holds a character that is not seen: U+{:04X}", c as u32));
-            return script;
-        }
-        script.problem = lex::read(line, depth, &mut script.commands).err();
-        script
-    }
 }
 
 impl Command {
     /// The name, if it can be told.
-    pub fn name(&self) -> Option<&str> {
+    pub(super) fn name(&self) -> Option<&str> {
         self.words.first()?.value.as_deref()
     }
 
-    /// The whole of it but for redirections, one blank between the words.
-    pub fn text(&self) -> String {
-        let raws: Vec<&str> = self.assigns.iter().chain(&self.words).map(|word| word.raw.as_str()).collect();
-        raws.join(" ")
-    }
-
-    /// The same without assignments.
-    pub fn bare(&self) -> String {
+    /// As it is written but for redirections, one blank between the words.
+    pub(super) fn text(&self) -> String {
         let raws: Vec<&str> = self.words.iter().map(|word| word.raw.as_str()).collect();
         raws.join(" ")
     }
 
-    /// The words behind the first, as the command gets them; `None`: not all can be told.
-    pub fn arguments(&self) -> Option<Vec<&str>> {
-        self.words.iter().skip(1).map(|word| word.value.as_deref()).collect()
+    /// The words as the command gets them; `None`: not all can be told.
+    pub(super) fn values(&self) -> Option<Vec<&str>> {
+        self.words.iter().map(|word| word.value.as_deref()).collect()
     }
 }
 
-/// Characters that look like nothing or like a blank, or turn the text around: what a person is shown is not what runs.
+/// The first word of a line that is a command's name, for who shows it.
+pub(crate) fn root_command(line: &str) -> Option<String> {
+    let tree = tree::Tree::read(line);
+    tree.commands.first()?.name().map(str::to_owned)
+}
+
+/// Why a line cannot be read at all: its length, or characters that look like nothing or like a blank or turn the text around, so that
+/// what a person is shown is not what runs.
+fn unreadable(line: &str) -> Option<String> {
+    if line.len() > LONGEST {
+        return Some("the command is too long to be judged".to_owned());
+    }
+    let c = line.chars().find(|c| is_unseen(*c))?;
+    Some(format!("the command holds a character that is not seen: U+{:04X}", c as u32))
+}
+
 fn is_unseen(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

@@ -59,7 +59,7 @@ fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {
         (Reason::Mode(PermissionMode::Plan), _) => {
             format!("Permission to use {name} has been denied because plan mode is active: nothing may be changed until the plan is approved.")
         }
-        (Reason::Rule { .. }, Access::Run(line)) => format!("Permission to use {name} with command {line} has been denied."),
+        (Reason::Rule { .. }, Access::Run(asked)) => format!("Permission to use {name} with command {} has been denied.", asked.line),
         (Reason::Rule { rule, .. }, Access::Read(_) | Access::Write(_)) if rule.contains('(') => {
             "File is in a directory that is denied by your permission settings.".to_owned()
         }
@@ -159,9 +159,9 @@ fn suggestions(policy: &Policy, spec: &Spec, access: &Access, reason: &Reason) -
             Some(rules)
         }
         (_, Access::Write(_)) => Some(json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}])),
-        (_, Access::Run(line)) => {
+        (_, Access::Run(asked)) => {
             let rules: Vec<Value> = policy
-                .unallowed(spec, line)
+                .unallowed(spec, asked)
                 .into_iter()
                 .map(|content| json!({"toolName": spec.name, "ruleContent": content}))
                 .collect();

@@ -11,13 +11,9 @@ pub(super) fn confirmation(spec: &Spec, input: &Value, access: &Access, diff: Op
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     match (spec.kind, access) {
         (ToolKind::ExitPlan, _) => json!({"type": "plan", "title": "Would you like to proceed?", "plan": text("plan").unwrap_or_default()}),
-        (_, Access::Run(command)) => {
-            let root = shell::Script::parse(command)
-                .commands
-                .first()
-                .and_then(|first| first.name().map(str::to_owned))
-                .unwrap_or_default();
-            json!({"type": "exec", "title": "Confirm Shell Command", "command": command, "rootCommand": root})
+        (_, Access::Run(asked)) => {
+            let root = shell::root_command(&asked.line).unwrap_or_default();
+            json!({"type": "exec", "title": "Confirm Shell Command", "command": asked.line, "rootCommand": root})
         }
         (_, Access::Write(paths)) => {
             let path = paths.first().map(String::as_str).unwrap_or_default();

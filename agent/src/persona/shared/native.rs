@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::args::{Wrong, check};
 use crate::tools::work::blocking;
-use crate::tools::{Access, Cx, Given, Spec, Tool, edit, write};
+use crate::tools::{Access, Cx, Given, ShellCommand, Spec, Tool, edit, write};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::json::{Raw, Str};
-use agentglot_adapters::raw::tools::args::{Args, Change};
+use agentglot_adapters::raw::tools::args::{Args, Change, Shell};
 use agentglot_adapters::raw::tools::{Arena, Tools};
 
 /// Runs the tools of a dialect, and says in its words what came of it.
@@ -26,6 +26,14 @@ pub(in crate::persona) trait Run: Debug {
     async fn run_own(&self, spec: &Spec, input: &Value, cx: &Cx<'_>) -> Given {
         let _ = (input, cx);
         Given::error(format!("The arguments of {} cannot be read.", spec.name))
+    }
+
+    /// A command as permissions are asked for it.
+    fn asked(&self, shell: &Shell<'_>) -> ShellCommand {
+        ShellCommand {
+            line: plain(shell.command),
+            ..ShellCommand::default()
+        }
     }
 
     /// What such a call touches.
@@ -136,7 +144,7 @@ impl<R: Run> Tool for NativeTool<R> {
             return Access::Nothing;
         };
         match self.args(&checked, &Arena::new()) {
-            Some(args) => access(&args),
+            Some(args) => access(&args, self.run.as_ref()),
             None => self.run.access_own(&checked),
         }
     }
@@ -171,7 +179,7 @@ impl<R: Run> Tool for NativeTool<R> {
 }
 
 /// What a call touches.
-fn access(args: &Args<'_>) -> Access {
+fn access(args: &Args<'_>, run: &impl Run) -> Access {
     match *args {
         Args::Read(read) => Access::Read(vec![folder(Some(read.path))]),
         Args::List { path, .. } => Access::Read(vec![folder(Some(path))]),
@@ -180,7 +188,7 @@ fn access(args: &Args<'_>) -> Access {
         Args::Write { path, .. } | Args::Edit { path, .. } | Args::MultiEdit { path, .. } | Args::Delete { path } => {
             Access::Write(vec![folder(Some(path))])
         }
-        Args::Shell(shell) => Access::Run(plain(shell.command)),
+        Args::Shell(shell) => Access::Run(run.asked(&shell)),
         Args::Fetch { url, .. } => Access::Fetch(plain(url)),
         Args::Mcp { .. } => Access::Mcp,
         Args::Todos { .. } | Args::Subagent(_) | Args::WebSearch { .. } | Args::Ask { .. } | Args::Plan { .. } => Access::Nothing,

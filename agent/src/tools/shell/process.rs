@@ -60,7 +60,9 @@ impl Process {
         child
             .current_dir(folder)
             .env_clear()
-            .envs(commands.environment().iter().map(|(name, value)| (name, value)));
+            .envs(commands.environment().iter().map(|(name, value)| (name, value)))
+            // `cd` leads where permissions think that it does.
+            .env_remove("CDPATH");
         child
             .env("PWD", folder)
             .env(DEPTH, depth.to_string())

@@ -470,6 +470,7 @@ fn no_terminal_no_input_no_secrets() {
             "AGENTGLOT_DEPTH",
             "AGENTGLOT_FAMILY",
             "GIT_EDITOR",
+            "GIT_OPTIONAL_LOCKS",
             "GIT_PAGER",
             "GIT_TERMINAL_PROMPT",
             "HOME",

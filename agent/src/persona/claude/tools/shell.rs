@@ -13,7 +13,7 @@ use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::tools::jobs::{Job, NoJob, Start, State};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran, time_limit};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, ShellCommand, Spec, Tool};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
 use agentglot_adapters::raw::tools::args::{self, Args};
@@ -276,6 +276,10 @@ impl Run for Shell {
             Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
             _ => stray(),
         }
+    }
+
+    fn asked(&self, asked: &args::Shell<'_>) -> ShellCommand {
+        self.0.commands.asked(plain(asked.command), None)
     }
 
     async fn run_own(&self, spec: &Spec, input: &Value, cx: &Cx<'_>) -> Given {

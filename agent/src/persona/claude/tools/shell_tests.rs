@@ -80,9 +80,12 @@ fn ends_that_are_not_plain() {
         assert_eq!(fs::read_dir(scene.world.scratch.join("tool-results")).unwrap().count(), 0);
         let missing = call(&scene, &tools, "Bash", json!({"cmd": "x"})).await;
         assert!(text(&missing).contains("The required parameter `command` is missing"), "{missing:?}");
+        let crate::tools::Access::Run(asked) = tools[0].access(&json!({"command": "ls; rm x"})) else {
+            panic!("no command")
+        };
         assert_eq!(
-            tools[0].access(&json!({"command": "ls; rm x"})),
-            crate::tools::Access::Run("ls; rm x".to_owned())
+            (asked.line.as_str(), asked.folder),
+            ("ls; rm x", Some(scene.world.wall.root().to_owned()))
         );
     });
 }

@@ -11,7 +11,7 @@ use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::persona::shared::say;
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran, time_limit};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, ShellCommand, Spec, Tool};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
 use agentglot_adapters::raw::tools::args::{self, Args};
@@ -81,6 +81,12 @@ impl Run for Shell {
             Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::failed(&error)),
             _ => stray(),
         }
+    }
+
+    fn asked(&self, asked: &args::Shell<'_>) -> ShellCommand {
+        self.0
+            .commands
+            .asked(plain(asked.command), Some(Path::new(&asked.directory.map(plain).unwrap_or_default())))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::persona::shared::native::{Run, plain, stray, tools};
 use crate::tools::jobs::{NoJob, Start};
 use crate::tools::processes::Processes;
 use crate::tools::shell::{Cause, Order, Ran, time_limit};
-use crate::tools::{Cx, Given, Spec, Tool};
+use crate::tools::{Cx, Given, ShellCommand, Spec, Tool};
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
 use agentglot_adapters::raw::tools::args::{self, Args};
@@ -134,6 +134,12 @@ impl Run for Shell {
             Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| failed(&error)),
             _ => stray(),
         }
+    }
+
+    fn asked(&self, asked: &args::Shell<'_>) -> ShellCommand {
+        self.processes
+            .commands
+            .asked(plain(asked.command), Some(Path::new(&asked.directory.map(plain).unwrap_or_default())))
     }
 
     async fn run_own(&self, _: &Spec, input: &Value, _: &Cx<'_>) -> Given {

@@ -37,7 +37,7 @@ use crate::persona::PersonaSession;
 use crate::tools::processes::Processes;
 use crate::tools::shell::Settings;
 use crate::tools::web_search::Engine;
-use crate::tools::{Access, Cx, Given, Spec, Tool, World};
+use crate::tools::{Access, Cx, Given, ShellCommand, Spec, Tool, World};
 use crate::workspace::Wall;
 use agentglot_adapters::raw::launch::Launch;
 
@@ -362,8 +362,11 @@ impl Tool for Entry {
             What::Search | What::List => Access::Read(vec![args::text_or(input, "path", ".").unwrap_or(".").to_owned()]),
             What::Read => Access::Read(vec![text("path")]),
             What::Create | What::Edit | What::DeleteFile | What::DeletePath | What::Mkdir => Access::Write(vec![text("path")]),
-            What::Run | What::Start => Access::Run(text("command")),
-            What::Send => Access::Run(text("input_text")),
+            // What a session is, and where it stands, nobody knows.
+            What::Run | What::Start | What::Send => Access::Run(ShellCommand {
+                line: text(if self.what == What::Send { "input_text" } else { "command" }),
+                ..ShellCommand::default()
+            }),
             What::Fetch => Access::Fetch(text("url")),
             What::Plan | What::Output | What::Close | What::Sessions | What::WebSearch => Access::Nothing,
         }
