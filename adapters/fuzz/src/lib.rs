@@ -194,6 +194,6 @@ fn split(input: &[u8]) -> (u8, &[u8]) {
 }
 
 fn pick(modes: &[Mode], by: u8) -> Option<Mode> {
-    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| *mode.layout != Layout::Text).collect();
+    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| mode.layout != Layout::Text).collect();
     readable.get(usize::from(by) % readable.len().max(1)).copied()
 }

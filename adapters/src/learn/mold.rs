@@ -195,7 +195,8 @@ impl Mold {
     /// all kinds of things.
     pub(super) const fn variants(class: usize) -> usize {
         match class {
-            12 | 15 | Self::ANSWERS => 24,
+            12 | 15 => 24,
+            Self::ANSWERS => 48,
             _ => 6,
         }
     }

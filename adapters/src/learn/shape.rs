@@ -466,6 +466,30 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_is_checked_as_its_value_was() {
+        let line = r#"{"a":{"k":1},"b":[2]}"#;
+        let (object, array) = (&line[5..12], &line[17..20]);
+        let mut starts = NO_STARTS;
+        for (is_checked, fits) in [(false, true), (true, false)] {
+            let mut drawing = Drawing::new(line);
+            for value in [object, array] {
+                let (part, hole) = Hole::of(Raw::known(value, is_checked)).unwrap();
+                assert!(drawing.hole(part, hole));
+            }
+            let shape = drawing.shape(100).unwrap();
+            for (other, is_sound) in [
+                (r#"{"a":{"k":[2]},"b":[]}"#, true),
+                (r#"{"a":{"k":01},"b":[2]}"#, false),
+                (r#"{"a":{"k":1},"b":[nonsense]}"#, false),
+            ] {
+                assert_eq!(shape.read(other, 0, &mut starts).is_ok(), is_sound || fits, "{other}");
+            }
+            assert!(shape.read(r#"{"a":[],"b":[2]}"#, 0, &mut starts).is_err());
+        }
+        assert_eq!(Hole::of(Raw::NULL), None);
+    }
+
+    #[test]
     fn whole_numbers_end_where_their_digits_end() {
         for byte in 0..=u8::MAX {
             for at in 0..8 {
