@@ -274,7 +274,7 @@ fn a_panic_ends_with_the_dialect_s_last_words() {
     for (dialect, outcome) in [
         (Dialect::Claude, "\"type\":\"result\""),
         (Dialect::QwenCode, "\"type\":\"result\""),
-        (Dialect::Qwen, "\"error\""),
+        (Dialect::Qwen, "\"summary\":\"true\""),
         // They say it on standard error, and by the exit code.
         (Dialect::Cursor, ""),
         (Dialect::Tricode, ""),
