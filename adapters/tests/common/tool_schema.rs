@@ -12,7 +12,7 @@ pub enum Type {
     Boolean,
     Object,
     Word(Vec<String>),
-    List(Box<Type>),
+    List(Box<Self>),
     Members(Vec<Member>),
 }
 
