@@ -62,10 +62,14 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::event::{Input, InputKind, InputOrigin};
 use agentglot_adapters::raw::launch::{Launch, SystemPrompt, Text};
+use agentglot_process::file::read_named_text;
 use agentglot_process::leftover;
 
 /// The most bytes of prompts that wait before the host is not read any more are counted from here.
 const LAST: Duration = Duration::from_secs(2);
+
+/// The largest file that the command line names for the model to be told of, in bytes.
+const LARGEST_TEXT: u64 = 16 << 20;
 
 /// What an agent is made of.
 #[derive(Debug)]
@@ -168,7 +172,6 @@ impl Agent {
         let persona = persona::of(parts.dialect);
         let trusts = |root: &Path| parts.heeds_host && (persona.trusts)(&parts.launch) || (parts.trusts)(root);
         let places = Places::of(&parts.launch, persona.settings, wall.root(), &trusts, &|name| std::env::var_os(name));
-        let (memories, forgotten) = settings::memory::load(persona.memory, &places);
         let mut settings = Settings::load(places);
         let servers = settings.mcp_servers();
         let world = Rc::new(World {
@@ -212,6 +215,8 @@ impl Agent {
             settings.places().config.clone(),
         );
         problems.extend(settings.tell(&mut policy, &parts.launch));
+        policy.set_read_rules(world.wall.read_rules().clone());
+        let (memories, forgotten) = settings::memory::load(persona.memory, settings.places(), world.wall.read_rules());
         for folder in policy.folders().skip(1) {
             if let Err(error) = world.wall.add(folder) {
                 problems.push(format!("{}: {error}", folder.display()));
@@ -484,7 +489,7 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
     let text = |text: &Option<Text>| match text {
         None => Ok(None),
         Some(Text::Here(text)) => Ok(Some(text.clone())),
-        Some(Text::File(path)) => std::fs::read_to_string(parts.cwd.join(path))
+        Some(Text::File(path)) => read_named_text(&parts.cwd.join(path), LARGEST_TEXT)
             .map(Some)
             .map_err(|error| Error::Read { name: path.clone(), error }),
     };
@@ -492,7 +497,7 @@ fn options(parts: &Parts, settings: &Settings) -> Result<Options, Error> {
         let text = if text.trim_start().starts_with(['{', '[']) {
             Some(text.clone())
         } else {
-            std::fs::read_to_string(parts.cwd.join(text)).ok()
+            read_named_text(&parts.cwd.join(text), LARGEST_TEXT).ok()
         };
         text.and_then(|text| serde_json::from_str(&text).ok())
     };

@@ -186,3 +186,78 @@ fn imports(text: &str) -> impl Iterator<Item = String> {
     }
     names.into_iter()
 }
+
+/// Who opens files, and which. Everything else that reads a file does it by the workspace, which asks the session's rules; what stands here
+/// reads nothing that a model or a prompt names.
+const OPEN: [(&str, &str); 22] = [
+    ("workspace/mod.rs", "the folders of the workspace"),
+    ("workspace/place.rs", "files of the workspace: the rules are asked"),
+    ("workspace/draft.rs", "new files"),
+    ("workspace/read_rules.rs", "files outside of it: the rules are asked"),
+    ("settings/mod.rs", "files of settings"),
+    ("settings/folder.rs", "folders of settings"),
+    ("mcp/config.rs", "files of settings, and what the command line names"),
+    ("mcp/content.rs", "new files of the session"),
+    ("model/client.rs", "the user's table of models"),
+    ("lib.rs", "what the command line names"),
+    ("store/checkpoint.rs", "what files were before they were changed; shown to nobody"),
+    ("store/dir.rs", "transcripts"),
+    ("store/place.rs", "the name of git's branch"),
+    ("commands/chats.rs", "conversations that were kept"),
+    ("tools/ignored.rs", "files of ignore rules"),
+    ("tools/jobs.rs", "what background commands print"),
+    ("tools/pty.rs", "terminals"),
+    ("tools/shell/follow.rs", "where a command ended"),
+    ("tools/shell/whole.rs", "new files of the session"),
+    ("permissions/place.rs", "where links lead"),
+    ("permissions/forbids.rs", "names in folders that a command names"),
+    ("permissions/shell/git.rs", "what a repository says of programs"),
+];
+
+/// What files and folders are opened by.
+const OPENERS: [&str; 17] = [
+    "File::open",
+    "File::options",
+    "File::create",
+    "OpenOptions::",
+    "fs::read(",
+    "fs::read_to_string",
+    "fs::read_dir",
+    "fs::read_link",
+    "fs::copy",
+    "read_link()",
+    "fs::open(",
+    "openat(",
+    "open_ambient_dir",
+    "open_regular(",
+    "read_regular(",
+    "read_text(",
+    "read_named_text(",
+];
+
+#[test]
+fn only_known_places_open_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut files, mut wrong, mut met) = (Vec::new(), Vec::new(), BTreeSet::new());
+    collect(&root, &mut files);
+    for file in &files {
+        let below = file.strip_prefix(&root).expect("it was found below the root");
+        let text = std::fs::read_to_string(file).expect("a source file is text");
+        let (code, _) = apart(&text, is_test_file(below));
+        let opens = |line: &&str| OPENERS.iter().any(|opener| line.contains(opener)) || line.contains("tokio::fs") || line.contains("Mmap");
+        let Some(line) = code.lines().filter(|line| !line.trim_start().starts_with("use ")).find(opens) else {
+            continue;
+        };
+        match OPEN.iter().find(|(known, _)| Path::new(known) == below) {
+            Some(known) => _ = met.insert(known),
+            None => wrong.push(format!("{}: {}", below.display(), line.trim())),
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "these open files past the workspace, which asks the session's rules about reading:\n{}",
+        wrong.join("\n")
+    );
+    let idle: Vec<_> = OPEN.iter().filter(|known| !met.contains(known)).collect();
+    assert!(idle.is_empty(), "these open no files any more: {idle:?}");
+}

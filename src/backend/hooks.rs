@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentglot_process::file::read_regular;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -67,9 +68,9 @@ impl Hooks {
         let folder = leftover::Folder::new()?;
         let listener = UnixListener::bind(folder.path().join("socket"))?;
         let mut settings = match users {
-            Some(path) => serde_json::from_slice(&std::fs::read(path)?)?,
+            Some(path) => serde_json::from_slice(&read_regular(path, LARGEST)?)?,
             // Where it would have looked itself.
-            None => match std::fs::read(SYSTEM) {
+            None => match read_regular(Path::new(SYSTEM), LARGEST) {
                 Ok(text) => serde_json::from_slice(&text)?,
                 Err(_) => json!({ "$version": 4 }),
             },
@@ -162,6 +163,9 @@ pub fn relay(socket: &Path) -> std::io::Result<()> {
     stream.read_to_end(&mut answer)?;
     std::io::stdout().lock().write_all(&answer)
 }
+
+/// The largest file of settings, in bytes.
+const LARGEST: u64 = 4 << 20;
 
 /// How much longer than the session the program is to wait for an answer.
 const SLACK: Duration = Duration::from_secs(60);

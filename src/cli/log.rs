@@ -18,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::io::clean;
 use crate::io::journal::Journal;
+use crate::io::no_link;
 use crate::status::Failure;
 
 /// What a host wants of it.
@@ -99,7 +100,8 @@ fn writer(debug: &Debug) -> Result<BoxMakeWriter, Failure> {
     match debug {
         Debug::Stderr => Ok(BoxMakeWriter::new(std::io::stderr)),
         Debug::File(path) => {
-            let file = File::options().create(true).append(true).open(path).map_err(|error| Failure::Write {
+            let file = no_link(path).and_then(|()| File::options().create(true).append(true).open(path));
+            let file = file.map_err(|error| Failure::Write {
                 name: path.display().to_string(),
                 error,
             })?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot_adapters::raw::codec::{Format, Layout};
 
-use crate::io::Input;
+use crate::io::{Input, Output};
 use crate::status::Failure;
 use crate::system::FileId;
 
@@ -13,7 +13,7 @@ use crate::system::FileId;
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     /// A file for each log; none for standard output.
-    pub(super) files: Option<Vec<PathBuf>>,
+    pub(super) files: Option<Vec<Output>>,
     /// The folders of those, which have to be there.
     pub(super) folders: Vec<PathBuf>,
 }
@@ -24,7 +24,7 @@ pub(super) fn of(path: &Path, inputs: &[Input], to: Format) -> Result<Outputs, F
     let from_folder = inputs.iter().any(|input| matches!(input, Input::InFolder { .. }));
     if !path.is_dir() && !slash && !from_folder && inputs.len() <= 1 {
         return Ok(Outputs {
-            files: Some(vec![path.to_owned()]),
+            files: Some(vec![Output::Named(path.to_owned())]),
             folders: Vec::new(),
         });
     }
@@ -48,8 +48,13 @@ pub(super) fn of(path: &Path, inputs: &[Input], to: Format) -> Result<Outputs, F
         .map(Path::to_owned)
         .collect();
     folders.dedup();
+    let below = inputs.iter().map(|input| output_name(&input.plain_name(), to));
+    let in_folder = |below| Output::InFolder {
+        folder: path.to_owned(),
+        below,
+    };
     Ok(Outputs {
-        files: Some(outputs),
+        files: Some(below.map(in_folder).collect()),
         folders,
     })
 }
@@ -59,7 +64,7 @@ pub(super) fn of(path: &Path, inputs: &[Input], to: Format) -> Result<Outputs, F
 pub(super) fn overwrite_nothing<'p>(
     inputs: &[Input],
     input_log: Option<&Path>,
-    outputs: Option<&'p [PathBuf]>,
+    outputs: Option<&'p [Output]>,
     own: impl Iterator<Item = (&'static str, &'p Path)>,
 ) -> Result<(), Failure> {
     let mut read: HashSet<FileId> = inputs
@@ -74,12 +79,13 @@ pub(super) fn overwrite_nothing<'p>(
         return Err(usage("the log is standard output too: it would be read on as it grows".to_owned()));
     }
     let (mut names, mut files) = (HashSet::new(), HashSet::new());
-    for (flag, path) in outputs.into_iter().flatten().map(|path| ("-o", path.as_path())).chain(own) {
-        let file = FileId::of(path);
+    let outputs = outputs.into_iter().flatten().map(|output| ("-o", output.path()));
+    for (flag, path) in outputs.chain(own.map(|(flag, path)| (flag, path.to_owned()))) {
+        let file = FileId::of(&path);
         if file.as_ref().is_some_and(|file| read.contains(file)) {
             return Err(usage(format!("{flag} {}: this file is read; it would be lost", path.display())));
         }
-        let is_new = names.insert(path) && file.is_none_or(|file| files.insert(file));
+        let is_new = names.insert(path.clone()) && file.is_none_or(|file| files.insert(file));
         if !is_new {
             return Err(usage(format!("{flag} {}: two things would be written to this file", path.display())));
         }

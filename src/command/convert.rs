@@ -26,7 +26,7 @@ pub fn list(work: &Work) -> Result<Status, Failure> {
     let mut status = work.status;
     for (n, input) in work.inputs.iter().enumerate() {
         let to = match &work.outputs {
-            Some(outputs) => outputs[n].display().to_string(),
+            Some(outputs) => outputs[n].path().display().to_string(),
             None => "standard output".to_owned(),
         };
         // A `String` takes everything.

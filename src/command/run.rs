@@ -82,6 +82,8 @@ pub struct Run {
     pub record: Option<PathBuf>,
     /// Longer lines are damaged.
     pub max_line: usize,
+    /// The longest prompt, and the longest line of the host.
+    pub max_prompt: usize,
     /// How many questions may wait in each direction.
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
@@ -162,7 +164,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         None
     } else {
         let none = ArgError::no_prompt(run.dialect);
-        match prompt(launch, run.prompt_timeout) {
+        match prompt(launch, run.prompt_timeout, run.max_prompt) {
             Ok(Some(prompt)) => Some(prompt),
             Ok(None) => return Ok(refusal::on_stderr(Reader::of(launch), &none.text, none.exit_code)),
             Err(why) => return Ok(refused(&why, none.exit_code)),
@@ -243,7 +245,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         let model = named_model(choice, launch).await?;
         let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers, model)?;
         let mut ears = Ears {
-            host: Listener::to_host(run.dialect, run.max_line),
+            host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
             backlog: run.max_queued,
             record: None,
@@ -376,15 +378,19 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
 /// The prompt of a host that does not talk: from the command line, else all of standard input.
 ///
 /// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
-fn prompt(launch: &Launch, patience: Duration) -> Result<Option<String>, String> {
+fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result<Option<String>, String> {
+    let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
     if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
-        return Ok(Some(prompt.clone()));
+        return match prompt.len() > most {
+            true => Err(too_long("on the command line")),
+            false => Ok(Some(prompt.clone())),
+        };
     }
     let mut stdin = std::io::stdin();
     if stdin.is_terminal() {
         return Ok(None);
     }
-    let (give, coming) = mpsc::channel();
+    let (give, coming) = mpsc::sync_channel(4);
     std::thread::spawn(move || {
         let mut room = vec![0; crate::io::READ];
         loop {
@@ -400,6 +406,7 @@ fn prompt(launch: &Launch, patience: Duration) -> Result<Option<String>, String>
     let mut bytes = Vec::new();
     loop {
         match coming.recv_timeout(patience) {
+            Ok(piece) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
             Ok(piece) => bytes.extend_from_slice(&piece),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {

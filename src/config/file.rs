@@ -53,7 +53,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 19] = [
+pub(super) const SETTINGS: [Key; 20] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
     key("on_ask", Takes::TextOrList, |_| Ok(())),
     key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
@@ -71,6 +71,7 @@ pub(super) const SETTINGS: [Key; 19] = [
     key("strict_args", Takes::Switch, |_| Ok(())),
     key("record", Takes::Path, |_| Ok(())),
     key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("max_prompt", Takes::TextOrNumber, |text| size(text).map(drop)),
     key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop)),
     key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop)),
 ];

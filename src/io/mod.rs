@@ -15,7 +15,7 @@ pub use console::{Console, visible};
 pub use folder::Walk;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
-pub use target::Target;
+pub use target::{Output, Target, no_link, no_link_below};
 
 /// How much is read at once.
 pub const READ: usize = 256 << 10;

@@ -11,6 +11,38 @@ use flate2::write::GzEncoder;
 use super::interrupt;
 use crate::system;
 
+/// Where the output of a log goes, as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A file, or anything else that the user named.
+    Named(PathBuf),
+    /// A file of a folder that the user named, by its path from there: whatever stands there already, nobody meant it.
+    InFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        below: PathBuf,
+    },
+}
+
+impl Output {
+    /// Its path.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::InFolder { folder, below } => folder.join(below),
+        }
+    }
+
+    /// Refuses a path that goes through links that nobody meant.
+    fn check(&self) -> io::Result<()> {
+        match self {
+            Self::Named(path) => no_link(path),
+            Self::InFolder { folder, below } => no_link_below(folder, &folder.join(below)),
+        }
+    }
+}
+
 /// Where output goes.
 pub struct Target {
     to: To,
@@ -95,19 +127,27 @@ impl Target {
         }
     }
 
-    /// A file, written under another name in the same folder until [`Self::commit`]; compressed if it is called `.gz` or `.zst`. What is not a plain file (a device, a
-    /// pipe) is written as it is.
+    /// A file, written under another name in the same folder until [`Self::commit`]; compressed if it is called `.gz` or `.zst`. What the user
+    /// named and is not a plain file (a device, a pipe) is written as it is.
     ///
     /// # Errors
-    /// Those of the system.
-    pub fn file(path: &Path) -> io::Result<Self> {
+    /// Those of the system, and [`no_link`]'s.
+    pub fn file(output: &Output) -> io::Result<Self> {
+        output.check()?;
+        let path = output.path();
         let name = path.display().to_string();
-        let old = match fs::metadata(path) {
+        let old = match fs::metadata(&path) {
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(about) if !about.is_file() => {
-                let file = OpenOptions::new().write(true).open(path)?;
+                if matches!(output, Output::InFolder { .. }) {
+                    return Err(io::Error::new(
+                        ErrorKind::InvalidInput,
+                        "what has this name in the folder is no plain file",
+                    ));
+                }
+                let file = OpenOptions::new().write(true).open(&path)?;
                 return Ok(Self {
-                    to: To::file(file, path)?,
+                    to: To::file(file, &path)?,
                     name,
                     replacing: None,
                 });
@@ -116,9 +156,7 @@ impl Target {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        // A link stays a link: the file that it leads to is replaced.
-        let path = if old.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
-        let (file, temporary) = beside(&path)?;
+        let (file, temporary) = beside(&path, old.as_ref())?;
         let permissions = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
         // It goes with the target, whatever came of that.
         let target = Self {
@@ -168,11 +206,44 @@ impl Drop for Target {
     }
 }
 
-/// A new file in the folder of `path`.
-fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// Refuses a path that is a link: what it leads to would be written, which may be anything if the folder is somebody else's. Those of the
+/// system (`/dev/stdout`) lead where it says.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`].
+pub fn no_link(path: &Path) -> io::Result<()> {
+    let systems = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+    if !systems && fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is a link, and links are not followed: name the file itself",
+        ));
+    }
+    Ok(())
+}
+
+/// The same for everything between a folder and a path in it, both of which may not be there yet.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`].
+pub fn no_link_below(folder: &Path, path: &Path) -> io::Result<()> {
+    path.ancestors().take_while(|path| *path != folder).try_for_each(no_link)
+}
+
+/// A new file in the folder of `path`. In the place of an old one nobody may look into it, from the first moment, who may not look into that.
+fn beside(path: &Path, old: Option<&fs::Metadata>) -> io::Result<(File, PathBuf)> {
+    let mut how = OpenOptions::new();
+    how.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(old) = old {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        how.mode(old.permissions().mode() & 0o777);
+    }
+    #[cfg(not(unix))]
+    let _ = old;
     for n in 0..1000 {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+        match how.open(&temporary) {
             Ok(file) => {
                 // Held as long as we live, where the file system knows of it.
                 let _ = file.try_lock();

@@ -8,7 +8,7 @@ use super::Work;
 use super::order::{End, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
-use crate::io::{Console, Target};
+use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
 
 /// Writes what comes to it, in the order in which it comes: output, ledger, messages.
@@ -33,7 +33,8 @@ impl Desk {
     /// Everything that all logs share is opened now: it makes no sense to begin without it.
     pub(super) fn open(work: &Work, console: &Console) -> Result<Self, Failure> {
         for folder in &work.folders {
-            fs::create_dir_all(folder).map_err(|error| Failure::Write {
+            let made = no_link_below(&work.folders[0], folder).and_then(|()| fs::create_dir_all(folder));
+            made.map_err(|error| Failure::Write {
                 name: folder.display().to_string(),
                 error,
             })?;
@@ -44,7 +45,7 @@ impl Desk {
         };
         let ledger = match &work.ledger {
             Some(path) => {
-                let file = File::create(path).map_err(|error| Failure::Write {
+                let file = no_link(path).and_then(|()| File::create(path)).map_err(|error| Failure::Write {
                     name: path.display().to_string(),
                     error,
                 })?;
@@ -127,7 +128,7 @@ impl Desk {
             }
         }
         if let Some(path) = &self.report_path
-            && let Err(error) = fs::write(path, self.report.json())
+            && let Err(error) = no_link(path).and_then(|()| fs::write(path, self.report.json()))
         {
             let name = path.display().to_string();
             let failure = Failure::Write { name, error };
@@ -156,9 +157,9 @@ impl Desk {
         }
         let written = match (&mut self.stdout, &log.output) {
             (Some(stdout), _) => stdout.write_all(out).map_err(|error| (stdout.name().to_owned(), error)),
-            (None, Some(path)) => open(&mut self.target, path)
+            (None, Some(output)) => open(&mut self.target, output)
                 .and_then(|target| target.write_all(out))
-                .map_err(|error| (path.display().to_string(), error)),
+                .map_err(|error| (output.path().display().to_string(), error)),
             (None, None) => Ok(()),
         };
         let Err((name, error)) = written else { return true };
@@ -217,9 +218,9 @@ impl Desk {
 }
 
 /// The file that the current log goes to, made when the first of it is to be written.
-fn open<'t>(target: &'t mut Option<Target>, path: &std::path::Path) -> io::Result<&'t mut Target> {
+fn open<'t>(target: &'t mut Option<Target>, output: &Output) -> io::Result<&'t mut Target> {
     match target {
         Some(target) => Ok(target),
-        None => Ok(target.insert(Target::file(path)?)),
+        None => Ok(target.insert(Target::file(output)?)),
     }
 }

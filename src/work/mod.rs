@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
 
-use crate::io::{Console, Input};
+use crate::io::{Console, Input, Output};
 use crate::status::Status;
 use desk::Desk;
 use order::Order;
@@ -35,8 +35,8 @@ pub struct Work {
     /// More prompts than turns are an error, not a log that ended early.
     pub needs_all_prompts: bool,
     /// Where the output goes: a path for each log, or standard output.
-    pub outputs: Option<Vec<PathBuf>>,
-    /// The folders of those, which are made where they lack.
+    pub outputs: Option<Vec<Output>>,
+    /// The folders of those, which are made where they lack: the one that the user named, and those in it.
     pub folders: Vec<PathBuf>,
     /// Where the ledger goes, if one is kept.
     pub ledger: Option<PathBuf>,

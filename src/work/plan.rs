@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +8,7 @@ use agentglot_adapters::raw::cuts::Cuts;
 use agentglot_adapters::raw::frame::{Line, Lines};
 
 use super::Work;
-use crate::io::{Console, Input, READ, Range, Shared, Source, other_side};
+use crate::io::{Console, Input, Output, READ, Range, Shared, Source, other_side};
 use crate::status::Failure;
 
 /// One log that is converted.
@@ -30,7 +29,7 @@ pub(super) struct Log {
     /// What is to be said before anything else: how its dialect was told.
     pub(super) note: Option<String>,
     /// Where its output goes; standard output without it.
-    pub(super) output: Option<PathBuf>,
+    pub(super) output: Option<Output>,
     /// Its output cannot be written: there is no point in going on with it.
     pub(super) dead: AtomicBool,
 }
@@ -62,7 +61,7 @@ pub(super) struct Plan {
     inputs: std::vec::IntoIter<Input>,
     from: Option<Format>,
     options: Options,
-    outputs: Option<std::vec::IntoIter<PathBuf>>,
+    outputs: Option<std::vec::IntoIter<Output>>,
     keeps_ledger: bool,
     needs_all_prompts: bool,
     jobs: usize,
@@ -124,7 +123,7 @@ impl Plan {
         Some(Task { index, log, piece, last })
     }
 
-    fn begin(&mut self, input: &Input, output: Option<PathBuf>) -> (Arc<Log>, Piece, bool) {
+    fn begin(&mut self, input: &Input, output: Option<Output>) -> (Arc<Log>, Piece, bool) {
         let mut options = self.options.clone();
         let name = input.name();
         options.ledger = self.keeps_ledger.then(|| name.clone());

@@ -47,7 +47,7 @@ impl Entry {
         Self {
             log: log.name.clone(),
             from: log.is_told.then(|| log.options.from.to_string()),
-            output: log.output.as_ref().map(|path| path.display().to_string()),
+            output: log.output.as_ref().map(|output| output.path().display().to_string()),
             lines: 0,
             lost: 0,
             merged: 0,

@@ -79,7 +79,7 @@ fn the_name_of_the_output_says_how_it_is_compressed() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_and_links_stay_as_they_are() {
+fn permissions_stay_as_they_are_and_links_are_not_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let scratch = Scratch::new();
     let input = scratch.file("in.jsonl", log("s-1", "Good day."));
@@ -89,12 +89,84 @@ fn permissions_and_links_stay_as_they_are() {
     assert_eq!(mode(&fresh), mode(&input), "what the umask says, as for any file");
     let old = scratch.file("old", "x");
     std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o640)).unwrap();
-    let link = scratch.path("link");
-    symlink("old", &link).unwrap();
-    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&link), arg(&input)]).code, 0);
-    assert!(link.is_symlink());
+    assert_eq!(run(["convert", "--to", "tricode", "-o", arg(&old), arg(&input)]).code, 0);
     assert_eq!(mode(&old), 0o640);
     assert!(std::fs::read_to_string(&old).unwrap().contains("Good day."));
+
+    // What a folder holds under the names of the output nobody meant: a link leads anywhere, a pipe is never read.
+    let victim = scratch.file("victim", "mine");
+    std::fs::create_dir(scratch.path("to")).unwrap();
+    symlink("../victim", scratch.path("to/in.tricode.jsonl")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, scratch.path("to/pipe.tricode.jsonl"), rustix::fs::Mode::RWXU).unwrap();
+    let piped = scratch.file("pipe.jsonl", log("s-2", "Good day."));
+    let fine = scratch.file("fine.jsonl", log("s-3", "Good day."));
+    let ran = run([
+        "convert",
+        "--to",
+        "tricode",
+        "-o",
+        arg(&scratch.path("to")),
+        arg(&input),
+        arg(&piped),
+        arg(&fine),
+    ]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("in.tricode.jsonl") && ran.err.contains("it is a link"), "{}", ran.err);
+    assert!(ran.err.contains("pipe.tricode.jsonl") && ran.err.contains("no plain file"), "{}", ran.err);
+    assert!(
+        std::fs::read_to_string(scratch.path("to/fine.tricode.jsonl"))
+            .unwrap()
+            .contains("Good day.")
+    );
+    for flags in [["-o", "link"], ["--ledger", "link"]] {
+        let _ = std::fs::remove_file(scratch.path("link"));
+        symlink("victim", scratch.path("link")).unwrap();
+        let path = scratch.path(flags[1]);
+        let ran = run(["convert", "--to", "tricode", flags[0], arg(&path), arg(&input)]);
+        assert_eq!(ran.code, 3, "{flags:?} {}", ran.err);
+        assert!(ran.err.contains("it is a link"), "{flags:?} {}", ran.err);
+        assert!(path.is_symlink());
+    }
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "mine");
+    // Those of the system are where it says.
+    let ran = run(["convert", "--to", "tricode", "-o", "/dev/stdout", arg(&input)]);
+    assert!(ran.code == 0 && !ran.out.is_empty(), "{}", ran.err);
+}
+
+/// A draft of a file that only its owner may read is that from its first moment: seen from outside, while a big log is converted into it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_draft_is_never_readable_by_more_than_its_target() {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let scratch = Scratch::new();
+    let secret = scratch.path("secret");
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&secret)
+        .unwrap();
+    let mut child = program()
+        .args(["convert", "--from", "claude", "--to", "tricode", "-o", arg(&secret)])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    use std::io::Write;
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(log("s-1", "Good day.").as_ref()).unwrap();
+    input.flush().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let draft = loop {
+        let name = scratch.names("").into_iter().find(|name| name.ends_with(".part"));
+        if name.is_some() || std::time::Instant::now() > until {
+            break name.expect("a draft");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    assert_eq!(scratch.path(&draft).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(secret.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

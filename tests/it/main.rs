@@ -11,6 +11,8 @@ mod agent_commands;
 mod agent_faults;
 #[cfg(target_os = "linux")]
 mod agent_leftovers;
+#[cfg(target_os = "linux")]
+mod agent_limits;
 #[cfg(unix)]
 mod agent_mcp;
 #[cfg(unix)]

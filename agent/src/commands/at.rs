@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ignore::gitignore::GitignoreBuilder;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::prompts::Attached;
 use crate::tools::glob::{self, Order};
+use crate::tools::ignored::rules;
 use crate::tools::walk::Tree;
-use crate::workspace::{Kind, Wall};
+use crate::workspace::{Fault, Kind, Wall};
 
 /// So much of a file is read, and so much of all together, in bytes; so many files does a folder or a glob stand for.
 const FILE: usize = 256 << 10;
@@ -120,7 +120,8 @@ pub(crate) fn read(wall: &Wall, references: &[Reference], anywhere: bool, cancel
         let outside = Path::new(&reference.path);
         if anywhere && outside.is_absolute() && !outside.starts_with(wall.root()) && outside.is_file() {
             found.read.push((reference.original.clone(), reference.path.clone()));
-            add(&reference.path, outside, open_outside(outside), &mut body, &mut found.files);
+            let open = wall.read_rules().open(outside).map(|(open, about)| (open, about.len()));
+            add(&reference.path, outside, open, &mut body, &mut found.files);
             continue;
         }
         match files(wall, &reference.path, cancel) {
@@ -131,7 +132,7 @@ pub(crate) fn read(wall: &Wall, references: &[Reference], anywhere: bool, cancel
                 for file in files {
                     let shown = wall.shown(&file).display().to_string();
                     let open = wall.locate(&file).and_then(|place| place.open()).map(|(open, stat)| (open, stat.size));
-                    add(&shown, &file, open.map_err(|fault| fault.to_string()), &mut body, &mut found.files);
+                    add(&shown, &file, open, &mut body, &mut found.files);
                 }
             }
         }
@@ -146,7 +147,7 @@ pub(crate) fn read(wall: &Wall, references: &[Reference], anywhere: bool, cancel
 type Files = Option<(String, Vec<PathBuf>)>;
 
 fn files(wall: &Wall, path: &str, cancel: &CancellationToken) -> Result<Files, String> {
-    let say = |fault: crate::workspace::Fault| fault.to_string();
+    let say = |fault: Fault| fault.to_string();
     let many = |pattern: String| {
         let asked = glob::Asked {
             pattern,
@@ -166,7 +167,7 @@ fn files(wall: &Wall, path: &str, cancel: &CancellationToken) -> Result<Files, S
             let files = many(path.to_owned())?;
             Ok((!files.is_empty()).then(|| (path.to_owned(), files)))
         }
-        (Err(crate::workspace::Fault::Missing(_)), _) | (Ok(_), None) => Ok(None),
+        (Err(Fault::Missing(_)), _) | (Ok(_), None) => Ok(None),
         (Err(fault), _) => Err(fault.to_string()),
         (Ok(place), Some(stat)) => {
             let shown = wall.shown(place.path()).display().to_string();
@@ -187,13 +188,8 @@ fn files(wall: &Wall, path: &str, cancel: &CancellationToken) -> Result<Files, S
 fn is_ignored(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
     for folder in folders {
-        let mut rules = GitignoreBuilder::new(folder);
-        for name in [".gitignore", ".ignore"].into_iter().chain(crate::persona::ignore_files()) {
-            if folder.join(name).is_file() {
-                rules.add(folder.join(name));
-            }
-        }
-        let Ok(rules) = rules.build() else { continue };
+        let names = [".gitignore", ".ignore"].into_iter().chain(crate::persona::ignore_files());
+        let rules = rules(folder, &names.map(|name| folder.join(name)).collect::<Vec<_>>());
         let Ok(inside) = file.strip_prefix(folder) else { continue };
         let matched = rules.matched_path_or_any_parents(inside, false);
         if !matched.is_none() {
@@ -203,18 +199,7 @@ fn is_ignored(root: &Path, file: &Path) -> bool {
     false
 }
 
-/// A file outside of the workspace, and its size. The check is on what was opened.
-fn open_outside(path: &Path) -> Result<(File, u64), String> {
-    let open = File::open(path).map_err(|error| error.to_string())?;
-    let meta = open.metadata().map_err(|error| error.to_string())?;
-    if meta.is_file() {
-        Ok((open, meta.len()))
-    } else {
-        Err("it is no regular file".to_owned())
-    }
-}
-
-fn add(shown: &str, path: &Path, open: Result<(File, u64), String>, body: &mut String, files: &mut Vec<Attached>) {
+fn add(shown: &str, path: &Path, open: Result<(File, u64), Fault>, body: &mut String, files: &mut Vec<Attached>) {
     if body.len() >= ALL {
         if !body.ends_with(MORE) {
             body.push_str(MORE);

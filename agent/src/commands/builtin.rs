@@ -277,7 +277,7 @@ fn remember(core: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.persona.memory, core.settings.get().places());
+            let (memories, problems) = memory::load(core.persona.memory, core.settings.get().places(), core.world.wall.read_rules());
             for problem in problems {
                 tracing::warn!("{problem}");
             }

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use agentglot_process::file::read_regular;
 use serde_json::{Value, json};
 
 use super::{Given, failed, message};
@@ -118,13 +119,7 @@ fn save(core: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
 }
 
 fn resume(core: &Context, path: &PathBuf, name: &str) -> Value {
-    let read = fs::metadata(path).and_then(|about| {
-        if about.len() > LARGEST {
-            return Err(std::io::Error::other("it is too large"));
-        }
-        fs::read(path)
-    });
-    let bytes = match read {
+    let bytes = match read_regular(path, LARGEST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return failed(format!("No saved checkpoint found with tag: {name}."));

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::paths::Paths;
 use crate::host::event_writer::body;
-use crate::tools::walk::{Tree, Visit, walk};
+use crate::tools::walk::{Tree, Until, Visit, walk};
 use crate::turn::context::Context;
 use crate::workspace::Wall;
 use agentglot_adapters::raw::event::{HintRequest, HintResult, Input, Kind};
@@ -296,7 +296,7 @@ fn index(wall: &Wall, stop: &CancellationToken) -> Paths {
     if let Ok(root) = wall.locate(wall.root()) {
         let visitor = || Collect { own: Vec::new(), all: &all };
         // What was found by then counts if something goes wrong.
-        let _ = walk(&root, &Tree::default(), stop, visitor);
+        let _ = walk(&root, &Tree::default(), &Until::new(stop), visitor);
     }
     let mut files = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.truncate(FILES);

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentglot_process::file::{read_named_text, read_text};
 use serde_json::{Map, Value};
 
 use crate::redact::arguments;
@@ -103,6 +104,9 @@ pub enum ConfigError {
     Shape(String),
 }
 
+/// The largest file of a configuration, in bytes.
+const LARGEST: u64 = 1 << 20;
+
 /// Finds a variable.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -117,7 +121,8 @@ pub fn of_flag(values: &[String], cwd: &Path, lookup: Lookup<'_>) -> Result<Vec<
         let more = if value.trim_start().starts_with('{') {
             of_text(value, "dynamic", lookup)?
         } else {
-            of_file(&cwd.join(value), "dynamic", lookup)?.ok_or_else(|| ConfigError::Missing(cwd.join(value)))?
+            let path = cwd.join(value);
+            of_read(read_named_text(&path, LARGEST), &path, "dynamic", lookup)?.ok_or(ConfigError::Missing(path))?
         };
         join(&mut servers, more);
     }
@@ -130,7 +135,11 @@ pub fn of_flag(values: &[String], cwd: &Path, lookup: Lookup<'_>) -> Result<Vec<
 /// # Errors
 /// When it cannot be read or is no configuration.
 pub fn of_file(path: &Path, source: &str, lookup: Lookup<'_>) -> Result<Option<Vec<Server>>, ConfigError> {
-    match std::fs::read_to_string(path) {
+    of_read(read_text(path, LARGEST), path, source, lookup)
+}
+
+fn of_read(read: std::io::Result<String>, path: &Path, source: &str, lookup: Lookup<'_>) -> Result<Option<Vec<Server>>, ConfigError> {
+    match read {
         Ok(text) => of_text(&text, source, lookup).map(Some).map_err(|error| match error {
             ConfigError::Shape(why) => ConfigError::Shape(format!("{}: {why}", path.display())),
             other => other,

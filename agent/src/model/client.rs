@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,10 @@ use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
 use agentglot_adapters::raw::event::{Delta, Event, Kind, Notice, Origin, Piece, Topic};
 use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_process::file::read_named_text;
+
+/// The largest table of models, in bytes.
+const LARGEST_TABLE: u64 = 4 << 20;
 
 /// A model behind an API over HTTP.
 pub struct Client {
@@ -82,7 +87,7 @@ impl Client {
         let endpoint = Endpoint::of_environment(api, &|name| std::env::var(name).ok())?;
         if let Some(path) = std::env::var_os("AGENTGLOT_MODELS").filter(|path| !path.is_empty()) {
             let wrong = |why: String| ModelError::new(ModelErrorKind::BadRequest, format!("AGENTGLOT_MODELS, {}: {why}", path.display()));
-            let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+            let text = read_named_text(Path::new(&path), LARGEST_TABLE).map_err(|error| wrong(error.to_string()))?;
             let table = Catalog::over(&text).map_err(|error| wrong(error.message().to_owned()))?;
             // Another client of this process may have done it already.
             choose(table);
@@ -213,7 +218,7 @@ impl Client {
             *heard = true;
             hear(event);
         };
-        let mut stream = Stream::new(self.endpoint.api);
+        let mut stream = Stream::new(self.endpoint.api, self.endpoint.max_reply);
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if is_json(kind) {
             // Asked for a stream, and answered in one piece: a reply, or an error with a good status.

@@ -25,7 +25,12 @@ pub struct Endpoint {
     pub headers: Vec<(String, String)>,
     /// How often it is tried.
     pub patience: Patience,
+    /// The most bytes of a reply: its texts, thoughts and arguments together.
+    pub max_reply: usize,
 }
+
+/// So many bytes a reply may have if nobody says otherwise: many times what models say at most.
+pub(super) const MAX_REPLY: usize = 32 << 20;
 
 /// How long and how often a model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,13 +123,14 @@ impl Endpoint {
             key,
             headers: Vec::new(),
             patience: Patience::default(),
+            max_reply: MAX_REPLY,
         }
     }
 
     /// What the environment says: `OPENAI_BASE_URL`, `OPENAI_API_KEY`; `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, or
     /// `ANTHROPIC_AUTH_TOKEN` for a bearer token, `ANTHROPIC_CUSTOM_HEADERS` (`Name: value`, one a line). For both `AGENTGLOT_MODEL_RETRIES` (or
-    /// `CLAUDE_CODE_MAX_RETRIES`) and, in seconds, `AGENTGLOT_MODEL_CONNECT_TIMEOUT`, `AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT`, `AGENTGLOT_MODEL_STALL_TIMEOUT`. An
-    /// empty variable is none. An API at its own address needs a key; others may do without one.
+    /// `CLAUDE_CODE_MAX_RETRIES`) and, in seconds, `AGENTGLOT_MODEL_CONNECT_TIMEOUT`, `AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT`, `AGENTGLOT_MODEL_STALL_TIMEOUT`; in
+    /// bytes, `AGENTGLOT_MODEL_MAX_REPLY`. An empty variable is none. An API at its own address needs a key; others may do without one.
     ///
     /// # Errors
     /// When a key is missing, or a number is none.
@@ -167,6 +173,9 @@ impl Endpoint {
             let wrong = |_| ModelError::new(ModelErrorKind::BadRequest, format!("{name} is {text:?}, which is no whole number"));
             text.parse().map(Some).map_err(wrong)
         };
+        if let Some(most) = number(&["AGENTGLOT_MODEL_MAX_REPLY"])? {
+            endpoint.max_reply = usize::try_from(most).unwrap_or(usize::MAX);
+        }
         let patience = &mut endpoint.patience;
         if let Some(retries) = number(&["AGENTGLOT_MODEL_RETRIES", "CLAUDE_CODE_MAX_RETRIES"])? {
             patience.retries = retries.try_into().unwrap_or(u32::MAX);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{ModelError, ModelErrorKind};
 
 impl ModelError {
-    pub(super) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             status: None,

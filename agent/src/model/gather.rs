@@ -7,6 +7,9 @@ use crate::model::message::{Call, Message, Part, Role, Source};
 use agentglot_adapters::raw::event::{BlockHead, Count, Event, Field, Kind, Piece, StopKind, Usage};
 use agentglot_adapters::raw::json::Str;
 
+/// No more is kept of a call that nobody here knows, in bytes.
+const MOST_EXTRA: usize = 64 << 10;
+
 /// Puts together what a model says: give it every event of one reply, in order. A reply that was broken off is put together as far as it
 /// came.
 #[derive(Debug)]
@@ -219,6 +222,9 @@ impl Gather {
             return;
         };
         for field in fields.iter().filter(|field| !field.key.is("type")) {
+            if call.extra.as_ref().is_some_and(|extra| extra.len() > MOST_EXTRA) {
+                return;
+            }
             let Ok(value) = serde_json::from_str::<Value>(field.value.as_str()) else {
                 continue;
             };
@@ -267,10 +273,10 @@ fn add_detail(details: &mut Vec<Value>, detail: Value) {
     let Value::Object(members) = detail else { return };
     for (name, value) in members {
         match (name == text, value.as_str()) {
-            (true, Some(more)) => {
-                let before = last[&name].as_str().unwrap_or_default();
-                last[&name] = Value::String(format!("{before}{more}"));
-            }
+            (true, Some(more)) => match &mut last[&name] {
+                Value::String(before) => before.push_str(more),
+                other => *other = more.into(),
+            },
             (false, _) if !value.is_null() => last[&name] = value,
             _ => {}
         }

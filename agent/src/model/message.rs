@@ -62,6 +62,18 @@ pub enum Part {
     Result(CallResult),
 }
 
+impl Part {
+    /// About how many bytes it holds.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Thinking { text, .. } => text.len(),
+            Self::Image { data, .. } | Self::Document { data, .. } | Self::Redacted { data } => data.len(),
+            Self::Call(call) => call.input.len(),
+            Self::Result(result) => result.content.iter().map(Self::size).sum(),
+        }
+    }
+}
+
 /// Where thinking comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -105,6 +117,11 @@ impl Message {
             role: Role::User,
             parts: vec![Part::Text(text.into())],
         }
+    }
+
+    /// About how many bytes it holds.
+    pub fn size(&self) -> usize {
+        self.parts.iter().map(Part::size).sum()
     }
 
     /// The calls in it.

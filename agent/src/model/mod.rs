@@ -11,6 +11,7 @@ mod endpoint;
 mod failure;
 mod gather;
 mod history;
+pub(crate) mod measure;
 pub mod message;
 pub mod names;
 mod openai;

@@ -1,6 +1,7 @@
 use bumpalo::Bump;
 
 use super::endpoint::Api;
+use super::measure::Measure;
 use super::{ModelError, ModelErrorKind, failure};
 use agentglot_adapters::raw::codec::{Cx, Decode};
 use agentglot_adapters::raw::event::{Event, Input, Kind, Sink};
@@ -19,6 +20,7 @@ pub(super) struct Stream {
     events: u64,
     /// The first payload that could not be read.
     damage: Option<String>,
+    measure: Measure,
 }
 
 #[derive(Debug)]
@@ -41,13 +43,14 @@ pub(super) enum Ended {
     No,
 }
 
-/// The largest event that is read.
+/// The largest event that is read, whatever a reply may have.
 const LARGEST_EVENT: usize = 64 << 20;
 /// So much is kept of a body in which no event comes, to say what came instead.
 const MOST_STRAY: usize = 1 << 20;
 
 /// Passes on what is part of a reply, and keeps the error that a stream says.
 struct Ear<'s> {
+    measure: &'s mut Measure,
     hear: &'s mut dyn FnMut(&Event<'_>),
     failure: &'s mut Option<ModelError>,
 }
@@ -64,7 +67,11 @@ impl<'a> Sink<'a> for Ear<'_> {
                 *self.failure = Some(failure::of_stream(&message, &kind, &code.unwrap_or_default()));
             }
             Kind::Noise(_) | Kind::Unknown(_) => {}
-            _ => (self.hear)(event),
+            _ if self.failure.is_some() => {}
+            _ => match self.measure.event(event) {
+                Ok(()) => (self.hear)(event),
+                Err(error) => *self.failure = Some(error),
+            },
         }
     }
 
@@ -72,7 +79,8 @@ impl<'a> Sink<'a> for Ear<'_> {
 }
 
 impl Stream {
-    pub(super) fn new(api: Api) -> Self {
+    /// `most`: the most bytes of a reply.
+    pub(super) fn new(api: Api, most: usize) -> Self {
         let decoder = match api {
             Api::Openai => Decoder::Openai(openai::Decoder::live(rand::random())),
             Api::Anthropic => Decoder::Anthropic(anthropic::Decoder::live()),
@@ -84,11 +92,13 @@ impl Stream {
             stray: Vec::new(),
             events: 0,
             damage: None,
+            measure: Measure::new(most),
         }
     }
 
     /// Takes what came.
     pub(super) fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&Event<'_>)) -> Result<Ended, ModelError> {
+        self.measure.bytes(bytes.len())?;
         self.frames(Some(bytes), hear)
     }
 
@@ -100,7 +110,15 @@ impl Stream {
             arena: &self.arena,
             trace: None,
         };
-        self.reader.decoder().finish(&cx, &mut Ear { hear, failure: &mut failure });
+        let mut ear = Ear {
+            measure: &mut self.measure,
+            hear,
+            failure: &mut failure,
+        };
+        self.reader.decoder().finish(&cx, &mut ear);
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         match self.reader.end() {
             End::Terminal => Ok(()),
             // The API has said it already.
@@ -155,7 +173,11 @@ impl Stream {
                 arena: &self.arena,
                 trace: None,
             };
-            let mut ear = Ear { hear, failure: &mut failure };
+            let mut ear = Ear {
+                measure: &mut self.measure,
+                hear,
+                failure: &mut failure,
+            };
             let _ = self.reader.decoder().line(text, &cx, &mut ear);
             if let Some(failure) = failure {
                 return Err(failure);
@@ -179,6 +201,7 @@ impl Stream {
             stray,
             events,
             damage,
+            measure,
         } = self;
         let mut failure = None;
         let each = |frame: Frame<'_>| {
@@ -200,6 +223,7 @@ impl Stream {
             let text = String::from_utf8_lossy(data);
             let cx = Cx { arena, trace: None };
             let mut ear = Ear {
+                measure: &mut *measure,
                 hear: &mut *hear,
                 failure: &mut failure,
             };

@@ -33,6 +33,7 @@ use self::verdict::reason;
 pub use self::verdict::{Reason, Unheard, Verdict};
 use crate::flags::given;
 use crate::tools::{Access, Spec};
+use crate::workspace::{Patterns, ReadRules};
 use agentglot_adapters::raw::launch::{Answerer, Launch, PermissionMode};
 
 /// What is allowed in a session.
@@ -56,6 +57,8 @@ pub struct Policy {
     /// Servers whose tools run without a question.
     trusted: Vec<String>,
     denials: RefCell<Vec<Denial>>,
+    /// Where whoever opens files finds the rules about reading.
+    read_rules: ReadRules,
 }
 
 /// Which tools a prompt may use; the RFC's `options.tool_overrides`.
@@ -104,6 +107,7 @@ impl Policy {
             overrides: Overrides::default(),
             trusted: Vec::new(),
             denials: RefCell::default(),
+            read_rules: ReadRules::default(),
         };
         let mut problems = Vec::new();
         // `default` stands for the program's usual set.
@@ -158,8 +162,27 @@ impl Policy {
             .any(|(from, does, known)| (*from, *does) == (source, behavior) && *known == rule);
         if !known {
             self.rules.push((source, behavior, rule));
+            self.publish();
         }
         Ok(())
+    }
+
+    /// From now on these always are the rules about reading.
+    pub fn set_read_rules(&mut self, shared: ReadRules) {
+        self.read_rules = shared;
+        self.publish();
+    }
+
+    /// Tells what the rules are now to whoever opens files.
+    fn publish(&self) {
+        let about = |wanted: Behavior| {
+            let rules = self.rules.iter().filter(move |(_, behavior, _)| *behavior == wanted);
+            rules.filter_map(|(.., rule)| rule.read_pattern()).collect()
+        };
+        self.read_rules.set(Patterns {
+            denied: about(Behavior::Deny),
+            asked: about(Behavior::Ask),
+        });
     }
 
     /// Adds a folder to the workspace. One that does not exist is added as it is written.

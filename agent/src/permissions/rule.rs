@@ -9,6 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::place::{Place, flat};
 use super::wildcard::command_matches;
 use super::{Family, PermissionForm};
+use crate::workspace::PathPattern;
 use agentglot_adapters::raw::event::ToolKind;
 
 /// What a rule does with the calls that it is about.
@@ -232,6 +233,12 @@ impl Rule {
         self.paths.is_some()
     }
 
+    /// What it says of paths, if it is about reading them.
+    pub(super) fn read_pattern(&self) -> Option<Box<dyn PathPattern>> {
+        let pattern = self.paths.as_ref().filter(|_| self.family == Some(Family::Read))?;
+        Some(Box::new(pattern.clone()))
+    }
+
     /// Whether it is about this text of one command.
     pub(super) fn matches_command(&self, command: &str) -> bool {
         let Some(content) = self.content.as_deref() else { return true };
@@ -251,10 +258,12 @@ impl Rule {
 }
 
 /// A pattern of paths, as `.gitignore` has them.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Pattern {
     base: PathBuf,
     ignore: Gitignore,
+    /// The one file that it means, where it has no wildcard.
+    names: Option<PathBuf>,
 }
 
 impl Pattern {
@@ -308,7 +317,15 @@ impl Pattern {
         let ignore = builder
             .build()
             .map_err(|error| format!("the pattern `{content}` cannot be read: {error}"))?;
-        Ok(Self { base, ignore })
+        let plain = !line.contains(['*', '?', '[', '\\']);
+        let names = plain.then(|| base.join(line.trim_matches('/')));
+        Ok(Self { base, ignore, names })
+    }
+}
+
+impl PathPattern for Pattern {
+    fn names(&self) -> Option<&Path> {
+        self.names.as_deref()
     }
 
     fn matches(&self, path: &Path) -> bool {

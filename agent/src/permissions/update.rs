@@ -92,6 +92,7 @@ impl Policy {
                         }
                     }
                 }
+                self.publish();
                 Ok(None)
             }
             "setMode" => {

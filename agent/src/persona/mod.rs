@@ -18,6 +18,8 @@ pub mod cursor;
 pub mod host;
 mod neutral;
 pub mod qwen;
+#[cfg(test)]
+mod read_rules_tests;
 mod session;
 pub(crate) mod shared;
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use super::{Settings, StyleFile, text_of};
 use crate::permissions::Source;
 
-/// So large may such a file be, in bytes; so many may there be; so deep may they lie.
+/// So large may such a file be, in bytes, and all of a folder together; so many may there be, so much else beside them; so deep may they lie.
 const LARGEST: u64 = 1024 * 1024;
+const ALL: usize = 32 << 20;
 const MOST: usize = 1000;
+const BESIDE: usize = 20_000;
 const DEEPEST: usize = 4;
 
 /// A kind of subagent.
@@ -89,10 +91,21 @@ impl Settings {
 
     /// The files of a folder with their names and what they say.
     fn texts(&mut self, folder: &Path) -> Vec<(PathBuf, String, String)> {
-        let mut texts = Vec::new();
+        let (mut texts, mut size) = (Vec::new(), 0);
         for (path, name) in self.files(folder) {
             match text_of(&path, LARGEST) {
-                Ok(Some(text)) => texts.push((path, name, text)),
+                Ok(Some(text)) if size + text.len() > ALL => {
+                    self.problems.push(format!(
+                        "{} holds more than {ALL} bytes; the files from {} on are skipped",
+                        folder.display(),
+                        path.display()
+                    ));
+                    break;
+                }
+                Ok(Some(text)) => {
+                    size += text.len();
+                    texts.push((path, name, text));
+                }
                 Ok(None) => {}
                 Err(problem) => self.problems.push(problem),
             }
@@ -119,9 +132,11 @@ impl Settings {
     fn files(&mut self, folder: &Path) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         let mut waiting = vec![(folder.to_owned(), String::new(), 0)];
+        let mut left = BESIDE;
         while let Some((folder, before, depth)) = waiting.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            for entry in entries.flatten() {
+            for entry in entries.flatten().take(left) {
+                left -= 1;
                 let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
                     continue;
                 };
@@ -132,7 +147,7 @@ impl Settings {
                     found.push((entry.path(), format!("{before}{stem}")));
                 }
             }
-            if found.len() > MOST {
+            if found.len() > MOST || left == 0 {
                 self.problems
                     .push(format!("{} holds more than {MOST} files; the others are skipped", folder.display()));
                 break;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::permissions::Source;
 use crate::permissions::place::Place;
 use crate::settings::Places;
+use crate::workspace::ReadRules;
 
 /// So much of one file is taken, and of all together, in bytes.
 const FILE: usize = 64 * 1024;
@@ -34,11 +35,12 @@ pub struct MemoryFiles {
 
 /// The files that count for a session: the user's, then those of the folders from the top of the project down to the working folder. The
 /// second part says what was skipped and why.
-pub fn load(files: Option<&MemoryFiles>, places: &Places) -> (Vec<Memory>, Vec<String>) {
+pub fn load(files: Option<&MemoryFiles>, places: &Places, rules: &ReadRules) -> (Vec<Memory>, Vec<String>) {
     let Some(MemoryFiles { names, local }) = files else {
         return (Vec::new(), Vec::new());
     };
     let mut reader = Reader {
+        rules: rules.clone(),
         home: places.home.clone(),
         left: ALL,
         problems: Vec::new(),
@@ -101,6 +103,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 struct Reader {
+    rules: ReadRules,
     home: Option<PathBuf>,
     /// Bytes that may still come.
     left: usize,
@@ -167,9 +170,10 @@ impl Reader {
         use std::io::Read;
         let mut bytes = Vec::new();
         let limit = FILE.min(self.left);
-        let read = std::fs::File::open(path).and_then(|file| file.take(limit as u64 + 1).read_to_end(&mut bytes));
-        if let Err(error) = read {
-            self.problems.push(format!("{} cannot be read: {error}", path.display()));
+        let opened = self.rules.open(path).map_err(|fault| fault.to_string());
+        let read = opened.and_then(|(file, _)| file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string()));
+        if let Err(why) = read {
+            self.problems.push(format!("{} cannot be read: {why}", path.display()));
             return None;
         }
         let cut = bytes.len() > limit;
@@ -247,7 +251,7 @@ mod tests {
                 (name == "HOME").then(|| home.clone())
             })
         };
-        let (memories, problems) = load(CLAUDE.memory, &places(None));
+        let (memories, problems) = load(CLAUDE.memory, &places(None), &ReadRules::default());
         let texts: Vec<&str> = memories.iter().map(|memory| memory.text.lines().next().unwrap()).collect();
         assert_eq!(texts.len(), 4, "{texts:?}");
         assert_eq!((texts[0], texts[2], texts[3]), ("of the user", "of sub", "mine"));
@@ -260,8 +264,8 @@ mod tests {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains("../../secret"), "{problems:?}");
         assert!(prompt(&memories).unwrap().contains("of sub") && prompt(&[]).is_none());
-        assert_eq!(load(CLAUDE.memory, &places(Some(&[]))).0, []);
-        assert_eq!(load(CLAUDE.memory, &places(Some(&["user"]))).0.len(), 1);
+        assert_eq!(load(CLAUDE.memory, &places(Some(&[])), &ReadRules::default()).0, []);
+        assert_eq!(load(CLAUDE.memory, &places(Some(&["user"])), &ReadRules::default()).0.len(), 1);
     }
 
     #[test]
@@ -271,12 +275,12 @@ mod tests {
         std::fs::create_dir_all(&root).unwrap();
         std::fs::write(root.join("QWEN.md"), "ü".repeat(FILE)).unwrap();
         let places = Places::of(&Launch::new(Dialect::QwenCode), CODE.settings, &root, &|_| false, &|_| None);
-        let (memories, problems) = load(CODE.memory, &places);
+        let (memories, problems) = load(CODE.memory, &places, &ReadRules::default());
         assert!(memories[0].text.len() < FILE + 100 && problems.len() == 1);
         std::fs::remove_file(root.join("QWEN.md")).unwrap();
         std::fs::write(room.path().join("out.md"), "out").unwrap();
         std::os::unix::fs::symlink("../out.md", root.join("QWEN.md")).unwrap();
-        let (memories, problems) = load(CODE.memory, &places);
+        let (memories, problems) = load(CODE.memory, &places, &ReadRules::default());
         assert!(memories.is_empty() && problems[0].contains("leads out"), "{problems:?}");
     }
 }

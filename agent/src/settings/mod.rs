@@ -11,6 +11,7 @@ mod style;
 pub(crate) mod subagent;
 mod write;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -331,25 +332,11 @@ fn texts(value: Option<&Value>) -> impl Iterator<Item = String> {
 
 /// The text of a file that is one, is there and is not too large.
 fn text_of(path: &Path, largest: u64) -> Result<Option<String>, String> {
-    use std::io::{ErrorKind, Read};
-    let meta = match std::fs::metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
-    };
-    if !meta.is_file() {
-        return Err(format!("{} is no file", path.display()));
+    match agentglot_process::file::read_text(path, largest) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(format!("{} is skipped: {error}", path.display())),
     }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(largest + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    if bytes.len() as u64 > largest {
-        return Err(format!("{} is larger than {largest} bytes and is skipped", path.display()));
-    }
-    String::from_utf8(bytes)
-        .map(Some)
-        .map_err(|_| format!("{} is no UTF-8 text and is skipped", path.display()))
 }
 
 fn read(path: &Path) -> Result<Option<Value>, String> {

@@ -15,6 +15,10 @@ use crate::model::message::Part;
 /// How much of the beginning and of the end is looked at.
 const LOOK: usize = 64 << 10;
 
+/// So much of a transcript is looked through for prompts, and so long may a line of it be.
+const MOST: u64 = 1 << 30;
+const LONGEST_LINE: u64 = 16 << 20;
+
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
@@ -108,8 +112,14 @@ fn turns(file: &File) -> io::Result<u64> {
     let others = others.map(memmem::Finder::new);
     let mut reader = io::BufReader::with_capacity(1 << 20, file.try_clone()?);
     io::Seek::rewind(&mut reader)?;
+    let mut reader = io::Read::take(reader, MOST);
     let (mut line, mut turns) = (Vec::new(), 0);
-    while io::BufRead::read_until(&mut reader, b'\n', &mut line)? > 0 {
+    loop {
+        // Of a longer line what comes behind is a line of its own, and looks like none of a prompt.
+        let mut piece = io::Read::take(&mut reader, LONGEST_LINE);
+        if io::BufRead::read_until(&mut piece, b'\n', &mut line)? == 0 {
+            break;
+        }
         if user.find(&line).is_some() && others.iter().all(|other| other.find(&line).is_none()) {
             turns += 1;
         }

@@ -1,7 +1,10 @@
 //! Where sessions lie, and which ids they may have.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use agentglot_process::file::read_text;
 
 /// A folder's name is cut behind so many characters of the path that it stands for.
 const LONGEST: usize = 200;
@@ -101,22 +104,20 @@ pub(super) fn is_agent(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
+/// The largest file of git's that says where something lies, in bytes.
+const POINTER: u64 = 8 << 10;
+
 /// The branch of the repository around a folder; `HEAD` where there is none.
 pub(super) fn branch(cwd: &Path) -> String {
     let found = cwd.ancestors().find_map(|dir| {
         let git = dir.join(".git");
-        let git = match std::fs::metadata(&git).ok()? {
-            about if about.is_dir() => git,
+        let git = match read_text(&git, POINTER) {
             // A work tree: a file names the folder.
-            about if about.is_file() && about.len() < 8192 => {
-                let text = std::fs::read_to_string(&git).ok()?;
-                dir.join(text.strip_prefix("gitdir:")?.trim())
-            }
-            _ => return None,
+            Ok(text) => dir.join(text.strip_prefix("gitdir:")?.trim()),
+            Err(error) if error.kind() == ErrorKind::IsADirectory => git,
+            Err(_) => return None,
         };
-        let head = git.join("HEAD");
-        let small = std::fs::metadata(&head).is_ok_and(|about| about.is_file() && about.len() < 8192);
-        small.then(|| std::fs::read_to_string(head).ok()).flatten()
+        read_text(&git.join("HEAD"), POINTER).ok()
     });
     let branch = found.and_then(|head| Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned()));
     branch.unwrap_or_else(|| "HEAD".to_owned())

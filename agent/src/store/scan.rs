@@ -10,6 +10,9 @@ use serde::Deserialize;
 /// How much is read at a time.
 const STEP: usize = 1 << 20;
 
+/// So much is read back at most.
+const MOST: usize = 1 << 30;
+
 /// What stands in the line of a boundary.
 const BOUNDARY: &[u8] = b"compact_boundary";
 
@@ -102,6 +105,12 @@ impl Tail {
     /// Reads what stands before.
     fn more(&mut self, file: &File, step: usize) -> io::Result<()> {
         let step = usize::try_from(self.start).unwrap_or(step).min(step);
+        if self.room.len() - self.head > MOST {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("what has to be read of it is more than {MOST} bytes"),
+            ));
+        }
         if self.head < step {
             let held = self.room.len() - self.head;
             let mut room = vec![0; (2 * (held + step)).max(STEP).min(held.saturating_add(self.start as usize))];

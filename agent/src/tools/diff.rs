@@ -3,13 +3,21 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
 
 /// After this time a difference is told roughly: the texts that are so different are long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lines around a change that are shown with it.
 const AROUND: usize = 3;
+
+/// So many parts that differ are told, and so many bytes of them; what comes behind is only counted.
+const MOST_HUNKS: usize = 10_000;
+const MOST_BYTES: usize = 16 << 20;
+
+/// So many lines are compared, of both texts together and without what they begin and end with alike: of longer ones it is only told how
+/// many lines came and went.
+const MOST_LINES: usize = 2_000_000;
 
 const NO_END: &str = "\\ No newline at end of file";
 
@@ -37,14 +45,32 @@ pub struct Diff {
     pub added: usize,
     /// Lines that are in the old text alone.
     pub removed: usize,
+    /// There are more parts than are told.
+    pub cut: bool,
 }
 
 impl Diff {
     /// Of two texts.
     pub fn of(before: &str, after: &str) -> Self {
+        if let Some((removed, added)) = too_long(before, after) {
+            return Self {
+                added,
+                removed,
+                cut: true,
+                ..Self::default()
+            };
+        }
         let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
         let mut told = Self::default();
+        let mut bytes = 0;
         for ops in diff.grouped_ops(AROUND) {
+            told.cut |= told.hunks.len() >= MOST_HUNKS || bytes >= MOST_BYTES;
+            if told.cut {
+                let count = |tag: &[DiffTag], of: fn(&DiffOp) -> usize| ops.iter().filter(|op| tag.contains(&op.tag())).map(of).sum::<usize>();
+                told.removed += count(&[DiffTag::Delete, DiffTag::Replace], |op| op.old_range().len());
+                told.added += count(&[DiffTag::Insert, DiffTag::Replace], |op| op.new_range().len());
+                continue;
+            }
             let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
                 continue;
             };
@@ -66,6 +92,7 @@ impl Diff {
                     }
                 };
                 let line = change.value();
+                bytes += line.len();
                 lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
                 if !line.ends_with('\n') {
                     lines.push(NO_END.to_owned());
@@ -111,8 +138,27 @@ impl Diff {
                 text.push('\n');
             }
         }
+        if self.cut {
+            text.push_str(&format!("[cut here: {} lines came and {} went in all]\n", self.added, self.removed));
+        }
         text
     }
+}
+
+/// Whether texts have more lines that differ than are compared; then how many of the first and of the second.
+pub fn too_long(before: &str, after: &str) -> Option<(usize, usize)> {
+    Some(differing_lines(before, after)).filter(|(one, other)| one + other > MOST_LINES)
+}
+
+/// How many lines of each text lie between what they begin and end with alike.
+fn differing_lines(before: &str, after: &str) -> (usize, usize) {
+    let (one, other) = (before.as_bytes(), after.as_bytes());
+    let head = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let head = memchr::memrchr(b'\n', &one[..head]).map_or(0, |end| end + 1);
+    let (one, other) = (&one[head..], &other[head..]);
+    let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let lines = |text: &[u8]| memchr::memchr_iter(b'\n', &text[..text.len() - tail]).count() + 1;
+    (lines(one), lines(other))
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ pub enum Unfit {
     /// It is empty.
     #[error("the text is empty")]
     Empty,
+    /// The file would become larger than [`LARGEST_CHANGED`]: so many bytes.
+    #[error("the file would have {0} bytes, more than {LARGEST_CHANGED}")]
+    TooBig(u64),
 }
 
 /// What a file is going to be.
@@ -164,6 +167,18 @@ pub fn replaced(text: &str, change: &Change) -> Result<(String, usize), Unfit> {
         .map(|(n, at)| at - n)
         .collect();
     let own = |at: usize| at + returns.partition_point(|&end| end < at);
+    // Before anything is made: a short text that is there often may be replaced by a long one.
+    let wide = memchr::memchr_iter(b'\n', new.as_bytes()).count() * usize::from(!returns.is_empty());
+    let times = plain.matches(&old).count() as u64;
+    let grown = times
+        .saturating_mul((new.len() + wide).saturating_sub(old.len()) as u64)
+        .saturating_add(text.len() as u64);
+    match times {
+        0 => return Err(Unfit::NotFound),
+        2.. if !change.all => return Err(Unfit::Several(usize::try_from(times).unwrap_or(usize::MAX))),
+        _ if grown > LARGEST_CHANGED => return Err(Unfit::TooBig(grown)),
+        _ => {}
+    }
     let mut made = String::with_capacity(text.len());
     let (mut done, mut count) = (0, 0);
     for (start, found) in plain.match_indices(&old) {
@@ -181,12 +196,6 @@ pub fn replaced(text: &str, change: &Change) -> Result<(String, usize), Unfit> {
         }
         done = own(end);
     }
-    match count {
-        0 => Err(Unfit::NotFound),
-        1 => Ok(()),
-        _ if change.all => Ok(()),
-        several => Err(Unfit::Several(several)),
-    }?;
     made.push_str(&text[done..]);
     Ok((made, count))
 }

@@ -12,7 +12,7 @@ use ignore::{DirEntry, WalkState};
 use rustix::fs::AtFlags;
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{Tree, Visit, still_inside, walk};
+use super::walk::{Tree, Until, Visit, still_inside, walk};
 use crate::workspace::{Fault, Place, Wall};
 
 /// Which files are looked for.
@@ -84,7 +84,7 @@ pub fn glob(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToke
         most: asked.most.saturating_add(16),
         all: Mutex::default(),
     };
-    walk(&place, &asked.tree, cancel, || Finder {
+    walk(&place, &asked.tree, &Until::new(cancel), || Finder {
         hunt: &hunt,
         total: 0,
         found: BinaryHeap::new(),

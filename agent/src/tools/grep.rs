@@ -12,13 +12,16 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{Tree, Visit, walk};
+use super::read::SCANNED;
+use super::walk::{Tree, Until, Visit, walk};
 use crate::workspace::{Fault, Kind, Place};
 
 /// The most that is kept of all lines, in bytes; the search ends there.
 const KEPT: usize = 64 << 20;
 /// The most of a file that is searched for patterns of several lines, in bytes.
 const WHOLE: usize = 64 << 20;
+/// The longest line that is searched, in bytes: a file ends before a longer one.
+const LONGEST_LINE: usize = 16 << 20;
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,25 +100,25 @@ pub struct Line {
 /// Searches a file, or all files below a folder.
 ///
 /// # Errors
-/// When there is no such file or folder, when the pattern makes no sense, and when it was cancelled.
+/// When there is no such file or folder, when the pattern makes no sense, when it takes too long, and when it was cancelled.
 pub fn grep(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
     let matcher = matcher(asked)?;
     let kept = AtomicUsize::new(0);
-    let cut = AtomicBool::new(false);
+    let (cut, until) = (AtomicBool::new(false), Until::new(cancel));
     let all = Mutex::new(Vec::new());
     let finder = || Finder {
         place,
         matcher: &matcher,
         searcher: searcher(asked, true),
         want: asked.want,
-        cancel,
+        until: &until,
         kept: &kept,
         cut: &cut,
         found: Vec::new(),
         all: &all,
     };
     match place.stat()?.kind {
-        Kind::Folder => walk(place, &asked.tree, cancel, finder)?,
+        Kind::Folder => walk(place, &asked.tree, &until, finder)?,
         _ => {
             let (file, stat) = place.open()?;
             let mut finder = finder();
@@ -123,9 +126,7 @@ pub fn grep(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<
             finder.searcher = searcher(asked, false);
             finder.search(file, place.path(), stat.modified);
             drop(finder);
-            if cancel.is_cancelled() {
-                return Err(Fault::Cancelled);
-            }
+            until.check()?;
         }
     }
     let mut files: Vec<Hits> = all.into_inner().unwrap_or_default();
@@ -166,9 +167,7 @@ fn searcher(asked: &Asked, skip_binary: bool) -> Searcher {
         } else {
             BinaryDetection::none()
         });
-    if asked.multiline {
-        builder.heap_limit(Some(WHOLE));
-    }
+    builder.heap_limit(Some(if asked.multiline { WHOLE } else { LONGEST_LINE }));
     builder.build()
 }
 
@@ -177,7 +176,7 @@ struct Finder<'f> {
     matcher: &'f RegexMatcher,
     searcher: Searcher,
     want: Want,
-    cancel: &'f CancellationToken,
+    until: &'f Until,
     kept: &'f AtomicUsize,
     cut: &'f AtomicBool,
     found: Vec<Hits>,
@@ -206,7 +205,10 @@ impl Finder<'_> {
             count: 0,
             lines: Vec::new(),
         };
-        let file = Stoppable { file, cancel: self.cancel };
+        let file = Stoppable {
+            file: file.take(SCANNED),
+            until: self.until,
+        };
         let sink = Taker {
             matcher: self.matcher,
             want: self.want,
@@ -240,16 +242,16 @@ impl Drop for Finder<'_> {
     }
 }
 
-/// A file whose end comes when the call is cancelled.
+/// A file whose end comes when the time is over.
 struct Stoppable<'c, R> {
     file: R,
-    cancel: &'c CancellationToken,
+    until: &'c Until,
 }
 
 impl<R: Read> Read for Stoppable<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Err(io::Error::other("cancelled"));
+        if self.until.is_over() {
+            return Err(io::Error::other("no more time"));
         }
         self.file.read(into)
     }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::shell::follow::Running;
 use super::shell::{CannotRun, Cause, Commands, Order};
 use agentglot_process::Exit;
+use agentglot_process::file::open_regular;
 
 /// How many bytes of an output are given at once. Of a longer one, the end.
 pub const FRESH: u64 = 256 << 10;
@@ -362,8 +363,9 @@ impl Entry {
 
 /// What a file holds from here on, no more than the last [`FRESH`] bytes of it; how many bytes were left out; where it ends.
 fn tail(path: &Path, from: u64) -> io::Result<(Vec<u8>, u64, u64)> {
-    let mut file = std::fs::File::open(path)?;
-    let end = file.metadata()?.len().max(from);
+    // The command may have put anything there.
+    let (mut file, about) = open_regular(path)?;
+    let end = about.len().max(from);
     let begin = from.max(end.saturating_sub(FRESH));
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();

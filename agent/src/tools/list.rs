@@ -7,7 +7,12 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
+use super::ignored::{Ignored, Wanted};
+use super::walk::Until;
 use crate::workspace::{Fault, Kind, Place};
+
+/// More entries are listed of no folder.
+const MOST: usize = 100_000;
 
 /// What is wanted of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,38 +53,41 @@ pub struct Entry {
     pub modified: Option<SystemTime>,
 }
 
-/// Lists a folder. Links are listed, not followed.
+/// Lists a folder. Links are listed, not followed; what the session's rules do not let be read is left out.
 ///
 /// # Errors
-/// When it is none, when a glob makes no sense, and when it was cancelled.
+/// When it is none, when a glob makes no sense, when it takes too long, and when it was cancelled.
 pub fn list(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Listed, Fault> {
     if place.stat()?.kind != Kind::Folder {
         return Err(Fault::NotFolder(place.named().to_owned()));
     }
-    let without = globs(&asked.without)?;
+    let (without, until) = (globs(&asked.without)?, Until::new(cancel));
     let root = place.path().to_owned();
+    let wanted = Wanted {
+        usual: !asked.ignored,
+        hidden: !asked.hidden,
+        ..Wanted::default()
+    };
+    let (ignored, rules) = (Ignored::new(place.path(), wanted), place.read_rules().clone());
     let mut builder = WalkBuilder::new(place.path());
     builder
-        .hidden(!asked.hidden)
-        .ignore(!asked.ignored)
-        .git_ignore(!asked.ignored)
-        .git_exclude(!asked.ignored)
-        .git_global(!asked.ignored)
-        .parents(!asked.ignored)
+        .standard_filters(false)
         .max_depth((asked.depth > 0).then_some(asked.depth))
         .follow_links(false)
         .sort_by_file_path(|one, other| (!is_folder(one)).cmp(&!is_folder(other)).then_with(|| one.cmp(other)))
         .filter_entry(move |entry| {
             let path = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-            !without.is_match(entry.file_name()) && !without.is_match(path)
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            !without.is_match(entry.file_name())
+                && !without.is_match(path)
+                && !ignored.leaves_out(entry.path(), is_folder)
+                && !rules.hides(entry.path())
         });
     let mut listed = Listed::default();
     // The folder itself comes first; what cannot be read is left out.
     for entry in builder.build().skip(1).flatten() {
-        if cancel.is_cancelled() {
-            return Err(Fault::Cancelled);
-        }
-        if listed.entries.len() >= asked.most {
+        until.check()?;
+        if listed.entries.len() >= asked.most.min(MOST) {
             listed.cut = true;
             break;
         }

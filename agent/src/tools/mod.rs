@@ -9,6 +9,7 @@ pub mod fetch;
 pub mod files;
 pub mod glob;
 pub mod grep;
+pub mod ignored;
 pub mod jobs;
 pub mod list;
 pub mod mkdir;

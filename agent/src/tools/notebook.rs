@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::read::Window;
+use crate::model::measure::{MOST_VALUES, Values};
 
 /// A notebook is read as a whole.
 pub const WINDOW: Window = Window {
@@ -11,6 +12,11 @@ pub const WINDOW: Window = Window {
     bytes: 16 << 20,
     hash: false,
 };
+
+/// The largest notebook, in JSON values.
+fn is_too_large(text: &str) -> bool {
+    Values::of(text) > MOST_VALUES
+}
 
 /// The most characters of an output.
 const OUTPUT: usize = 10_000;
@@ -62,6 +68,9 @@ impl Cell {
 
 /// The cells of a notebook; `None` if it is none.
 pub fn cells(text: &str) -> Option<Vec<Cell>> {
+    if is_too_large(text) {
+        return None;
+    }
     let book: Value = serde_json::from_str(text).ok()?;
     let language = book["metadata"]["language_info"]["name"].as_str().unwrap_or("python");
     let cells = book["cells"].as_array()?;
@@ -173,6 +182,9 @@ pub struct Changed {
 /// # Errors
 /// Why that cannot be done, for the model.
 pub fn changed(text: &str, change: &CellChange) -> Result<Changed, String> {
+    if is_too_large(text) {
+        return Err(format!("The notebook holds more than {MOST_VALUES} JSON values."));
+    }
     let mut book: Value = serde_json::from_str(text).map_err(|_| "Notebook is not valid JSON.".to_owned())?;
     let language = book["metadata"]["language_info"]["name"].as_str().unwrap_or("python").to_owned();
     // Cells have ids since version 4.5 of the format.

@@ -12,6 +12,9 @@ use crate::workspace::{Fault, Place, Stamp, Stat};
 /// Files up to this size are read as a whole; of larger ones only the window is kept.
 const WHOLE: u64 = 16 << 20;
 
+/// So much of a file is looked through at most, in bytes, to find a window and to count lines.
+pub const SCANNED: u64 = 1 << 30;
+
 /// UTF-16 is read up to this size.
 const WIDE: u64 = 64 << 20;
 
@@ -62,7 +65,7 @@ pub struct Text {
     pub first: u64,
     /// How many lines there are; an empty one behind the last end counts. 0 when the file has fewer lines than the window's first.
     pub count: u64,
-    /// How many lines the file has, counted in the same way.
+    /// How many lines the file has, counted in the same way; of a file above [`SCANNED`], how many begin in what was looked through.
     pub total: u64,
     /// Whether the file ends without the end of a line (an empty file does not).
     pub open_end: bool,
@@ -74,7 +77,7 @@ pub struct Text {
     pub lossy: bool,
     /// The size of the file in bytes.
     pub size: u64,
-    /// The SHA-256 of the file in hexadecimal digits, if it was wanted.
+    /// The SHA-256 of the file in hexadecimal digits, if it was wanted and the file was looked through as a whole.
     pub sha256: Option<String>,
     /// How the file looked.
     pub stamp: Stamp,
@@ -94,7 +97,8 @@ pub struct Media {
 /// Reads a file.
 ///
 /// # Errors
-/// When it is no regular file, or may not be read; [`Fault::TooBig`] for a picture or a document above [`LARGEST_MEDIA`].
+/// When it is no regular file, or may not be read; when the window begins behind [`SCANNED`]; [`Fault::TooBig`] for a picture or a document
+/// above [`LARGEST_MEDIA`].
 pub fn read(place: &Place, window: &Window, cancel: &CancellationToken) -> Result<Content, Fault> {
     let (mut file, stat) = place.open()?;
     let mut head = Vec::with_capacity(SNIFFED);
@@ -178,6 +182,14 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
     let mut whole = true;
     let mut take = |bytes: &[u8]| {
         let mut rest = bytes;
+        if ends < skipped {
+            let more = memchr::memchr_iter(b'\n', rest).count() as u64;
+            // None of it is in the window.
+            if ends + more < skipped {
+                ends += more;
+                rest = &[];
+            }
+        }
         while !rest.is_empty() && (ends < beyond || ends == 0) && whole && window.lines != Some(0) {
             let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
             if ends >= skipped {
@@ -193,11 +205,12 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
     };
     take(&head[mark..]);
     let mut chunk = vec![0; 256 << 10];
+    let mut scanned = (&mut file).take(SCANNED);
     loop {
         if cancel.is_cancelled() {
             return Err(Fault::Cancelled);
         }
-        let read = match file.read(&mut chunk) {
+        let read = match scanned.read(&mut chunk) {
             Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -209,6 +222,15 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
             hash.update(&chunk[..read]);
         }
     }
+    let is_cut = size >= SCANNED && matches!(file.read(&mut chunk[..1]), Ok(1));
+    if is_cut && kept.is_empty() && window.lines != Some(0) {
+        return Err(Fault::Other(format!(
+            "line {} of {} lies behind the first {} MiB, and no more of a file is looked through",
+            window.first,
+            place.named().display(),
+            SCANNED >> 20
+        )));
+    }
     let total = ends + 1;
     let complete = beyond >= total && whole;
     if !complete && kept.last() == Some(&b'\n') && whole {
@@ -217,7 +239,7 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
     }
     let lossy = std::str::from_utf8(&kept).is_err_and(|error| whole || error.error_len().is_some());
     let text = String::from_utf8_lossy(&kept);
-    let mut cut = false;
+    let mut cut = is_cut && beyond >= total;
     let text = within(&text, window.bytes, &mut cut).to_owned();
     let count = if skipped >= total || window.lines == Some(0) { 0 } else { pieces(&text) };
     Ok(Text {
@@ -225,12 +247,12 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
         first: window.first.max(1),
         count,
         total,
-        open_end: size > mark as u64 && last != b'\n',
+        open_end: !is_cut && size > mark as u64 && last != b'\n',
         cut,
         encoding,
         lossy,
-        size,
-        sha256: hash.map(|hash| hex(&hash.finalize())),
+        size: if is_cut { stat.size } else { size },
+        sha256: hash.filter(|_| !is_cut).map(|hash| hex(&hash.finalize())),
         stamp: Stamp { stat, hash: None },
     })
 }

@@ -3,18 +3,63 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::types::TypesBuilder;
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkParallel, WalkState};
 use tokio_util::sync::CancellationToken;
 
+use super::ignored::{Ignored, Wanted};
 use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// The folders in which version control keeps its own files.
 const OWN: [&str; 6] = [".git", ".svn", ".hg", ".bzr", ".jj", ".sl"];
 
-/// Which files of a folder are meant. Links are not followed, and are no files; the own folders of version control are left out.
+/// A search ends at this time, however many files there are.
+pub const LONGEST: Duration = Duration::from_secs(60);
+
+/// Until when something goes on that goes through files.
+#[derive(Clone, Debug)]
+pub struct Until {
+    cancel: CancellationToken,
+    end: Instant,
+}
+
+impl Until {
+    /// From now on for [`LONGEST`], or until it is cancelled.
+    pub fn new(cancel: &CancellationToken) -> Self {
+        Self {
+            cancel: cancel.clone(),
+            end: Instant::now() + LONGEST,
+        }
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() >= self.end
+    }
+
+    /// Why it is over, if it is.
+    ///
+    /// # Errors
+    /// [`Fault::Cancelled`], and one that says that it took too long.
+    pub fn check(&self) -> Result<(), Fault> {
+        if self.cancel.is_cancelled() {
+            return Err(Fault::Cancelled);
+        }
+        if Instant::now() >= self.end {
+            return Err(Fault::Other(format!(
+                "the search did not end within {} s and was stopped: search in a smaller folder, or for fewer files",
+                LONGEST.as_secs()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Which files of a folder are meant. Links are not followed, and are no files; the own folders of version control are left out, and what
+/// the session's rules do not let be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// Those whose names begin with a dot too.
@@ -40,62 +85,68 @@ pub trait Visit: Send {
 /// Shows every file of a folder to visitors, in no order. Unreadable folders are left out.
 ///
 /// # Errors
-/// When it is no folder, when a glob or the type makes no sense, and when it was cancelled.
-pub fn walk<V: Visit>(place: &Place, tree: &Tree, cancel: &CancellationToken, visitor: impl Fn() -> V + Sync) -> Result<(), Fault> {
-    let walker = walker(place, tree)?;
+/// When it is no folder, when a glob or the type makes no sense, when it takes too long, and when it was cancelled.
+pub fn walk<V: Visit>(place: &Place, tree: &Tree, until: &Until, visitor: impl Fn() -> V + Sync) -> Result<(), Fault> {
+    let walker = walker(place, tree, until)?;
     let mut crew = Crew {
         visitor,
         root: place.path(),
-        cancel,
+        until,
     };
     walker.visit(&mut crew);
-    if cancel.is_cancelled() { Err(Fault::Cancelled) } else { Ok(()) }
+    until.check()
 }
 
-fn walker(place: &Place, tree: &Tree) -> Result<WalkParallel, Fault> {
+fn walker(place: &Place, tree: &Tree, until: &Until) -> Result<WalkParallel, Fault> {
     if place.stat()?.kind != Kind::Folder {
         return Err(Fault::NotFolder(place.named().to_owned()));
     }
-    let mut builder = WalkBuilder::new(place.path());
-    builder
-        .hidden(!tree.hidden)
-        .ignore(!tree.ignored)
-        .git_ignore(!tree.ignored)
-        .git_exclude(!tree.ignored)
-        .git_global(!tree.ignored)
-        .parents(!tree.ignored)
-        .max_depth(tree.depth)
-        .follow_links(false)
-        .filter_entry(|entry| !OWN.iter().any(|own| entry.file_name() == *own));
-    for rules in &tree.rules {
-        builder.add_custom_ignore_filename(rules);
-    }
+    let mut wanted = Wanted {
+        usual: !tree.ignored,
+        more: tree.rules.clone(),
+        hidden: !tree.hidden,
+        ..Wanted::default()
+    };
     let wrong = |error: ignore::Error| Fault::Other(error.to_string());
     if !tree.globs.is_empty() {
         let mut globs = OverrideBuilder::new(place.path());
         for glob in &tree.globs {
             globs.add(glob).map_err(wrong)?;
         }
-        builder.overrides(globs.build().map_err(wrong)?);
+        wanted.globs = Some(globs.build().map_err(wrong)?);
     }
     if let Some(kind) = &tree.kind {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(kind);
-        builder.types(types.build().map_err(|_| Fault::Other(format!("unrecognized file type: {kind}")))?);
+        wanted.types = Some(types.build().map_err(|_| Fault::Other(format!("unrecognized file type: {kind}")))?);
     }
+    let (ignored, rules, until) = (Ignored::new(place.path(), wanted), place.read_rules().clone(), until.clone());
+    // Nothing but what is asked here says what is left out.
+    let mut builder = WalkBuilder::new(place.path());
+    builder
+        .standard_filters(false)
+        .max_depth(tree.depth)
+        .follow_links(false)
+        .filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            !OWN.iter().any(|own| entry.file_name() == *own)
+                && !ignored.leaves_out(entry.path(), is_folder)
+                && !rules.hides(entry.path())
+                && !until.is_over()
+        });
     Ok(builder.build_parallel())
 }
 
 struct Crew<'c, F> {
     visitor: F,
     root: &'c Path,
-    cancel: &'c CancellationToken,
+    until: &'c Until,
 }
 
 struct Worker<'c, V> {
     visitor: V,
     root: &'c Path,
-    cancel: &'c CancellationToken,
+    until: &'c Until,
 }
 
 impl<'c, V: Visit + 'c, F: Fn() -> V> ParallelVisitorBuilder<'c> for Crew<'c, F> {
@@ -103,14 +154,14 @@ impl<'c, V: Visit + 'c, F: Fn() -> V> ParallelVisitorBuilder<'c> for Crew<'c, F>
         Box::new(Worker {
             visitor: (self.visitor)(),
             root: self.root,
-            cancel: self.cancel,
+            until: self.until,
         })
     }
 }
 
 impl<V: Visit> ParallelVisitor for Worker<'_, V> {
     fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
-        if self.cancel.is_cancelled() {
+        if self.until.is_over() {
             return WalkState::Quit;
         }
         let Ok(entry) = entry else { return WalkState::Continue };

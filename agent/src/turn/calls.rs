@@ -10,12 +10,17 @@ use crate::host::event_writer::{Done, line_id};
 use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
 use crate::telemetry::{self, Span};
+use crate::tools::text::beginning;
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
 use crate::turn::permission::{self, Leave};
 use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
+
+/// So many bytes of text the model reads of one result; when all of a reply's have so many together, its other calls don't run.
+const MOST_OF_RESULT: usize = 4 << 20;
+const MOST_OF_ALL: usize = 64 << 20;
 
 /// What came of the calls of a round.
 #[derive(Debug, Default)]
@@ -32,7 +37,7 @@ pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: 
     let mut all = AllDone::default();
     let alone = calls.len() == 1;
     let mut contexts = Vec::new();
-    let mut at = 0;
+    let (mut at, mut size) = (0, 0);
     while at < calls.len() {
         let many = calls[at..]
             .iter()
@@ -45,12 +50,14 @@ pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: 
             .iter()
             .enumerate()
             .map(|(number, call)| {
-                let stopped = all.end.is_some();
-                async move { (number, one(core, conversation, call, Place { cut, stopped, alone }).await) }
+                let (stopped, full) = (all.end.is_some(), size > MOST_OF_ALL);
+                let place = Place { cut, stopped, full, alone };
+                async move { (number, one(core, conversation, call, place).await) }
             })
             .collect();
         let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
         while let Some((number, one)) = running.next().await {
+            size += one.result.iter().flat_map(|result| &result.content).map(Part::size).sum::<usize>();
             results[number] = one.result;
             contexts.extend(one.context);
             if all.end.is_none() {
@@ -74,6 +81,8 @@ struct Place {
     cut: bool,
     /// The turn has ended before it.
     stopped: bool,
+    /// The results before it are too large already.
+    full: bool,
     /// It is the only one of its reply.
     alone: bool,
 }
@@ -108,6 +117,8 @@ async fn one(core: &Rc<Context>, conversation: &Conversation, call: &Call, place
         canceled(INTERRUPTED)
     } else if place.cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
+    } else if place.full {
+        Given::error("This call did not run: the results of the calls before it are too large already. Make it again by itself.")
     } else {
         span.within(judged(core, conversation, call, place.alone, &mut ran)).await
     };
@@ -167,6 +178,21 @@ struct Ran {
 /// What the model reads of a call that was stopped.
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 
+/// Cuts texts that nobody could read.
+fn cut(content: &mut [Part]) {
+    let mut left = MOST_OF_RESULT;
+    for part in content {
+        if let Part::Text(text) = part {
+            if text.len() > left {
+                let (shown, all) = (beginning(text, left).len(), text.len());
+                text.truncate(shown);
+                text.push_str(&format!("\n[cut here: {shown} of {all} bytes are shown]"));
+            }
+            left = left.saturating_sub(text.len());
+        }
+    }
+}
+
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
 async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, alone: bool, ran: &mut Ran) -> Given {
     let tool = conversation.tool(&call.name);
@@ -220,6 +246,7 @@ async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, al
     };
     let begun = std::time::Instant::now();
     let mut given = running(core, conversation, tool.as_ref(), call, &input).await;
+    cut(&mut given.content);
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
         let _ = core.policy.borrow_mut().set_mode("default");
     }

@@ -32,6 +32,9 @@ use crate::telemetry::{self, Span};
 use crate::turn::context::Context;
 use agentglot_adapters::raw::event::{Event, Kind, RoundStart, StopKind, Topic};
 
+/// The most bytes of a conversation: above them it is made shorter, or the turn ends.
+const MOST: usize = 256 << 20;
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum End {
@@ -207,6 +210,10 @@ enum Broken {
 /// Asks the model once.
 async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Reply, Broken> {
     let cancel = core.turns.cancel_of(conversation);
+    if conversation.messages.iter().map(|message| message.size()).sum::<usize>() > MOST {
+        let why = format!("the conversation has more than {} MiB", MOST >> 20);
+        return Err(Broken::Failed(ModelError::new(ModelErrorKind::TooLong, why)));
+    }
     let speaks = conversation.speaks.clone();
     let mut gather = Gather::new(core.model.client.api(), &conversation.model);
     let mut ids = Vec::new();

@@ -14,11 +14,19 @@ pub(super) struct Draft<'d> {
 }
 
 impl<'d> Draft<'d> {
-    pub(super) fn create(folder: &'d Dir) -> std::io::Result<(Self, File)> {
+    /// In the place of an old file nobody may look into it, from the first moment, who may not look into that.
+    pub(super) fn create(folder: &'d Dir, old: Option<&File>) -> std::io::Result<(Self, File)> {
+        let mut how = OpenOptions::new();
+        how.write(true).create_new(true);
+        #[cfg(unix)]
+        if let Some(old) = old {
+            use std::os::unix::fs::MetadataExt;
+            // Until it has the old one's owner and group, for whom the other bits are meant.
+            cap_std::fs::OpenOptionsExt::mode(&mut how, old.metadata()?.mode() & 0o700);
+        }
         loop {
             let name = format!("{}{:016x}", leftover::beginning(), rand::random::<u64>());
-            let made = folder.open_with(&name, OpenOptions::new().write(true).create_new(true));
-            match made {
+            match folder.open_with(&name, &how) {
                 Ok(file) => {
                     let file = file.into_std();
                     leftover::begun_in(&file, folder);

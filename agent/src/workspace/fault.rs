@@ -34,6 +34,9 @@ pub enum Fault {
         /// What it is.
         what: &'static str,
     },
+    /// A rule of the session denies reading it.
+    #[error("{} may not be read: a permission rule denies it", .0.display())]
+    Forbidden(PathBuf),
     /// The system does not allow it.
     #[error("permission denied: {}", .0.display())]
     Denied(PathBuf),

@@ -14,10 +14,15 @@
 //! names may lie outside. A link is followed to the file that it names, if that is inside.
 //!
 //! Devices, pipes and sockets are refused before they are opened.
+//!
+//! # What is not read
+//!
+//! Whatever opens a file to read it asks the [`ReadRules`] of the session: for the path, and for the file that was opened.
 
 mod draft;
 mod fault;
 mod place;
+mod read_rules;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -30,7 +35,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 pub use fault::Fault;
-pub use place::{Entry, Guard, Kind, Place, Stat};
+pub use place::{Guard, Kind, Place, Stat};
+pub use read_rules::{PathPattern, Patterns, ReadRules};
 pub use stamp::{HASHED_UP_TO, Stamp};
 
 /// How many links a path may go through that end nowhere.
@@ -41,11 +47,8 @@ pub struct Wall {
     root: PathBuf,
     home: Option<PathBuf>,
     folders: RwLock<Arc<[Arc<Folder>]>>,
-    witness: RwLock<Option<Witness>>,
+    read_rules: ReadRules,
 }
-
-/// Is told of every change before it is made: the file's real path, and its content until now (none if it is new).
-pub type Witness = Arc<dyn Fn(&Path, Option<&[u8]>) + Send + Sync>;
 
 /// A folder of the workspace.
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl Wall {
             root: folder.path.clone(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
             folders: RwLock::new(Arc::from([Arc::new(folder)])),
-            witness: RwLock::new(None),
+            read_rules: ReadRules::default(),
         })
     }
 
@@ -113,9 +116,9 @@ impl Wall {
         folders.len() < before
     }
 
-    /// From now on tells this one of every file before it is changed or deleted.
-    pub fn set_witness(&self, witness: Option<Witness>) {
-        *self.witness.write().unwrap_or_else(PoisonError::into_inner) = witness;
+    /// What may not be read.
+    pub const fn read_rules(&self) -> &ReadRules {
+        &self.read_rules
     }
 
     /// Where a path leads: links are followed to the end. The file need not be there.
@@ -173,8 +176,7 @@ impl Wall {
         match inside {
             Some((folder, inside)) => {
                 let inside = inside.to_owned();
-                let witness = self.witness.read().unwrap_or_else(PoisonError::into_inner).clone();
-                Ok(Place::new(folder.clone(), inside, real, named, witness))
+                Ok(Place::new(folder.clone(), inside, (named, real), self.read_rules.clone()))
             }
             None => Err(self.outside(named)),
         }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::draft::{Draft, take_after};
 use super::stamp::sha256;
-use super::{Fault, Folder, HASHED_UP_TO, Stamp, Witness};
+use super::{Fault, Folder, HASHED_UP_TO, ReadRules, Stamp};
 
 /// A file or folder of the workspace, there or not.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct Place {
     inside: PathBuf,
     real: PathBuf,
     named: PathBuf,
-    witness: Option<Witness>,
+    read_rules: ReadRules,
 }
 
 /// What stands at a place.
@@ -63,12 +63,9 @@ pub enum Guard<'a> {
 }
 
 /// What is in a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name.
-    pub name: OsString,
-    /// What it is.
-    pub kind: Kind,
+struct Entry {
+    name: OsString,
+    kind: Kind,
 }
 
 /// Two places are the same when they are reached by the same path and mean the same file.
@@ -87,13 +84,13 @@ impl std::fmt::Debug for Place {
 }
 
 impl Place {
-    pub(super) fn new(folder: Arc<Folder>, inside: PathBuf, real: PathBuf, named: PathBuf, witness: Option<Witness>) -> Self {
+    pub(super) fn new(folder: Arc<Folder>, inside: PathBuf, (named, real): (PathBuf, PathBuf), read_rules: ReadRules) -> Self {
         Self {
             folder,
             inside,
             real,
             named,
-            witness,
+            read_rules,
         }
     }
 
@@ -131,27 +128,45 @@ impl Place {
     /// Opens a regular file to read it.
     ///
     /// # Errors
-    /// [`Fault::Folder`] and [`Fault::Special`] for anything else.
+    /// [`Fault::Folder`] and [`Fault::Special`] for anything else; [`Fault::Forbidden`].
     pub fn open(&self) -> Result<(File, Stat), Fault> {
+        self.not_denied()?;
+        let (file, stat) = self.open_unasked()?;
+        self.read_rules.check(&file, stat.id, &self.named)?;
+        Ok((file, stat))
+    }
+
+    /// The same for what is not shown to anybody.
+    fn open_unasked(&self) -> Result<(File, Stat), Fault> {
         let (parent, name) = self.parent()?;
         self.open_in(&parent, name, OpenOptions::new().read(true))
+    }
+
+    /// What a rule says of the path alone comes before what is there.
+    fn not_denied(&self) -> Result<(), Fault> {
+        if self.read_rules.denies(&self.real) || self.read_rules.denies(&self.named) {
+            return Err(Fault::Forbidden(self.named.clone()));
+        }
+        Ok(())
     }
 
     /// Opens a regular file below this folder by its path from here, in one step: links may be followed, but not out of the folder of
     /// the workspace.
     ///
     /// # Errors
-    /// The system's, and when it is no regular file.
+    /// The system's, when it is no regular file, and when a rule denies reading it.
     pub fn open_below(&self, path: &Path) -> std::io::Result<(File, Stat)> {
         let mut how = OpenOptions::new();
         how.read(true);
         let file = self.folder.handle.open_with(self.inside.join(path), unblocked(&mut how))?;
-        let about = file.metadata()?;
-        if about.is_file() {
-            Ok((file.into_std(), stat(&about)))
-        } else {
-            Err(ErrorKind::InvalidInput.into())
+        let about = stat(&file.metadata()?);
+        if about.kind != Kind::File {
+            return Err(ErrorKind::InvalidInput.into());
         }
+        let file = file.into_std();
+        let whole = self.real.join(path);
+        self.read_rules.check(&file, about.id, &whole).map_err(std::io::Error::other)?;
+        Ok((file, about))
     }
 
     /// Reads a regular file of at most so many bytes.
@@ -184,7 +199,7 @@ impl Place {
             Some(_) => Some(self.open_in(&parent, name, OpenOptions::new().write(true))?.0),
             None => None,
         };
-        let (draft, mut file) = Draft::create(&parent).map_err(|error| self.fault(&error))?;
+        let (draft, mut file) = Draft::create(&parent, old.as_ref()).map_err(|error| self.fault(&error))?;
         let written = file.write_all(content).and_then(|()| {
             if let Some(old) = &old {
                 take_after(old, &file)?;
@@ -198,7 +213,6 @@ impl Place {
         {
             return Err(Fault::Changed(self.named.clone()));
         }
-        self.tell(before.as_ref())?;
         match guard {
             Guard::New => draft.name_new(name),
             _ => draft.name(name),
@@ -218,7 +232,8 @@ impl Place {
             return Ok(false);
         }
         // Times may lie: two writes within a clock's tick have the same.
-        let (content, _) = self.read(HASHED_UP_TO)?;
+        let (file, stat) = self.open_unasked()?;
+        let (content, _) = self.read_all(file, stat, HASHED_UP_TO)?;
         Ok(sha256(&content) == hash)
     }
 
@@ -232,7 +247,6 @@ impl Place {
         if stat.kind == Kind::Folder {
             return Err(Fault::Folder(self.named.clone()));
         }
-        self.tell(Some(&stat))?;
         parent.remove_file(name).map_err(|error| self.fault(&error))
     }
 
@@ -275,39 +289,9 @@ impl Place {
         folder.map(Dir::into_std_file).map_err(|error| self.fault(&error))
     }
 
-    /// What is in a folder, in no order.
-    ///
-    /// # Errors
-    /// [`Fault::NotFolder`] for anything else.
-    pub fn entries(&self) -> Result<Vec<Entry>, Fault> {
-        let stat = self.stat()?;
-        if stat.kind != Kind::Folder {
-            return Err(Fault::NotFolder(self.named.clone()));
-        }
-        let fault = |error| self.fault(&error);
-        let entries = self.folder.handle.read_dir(self.inside_or_dot()).map_err(fault)?;
-        entries
-            .map(|entry| {
-                let entry = entry?;
-                Ok(Entry {
-                    kind: kind(entry.file_type()?),
-                    name: entry.file_name(),
-                })
-            })
-            .collect::<std::io::Result<_>>()
-            .map_err(fault)
-    }
-
-    /// The place of something in this folder; the name may be that of a link.
-    #[must_use]
-    pub fn child(&self, name: &OsStr) -> Self {
-        Self {
-            folder: self.folder.clone(),
-            inside: self.inside.join(name),
-            real: self.real.join(name),
-            named: self.named.join(name),
-            witness: self.witness.clone(),
-        }
+    /// What a search below this folder leaves out.
+    pub(crate) fn read_rules(&self) -> &ReadRules {
+        &self.read_rules
     }
 
     fn inside_or_dot(&self) -> &Path {
@@ -388,17 +372,6 @@ impl Place {
         Ok((content, stamp))
     }
 
-    /// Tells the witness how the file is until now.
-    fn tell(&self, before: Option<&Stat>) -> Result<(), Fault> {
-        let Some(witness) = &self.witness else { return Ok(()) };
-        match before {
-            Some(stat) if stat.kind == Kind::File => witness(&self.real, Some(&self.read(u64::MAX - 1)?.0)),
-            Some(_) => {}
-            None => witness(&self.real, None),
-        }
-        Ok(())
-    }
-
     /// Empties a folder. No recursion: a tree may be deep.
     fn clear(&self, parent: &Dir, name: &OsStr, cancel: &CancellationToken) -> Result<(), Fault> {
         let fault = |error| self.fault(&error);
@@ -420,29 +393,20 @@ impl Place {
             Ok((folder, entries))
         };
         let (folder, entries) = open(parent, name)?;
-        let mut open_folders = vec![(folder, entries, self.clone())];
-        while let Some((folder, entries, place)) = open_folders.last_mut() {
+        let mut open_folders = vec![(folder, entries, name.to_owned())];
+        while let Some((folder, entries, _)) = open_folders.last_mut() {
             if cancel.is_cancelled() {
                 return Err(Fault::Cancelled);
             }
             match entries.pop() {
                 Some(entry) if entry.kind == Kind::Folder => {
                     let (inner, inner_entries) = open(folder, &entry.name)?;
-                    let inner_place = place.child(&entry.name);
-                    open_folders.push((inner, inner_entries, inner_place));
+                    open_folders.push((inner, inner_entries, entry.name));
                 }
-                Some(entry) => {
-                    if entry.kind == Kind::File {
-                        place
-                            .child(&entry.name)
-                            .tell(Some(&stat(&folder.symlink_metadata(&entry.name).map_err(fault)?)))?;
-                    }
-                    folder.remove_file(&entry.name).map_err(fault)?;
-                }
+                Some(entry) => folder.remove_file(&entry.name).map_err(fault)?,
                 None => {
-                    let name = place.inside.file_name().map(OsStr::to_owned);
-                    open_folders.pop();
-                    if let (Some((above, ..)), Some(name)) = (open_folders.last(), name) {
+                    let done = open_folders.pop();
+                    if let (Some((above, ..)), Some((.., name))) = (open_folders.last(), done) {
                         above.remove_dir(name).map_err(fault)?;
                     }
                 }

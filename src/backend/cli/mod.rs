@@ -31,6 +31,7 @@ use crate::backend::hooks::{Callback, Hooks, Question};
 use crate::backend::reach::{Behind, Control, Reach, reach};
 use crate::backend::replay::Live;
 use crate::backend::{Backend, Said};
+use crate::child::file::read_named_text;
 use crate::child::{Child, Environment, Ourselves, Steps};
 use crate::status::Failure;
 
@@ -97,6 +98,9 @@ pub struct Cli {
 /// How long a host may think about a question, unless somebody says so.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// The largest configuration of servers that is handed on, in bytes.
+const LARGEST_CONFIG: u64 = 1 << 20;
+
 impl Cli {
     /// Ready to be started with the first thing that the host says.
     ///
@@ -126,7 +130,7 @@ impl Cli {
         if host != dialect {
             // Files of the host's are in the words of the program that it knows.
             for config in launch.mcp_config.iter_mut().filter(|config| !config.trim_start().starts_with('{')) {
-                if let Ok(text) = std::fs::read_to_string(cwd.join(&*config)) {
+                if let Ok(text) = read_named_text(&cwd.join(&*config), LARGEST_CONFIG) {
                     *config = text;
                 }
             }

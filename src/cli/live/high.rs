@@ -51,6 +51,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         models: config.models(),
         record: settings.record,
         max_line: settings.max_line,
+        max_prompt: settings.max_prompt,
         max_pending: settings.max_pending,
         max_queued: settings.max_queued,
         args: args.into_iter().map(text).collect::<Result<_, _>>()?,

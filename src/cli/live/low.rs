@@ -197,6 +197,9 @@ pub struct Settings {
     /// Call lines longer than this damaged; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_LINE", default_value = "256M", value_parser = size)]
     pub max_line: usize,
+    /// The longest prompt, as text or as a line of the host; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_PROMPT", default_value = "64M", value_parser = size)]
+    pub max_prompt: usize,
     /// How many questions may wait for an answer in each direction; one more, and the oldest is answered for
     #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_PENDING", default_value = "1024", value_parser = count)]
     pub max_pending: usize,

@@ -28,7 +28,7 @@ pub(crate) const PRINT: &[&str] = ONE[0].1;
 
 /// A workspace, a home and a model.
 pub(crate) struct Play {
-    folder: tempfile::TempDir,
+    folder: std::sync::Arc<tempfile::TempDir>,
     pub(crate) server: Server,
     mark: String,
 }
@@ -47,12 +47,25 @@ impl Play {
         std::fs::create_dir(folder.path().join("work")).unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
         let mark = format!("mark-{}", uuid::Uuid::new_v4());
-        Self { folder, server, mark }
+        Self {
+            folder: std::sync::Arc::new(folder),
+            server,
+            mark,
+        }
     }
 
     /// The same folders, another model.
     pub(crate) fn served(self, server: Server) -> Self {
         Self { server, ..self }
+    }
+
+    /// The same, with this one going on.
+    pub(crate) fn again(&self, server: Server) -> Self {
+        Self {
+            folder: self.folder.clone(),
+            server,
+            mark: self.mark.clone(),
+        }
     }
 
     /// The folder that holds the workspace, as it is called without links.

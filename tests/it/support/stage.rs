@@ -188,6 +188,11 @@ impl Host {
         self
     }
 
+    /// Takes the pipe to write to it oneself.
+    pub(crate) fn take_stdin(&mut self) -> ChildStdin {
+        self.stdin.take().unwrap()
+    }
+
     /// Takes the pipe to read from it oneself, or to close it.
     pub(crate) fn take_stdout(&mut self) -> ChildStdout {
         self.stdout.take().unwrap()
@@ -200,7 +205,12 @@ impl Host {
 
     /// Reads until a line is of this type.
     pub(crate) fn until(&mut self, what: &str) -> Value {
-        let until = Instant::now() + Duration::from_secs(20);
+        self.until_within(what, Duration::from_secs(20))
+    }
+
+    /// The same for what takes its time.
+    pub(crate) fn until_within(&mut self, what: &str, patience: Duration) -> Value {
+        let until = Instant::now() + patience;
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
                 Ok(line) if line["type"] == what => return line,

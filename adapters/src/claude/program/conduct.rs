@@ -94,6 +94,7 @@ impl Conduct for Claude {
             }
             Some(_) if line.is("control_request") => "Error: Missing request on control_request".to_owned(),
             Some(_) => return Damage::Ignored,
+            None if line.text.is_empty() => format!("Error parsing streaming input line: {}", line.why),
             None => format!(
                 "Error parsing streaming input line (type=unknown, {} chars): SyntaxError",
                 line.text.chars().count()

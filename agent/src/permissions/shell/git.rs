@@ -4,9 +4,9 @@
 //! brings settings of its own. A repository that says more than the usual is asked about.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use agentglot_process::file::read_regular;
 use memchr::memmem;
 
 /// Larger files of a repository are not looked at.
@@ -130,9 +130,7 @@ fn is_harmless(config: &str, git: &Path) -> bool {
 }
 
 fn whole(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= LARGEST).then_some(bytes)
+    read_regular(path, LARGEST).ok()
 }
 
 fn exists(path: &Path) -> bool {

@@ -14,12 +14,14 @@ use super::process::{Process, Streams};
 use super::whole::{self, Whole};
 use super::{CannotRun, Cause, Commands, GRACE, Kept, LINGER, LONGEST_FILE, Order, Ran};
 use crate::tools::Progress;
-use agentglot_process::Exit;
-use agentglot_process::mark;
+use agentglot_process::file::read_regular;
+use agentglot_process::{Exit, mark};
 
 /// How much is read at once, and how often in a row before something else gets its turn.
 const PIECE: usize = 64 << 10;
 const PIECES: usize = 8;
+/// The longest path of a folder that is taken over, in bytes.
+const LONGEST_PATH: u64 = 16 << 10;
 
 /// How long a killed shell may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -376,7 +378,8 @@ impl Note {
     /// Moves the session to where the shell ended. If that is outside the workspace, it goes back to the root, which is returned.
     fn read(self, commands: &Commands) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStringExt;
-        let mut told = std::fs::read(&self.path).ok()?;
+        // The command knows the path, and may have put anything there.
+        let mut told = read_regular(&self.path, LONGEST_PATH).ok()?;
         let _ = std::fs::remove_file(&self.path);
         if told.last() == Some(&b'\n') {
             told.pop();

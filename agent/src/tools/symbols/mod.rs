@@ -22,7 +22,7 @@ pub use definitions::{Definition, definitions};
 pub use language::Language;
 pub use references::{Confidence, Named, Reference, Usage, reference_id, references};
 
-use super::walk::{self, Visit, still_inside, walk};
+use super::walk::{self, Until, Visit, still_inside, walk};
 use crate::workspace::{Fault, Kind, Place, Wall};
 
 /// Files with more bytes are passed over, and so are those whose brackets nest deeper, and those that take longer: nobody has written them
@@ -97,7 +97,7 @@ fn each<T: Send>(
             globs: globs.to_vec(),
             ..walk::Tree::default()
         };
-        walk(place, &tree, cancel, finder)?;
+        walk(place, &tree, &Until::new(cancel), finder)?;
     } else {
         let (text, _) = place.read(BIGGEST)?;
         let name = place.path().file_name().map(PathBuf::from).unwrap_or_default();

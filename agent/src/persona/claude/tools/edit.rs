@@ -86,6 +86,7 @@ fn wrong(why: &Unchanged, change: &Change, wall: &Wall) -> Given {
             ),
             Unfit::Same => SAME.to_owned(),
             Unfit::Empty => EXISTS.to_owned(),
+            Unfit::TooBig(_) => why.to_string(),
         }),
     }
 }

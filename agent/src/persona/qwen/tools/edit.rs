@@ -111,6 +111,9 @@ fn wrong(why: &Unchanged, path: Str<'_>, cx: &Cx<'_>) -> Given {
             &format!("Failed to edit. Found {count} occurrences for old_string in {named} but replace_all was not enabled."),
             "Error: Failed to edit because the text matches multiple locations. Provide more context or set replace_all to true.",
         ),
+        Unchanged::Unfit(EditFault::Change {
+            why: why @ Unfit::TooBig(_), ..
+        }) => say::failed(&format!("Failed to edit {named}: {why}."), &format!("Error: {why}.")),
         Unchanged::Unfit(EditFault::Change { .. }) => say::failed(
             &format!(
                 "Failed to edit, 0 occurrences found for old_string in {named}. No edits made. The exact text in old_string was not found. \

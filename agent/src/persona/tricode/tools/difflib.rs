@@ -2,11 +2,13 @@
 //! in a text too often to mean anything, and nothing said of a last line without an end.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use similar::DiffOp;
 use similar::udiff::UnifiedHunkHeader;
 
 use super::args::split_lines;
+use crate::tools::diff::too_long;
 
 /// Lines of unchanged text around a change.
 const CONTEXT: usize = 3;
@@ -14,12 +16,16 @@ const CONTEXT: usize = 3;
 /// From this many lines on, those that make up more than a hundredth of the text are not looked for.
 const POPULAR: usize = 200;
 
-/// Comparisons that may be made; texts that need more are told as one change of all between the first and the last line that differ.
-/// Python would go on for minutes.
+/// Comparisons that may be made, and the time for them; texts that need more are told as one change of all between the first and the last
+/// line that differ. Python would go on for minutes.
 const LIMIT: usize = 50_000_000;
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The diff of two texts under a file's name; empty if they are the same.
 pub(super) fn unified(before: &str, after: &str, name: &str) -> String {
+    if let Some((removed, added)) = too_long(before, after) {
+        return format!("--- a/{name}\n+++ b/{name}\n[too long to compare: {added} lines came and {removed} went]\n");
+    }
     let (a, b) = (split_lines(before), split_lines(after));
     let groups = similar::group_diff_ops(opcodes(&a, &b), CONTEXT);
     let mut diff = String::new();
@@ -84,7 +90,10 @@ fn matches(a: &[&str], b: &[&str]) -> Vec<Match> {
     }
     let mut found = Vec::new();
     let mut todo = vec![(0, a.len(), 0, b.len())];
-    let mut spent = 0;
+    let mut spent = Spent {
+        steps: 0,
+        end: Instant::now() + PATIENCE,
+    };
     while let Some((alo, ahi, blo, bhi)) = todo.pop() {
         let Some(best) = longest(a, b, &places, (alo, ahi, blo, bhi), &mut spent) else {
             return ends(a, b);
@@ -126,13 +135,19 @@ fn ends(a: &[&str], b: &[&str]) -> Vec<Match> {
     all.into_iter().filter(|found| found.len > 0).collect()
 }
 
+/// What comparing has taken by now.
+struct Spent {
+    steps: usize,
+    end: Instant,
+}
+
 /// The longest run of equal lines, the first of several in the first text and then in the second. `None` when it takes too long.
 fn longest(
     a: &[&str],
     b: &[&str],
     places: &HashMap<&str, Vec<usize>>,
     (alo, ahi, blo, bhi): (usize, usize, usize, usize),
-    spent: &mut usize,
+    spent: &mut Spent,
 ) -> Option<Match> {
     let mut best = Match { a: alo, b: blo, len: 0 };
     // How long a run ends at a line of the second text, for the line of the first one before this.
@@ -151,11 +166,11 @@ fn longest(
                     len,
                 };
             }
-            *spent += 1;
+            spent.steps += 1;
         }
         before = now;
-        *spent += 1;
-        if *spent > LIMIT {
+        spent.steps += 1;
+        if spent.steps > LIMIT || (i % 64 == 0 && Instant::now() > spent.end) {
             return None;
         }
     }

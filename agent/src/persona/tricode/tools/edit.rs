@@ -1,5 +1,7 @@
 //! `edit_file`: a whole file, or hunks that find their place by an anchor.
 
+use std::time::{Duration, Instant};
+
 use fancy_regex::RegexBuilder;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +17,10 @@ const SNIPPET: usize = 120;
 
 /// Steps that a pattern may go back; more are an error.
 const BACKTRACKS: usize = 1_000_000;
+
+/// So many hunks may a call have, and so long may it take to find their places.
+const MOST_HUNKS: usize = 10_000;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn edit(input: &Value, wall: &Wall) -> Result<Given, Given> {
     let edit = Edit::work_out(input, wall, is_set(input, "dry_run", false))?;
@@ -226,6 +232,13 @@ fn patch(original: &str, hunks: Option<&Value>, matches: &mut Vec<Value>) -> Res
     if hunks.is_empty() {
         return Err(Given::error("Missing hunks for patch mode"));
     }
+    if hunks.len() > MOST_HUNKS {
+        return Err(failed(format_args!(
+            "{} hunks are more than {MOST_HUNKS}: make several calls",
+            hunks.len()
+        )));
+    }
+    let end_of_time = Instant::now() + PATIENCE;
     let mut text = original.to_owned();
     for hunk in hunks {
         if !hunk.is_object() {
@@ -239,7 +252,7 @@ fn patch(original: &str, hunks: Option<&Value>, matches: &mut Vec<Value>) -> Res
         };
         let none = json!({});
         let anchor = given(hunk, "anchor").unwrap_or(&none);
-        let (start, end) = find(&text, anchor, op, is_set(hunk, "must_unique", false))?;
+        let (start, end) = find(&text, anchor, op, is_set(hunk, "must_unique", false), end_of_time)?;
         let last = if end > start { end - 1 } else { start };
         let line = |at: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1;
         // What stands in the original text where the match is in the text by now: as the program tells it.
@@ -251,6 +264,10 @@ fn patch(original: &str, hunks: Option<&Value>, matches: &mut Vec<Value>) -> Res
             String::new()
         };
         matches.push(json!({"op": op, "start_line": line(start), "end_line": line(last), "anchor_snippet": snippet}));
+        let grown = text.len() + content.len();
+        if grown as u64 > MOST {
+            return Err(failed(format_args!("the file would have {grown} bytes, more than {MOST}")));
+        }
         match op {
             "replace" => text.replace_range(start..end, content),
             "insert_before" => text.insert_str(start, content),
@@ -263,8 +280,8 @@ fn patch(original: &str, hunks: Option<&Value>, matches: &mut Vec<Value>) -> Res
 }
 
 /// The place that an anchor means: from where to where, in bytes.
-fn find(text: &str, anchor: &Value, op: &str, unique: bool) -> Result<(usize, usize), Given> {
-    let places = places(text, anchor).map_err(failed)?;
+fn find(text: &str, anchor: &Value, op: &str, unique: bool, until: Instant) -> Result<(usize, usize), Given> {
+    let places = places(text, anchor, until).map_err(failed)?;
     if places.is_empty() {
         let pattern = given(anchor, "pattern").and_then(Value::as_str).unwrap_or("");
         let mut hint = String::new();
@@ -298,7 +315,15 @@ fn find(text: &str, anchor: &Value, op: &str, unique: bool) -> Result<(usize, us
 }
 
 /// All places that an anchor matches.
-fn places(text: &str, anchor: &Value) -> Result<Vec<(usize, usize)>, String> {
+fn places(text: &str, anchor: &Value, until: Instant) -> Result<Vec<(usize, usize)>, String> {
+    let in_time = || match Instant::now() > until {
+        true => Err(format!(
+            "the places of the hunks were not found within {} s: make several calls",
+            PATIENCE.as_secs()
+        )),
+        false => Ok(()),
+    };
+    in_time()?;
     let pattern = match given(anchor, "pattern") {
         None => "",
         Some(Value::String(pattern)) => pattern,
@@ -324,6 +349,7 @@ fn places(text: &str, anchor: &Value) -> Result<Vec<(usize, usize)>, String> {
                 .build()
                 .map_err(|error| format!("Invalid regex: {error}"))?;
             let found = regex.find_iter(part).map(|found| {
+                in_time()?;
                 let found = found.map_err(|error| format!("Invalid regex: {error}"))?;
                 Ok((from + found.start(), from + found.end()))
             });
