@@ -259,6 +259,11 @@ pub trait Encode {
         let _ = out;
     }
 
+    /// It is this time, in milliseconds since 1970: in a session that lives, what no event says when it happened happens now.
+    fn now(&mut self, millis: i64) {
+        let _ = millis;
+    }
+
     /// From here on a person is there who can be asked: what is asked in plain text is written too.
     fn asks(&mut self) {}
 }
@@ -279,6 +284,8 @@ pub struct Want {
     pub as_is: bool,
     /// The id of a block's end is that of the line with the whole block.
     pub line_ids: bool,
+    /// What was said in pieces can be taken back. Without it what comes again is not said again.
+    pub retracts: bool,
 }
 
 impl Want {
@@ -290,6 +297,7 @@ impl Want {
         subagents: false,
         as_is: false,
         line_ids: false,
+        retracts: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -299,6 +307,7 @@ impl Want {
         subagents: false,
         as_is: false,
         line_ids: false,
+        retracts: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -308,6 +317,7 @@ impl Want {
         subagents: false,
         as_is: false,
         line_ids: false,
+        retracts: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -317,11 +327,17 @@ impl Want {
         subagents: true,
         as_is: true,
         line_ids: false,
+        retracts: false,
     };
 
     /// The same without the pieces of calls' arguments.
     pub const fn without_inputs(self) -> Self {
         Self { inputs: false, ..self }
+    }
+
+    /// The same where what was said in pieces can be taken back.
+    pub const fn with_retraction(self) -> Self {
+        Self { retracts: true, ..self }
     }
 
     /// The same with the events of subagents.

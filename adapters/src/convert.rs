@@ -1,8 +1,10 @@
 //! Reading one dialect and writing another: decode, assemble, encode, and keep the ledger.
 
 mod core;
+mod document;
 mod options;
 mod pipe;
+mod sessions;
 
 use core::Core;
 pub use core::Silent;
@@ -26,6 +28,17 @@ pub struct Damage {
     pub pointer: Option<String>,
     /// What is wrong.
     pub reason: String,
+}
+
+/// A log went on in another dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// The line that began it, counted from 1.
+    pub line: u64,
+    /// The dialect.
+    pub format: Format,
+    /// What told: `system/init with claude_code_version`.
+    pub why: &'static str,
 }
 
 /// Reads one log and writes another. Feed it the input in pieces of any size; where they are cut changes nothing.
@@ -52,8 +65,11 @@ impl Converter {
     }
 
     /// Writes nothing, and collects events of which replies are whole, and each turn has its outcome.
-    pub(crate) fn collecting(from: Format) -> Self {
-        let options = Options::new(from, Dialect::CANONICAL.into());
+    pub(crate) fn collecting(from: Format, follow: bool) -> Self {
+        let options = Options {
+            follow,
+            ..Options::new(from, Dialect::CANONICAL.into())
+        };
         Self {
             reader: Reader::new(
                 Framing::of(from.mode.layout, options.max_line),
@@ -99,6 +115,11 @@ impl Converter {
     /// Takes the damage found since the last call.
     pub fn take_damage(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.core.damage)
+    }
+
+    /// Takes what was found since the last call of sessions in other dialects, which [`Options::follow`] follows.
+    pub fn take_followed(&mut self) -> Vec<Followed> {
+        std::mem::take(&mut self.core.followed)
     }
 
     /// How many damaged lines or parts there were.

@@ -342,6 +342,28 @@ impl Detector {
     }
 }
 
+/// Whether nothing speaks for another dialect more than for this one in lines that follow each other, and something for it.
+pub(crate) fn may_be<'l>(dialect: Dialect, lines: impl Iterator<Item = &'l [u8]>) -> bool {
+    let mut detector = Detector::new(false);
+    for line in lines {
+        detector.weigh(valid(line).trim_start_matches('\u{feff}').trim(), "line");
+    }
+    let ranking = detector.ranking();
+    let best = ranking.first().map_or(0, |(score, _)| *score);
+    ranking.iter().any(|(score, mark)| *score == best && mark.format.dialect == dialect)
+}
+
+/// The strongest sign in one line, if no other dialect has one that is as strong.
+pub(crate) fn told_by(text: &str) -> Option<Evidence> {
+    let line = Opened::new(text);
+    let mut signs: Vec<Evidence> = recognise(&line).collect();
+    signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight));
+    match signs.as_slice() {
+        [best, second, ..] if best.weight == second.weight => None,
+        signs => signs.first().copied(),
+    }
+}
+
 /// What each dialect says about a line.
 fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'a> {
     Dialect::readable().filter_map(move |dialect| (dialect.vendor().recognise)(line))

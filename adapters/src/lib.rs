@@ -65,6 +65,7 @@ mod codec;
 mod conduct;
 mod cuts;
 mod event;
+mod follow;
 mod frame;
 mod ids;
 mod json;

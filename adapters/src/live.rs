@@ -194,6 +194,11 @@ impl Speaker {
         self.assembler.prompted(body);
     }
 
+    /// It is this time, in milliseconds since 1970: what is said of no other time is said now.
+    pub fn now(&mut self, millis: i64) {
+        self.encoder.now(millis);
+    }
+
     /// From here on a person is there who can be asked: what is asked in plain text is said too.
     pub fn asks(&mut self) {
         self.encoder.asks();

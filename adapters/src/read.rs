@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::codec::{Decoder, Dialect, Encode, Format, Want};
-use crate::detect::{Answer, Detector, Unclear};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Format, Want};
+use crate::detect::{Answer, Detector, Evidence, Unclear};
 use crate::event::{self, Sink};
 use crate::events::Event;
+use crate::follow;
 use crate::json::Out;
 use crate::reader::{Consumer, Damaged, Framing, Reader, Source as Place};
 
@@ -142,6 +143,8 @@ impl std::error::Error for Error {
 
 /// Reads the events of a log, in the order in which they stand, as they stand: nothing is supplied and nothing taken away.
 ///
+/// Where a session in another dialect begins, [`Source::Auto`] reads that one; otherwise it is damage.
+///
 /// A damaged line is an `Err` item, and reading goes on behind it. What is held at a time is one line and its events.
 ///
 /// ```
@@ -163,7 +166,7 @@ pub fn read<R: Read>(reader: R, from: impl Into<Source>) -> Events<R> {
     Events {
         input: Intake::new(reader, from.into()),
         log: None,
-        found: Collector::default(),
+        ear: Ear::default(),
         over: false,
     }
 }
@@ -173,7 +176,7 @@ pub fn read<R: Read>(reader: R, from: impl Into<Source>) -> Events<R> {
 pub struct Events<R> {
     input: Intake<R>,
     log: Option<Reader>,
-    found: Collector,
+    ear: Ear,
     over: bool,
 }
 
@@ -196,15 +199,19 @@ impl<R: Read> Events<R> {
     /// Reads on. False when nothing more comes.
     fn more(&mut self) -> Result<bool, Error> {
         let Some(format) = self.input.format()? else { return Ok(false) };
+        if self.log.is_none() {
+            self.ear.read = Some(format);
+            self.ear.follow = self.input.follows();
+        }
         let log = self
             .log
             .get_or_insert_with(|| Reader::new(Framing::of(format.mode.layout, MAX_LINE), MAX_LINE, Decoder::new(format.dialect)));
         let piece = self.input.piece()?;
         if piece.is_empty() {
-            log.finish(&mut self.found);
+            log.finish(&mut self.ear);
             return Ok(false);
         }
-        log.feed(piece, &mut self.found);
+        log.feed(piece, &mut self.ear);
         Ok(true)
     }
 }
@@ -214,7 +221,7 @@ impl<R: Read> Iterator for Events<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(found) = self.found.next() {
+            if let Some(found) = self.ear.found.next() {
                 return Some(found.map_err(|error| error.in_file(self.input.name.as_deref())));
             }
             if self.over {
@@ -236,6 +243,8 @@ impl<R: Read> Iterator for Events<R> {
 pub(crate) struct Intake<R> {
     input: R,
     from: Source,
+    /// That was found out.
+    auto: bool,
     pub(crate) name: Option<Box<str>>,
     /// What was read to find that out, and is still to be handed on.
     head: Vec<u8>,
@@ -249,11 +258,17 @@ impl<R: Read> Intake<R> {
         Self {
             input,
             from,
+            auto: from == Source::Auto,
             name: None,
             head: Vec::new(),
             room: Vec::new(),
             filled: 0,
         }
+    }
+
+    /// Whether a session in another dialect is read as what it is.
+    pub(crate) fn follows(&self) -> bool {
+        self.auto && matches!(self.from, Source::Is(format) if format.is_streaming())
     }
 
     /// What the log is written in; `None` if there is nothing in it.
@@ -349,6 +364,98 @@ impl Encode for Collector {
 
     fn input(&mut self, input: &event::Input<'_>, _: &mut Out) {
         self.0.push_back(Ok(Event::of_host(input)));
+    }
+}
+
+/// Hears what a log says, and where it goes on in another dialect.
+#[derive(Debug, Default)]
+struct Ear {
+    found: Collector,
+    /// What is read.
+    read: Option<Format>,
+    /// Sessions in other dialects are read; else they are damage.
+    follow: bool,
+    in_turn: bool,
+}
+
+/// One line.
+struct Heard<'e, 'a> {
+    ear: &'e mut Ear,
+    text: &'a str,
+    events: usize,
+    foreign: Option<Evidence>,
+}
+
+impl<'a> Heard<'_, 'a> {
+    /// What the line begins in another dialect.
+    fn begins(&self) -> Option<Evidence> {
+        follow::begins_another(self.ear.read?.dialect, self.text, self.ear.in_turn)
+    }
+
+    /// Whether it is left to another decoder.
+    fn is_left(&self) -> bool {
+        self.foreign.is_some() && self.ear.follow
+    }
+}
+
+impl<'a> Sink<'a> for Heard<'_, 'a> {
+    fn event(&mut self, event: &event::Event<'a>) {
+        if self.events == 0 && follow::may_begin_another(&event.kind, self.ear.in_turn) {
+            self.foreign = self.foreign.or_else(|| self.begins());
+        }
+        if !self.is_left() {
+            self.events += 1;
+            self.ear.in_turn = follow::ends_turn(&event.kind).map_or(self.ear.in_turn, |ends| !ends);
+            Sink::event(&mut self.ear.found, event);
+        }
+    }
+
+    fn input(&mut self, input: &event::Input<'a>) {
+        if !self.is_left() {
+            self.events += 1;
+            Sink::input(&mut self.ear.found, input);
+        }
+    }
+}
+
+impl Consumer for Ear {
+    fn value<'a>(&mut self, text: &'a str, source: Place<'_, 'a>) -> Result<usize, crate::json::Error> {
+        let Place { decoder, arena, line, at } = source;
+        let cx = Cx { arena, trace: None };
+        let mut heard = Heard {
+            ear: self,
+            text,
+            events: 0,
+            foreign: None,
+        };
+        let used = decoder.line(text, &cx, &mut heard);
+        if used.is_err() {
+            heard.foreign = heard.begins();
+        }
+        let Some(found) = heard.foreign else { return used };
+        if let (false, Some(read)) = (self.follow, self.read) {
+            self.found.push(Error::damaged(line, at as u64 + 1, follow::why(found, read)));
+            return used;
+        }
+        decoder.finish(&cx, &mut self.found);
+        *decoder = Decoder::new(found.format.dialect);
+        self.read = Some(found.format);
+        self.in_turn = false;
+        let mut heard = Heard {
+            ear: self,
+            text,
+            events: 0,
+            foreign: None,
+        };
+        decoder.line(text, &cx, &mut heard)
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        self.found.damaged(damaged);
+    }
+
+    fn end(&mut self, source: Place<'_, '_>) {
+        self.found.end(source);
     }
 }
 

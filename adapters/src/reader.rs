@@ -280,7 +280,7 @@ impl Stage {
             let (line, rest) = text.split_at(at + 1);
             text = rest;
             self.line += 1;
-            go_on = self.values(without_mark(line, self.line), true, None, to);
+            go_on = self.values(without_mark(line), true, None, to);
             to.copy(line.as_bytes());
         }
         go_on
@@ -337,10 +337,7 @@ impl Stage {
 
     /// Reads one value of a `json` format: an array is the list of its elements, each a message of its own.
     fn document(&mut self, bytes: &[u8], to: &mut impl Consumer) -> bool {
-        let bytes = match self.line {
-            0 => bytes.strip_prefix(MARK.as_bytes()).unwrap_or(bytes),
-            _ => bytes,
-        };
+        let bytes = bytes.strip_prefix(MARK.as_bytes()).unwrap_or(bytes);
         let bytes = bytes.trim_ascii();
         if bytes.is_empty() {
             return true;
@@ -389,11 +386,11 @@ impl Stage {
     /// Reads a line of which nothing is known.
     fn unchecked(&mut self, bytes: &[u8], ended: bool, to: &mut impl Consumer) -> bool {
         let error = match simdutf8::compat::from_utf8(bytes) {
-            Ok(text) => return self.values(without_mark(text, self.line), ended, None, to),
+            Ok(text) => return self.values(without_mark(text), ended, None, to),
             Err(error) => error,
         };
         let (sound, _) = bytes.split_at(error.valid_up_to());
-        let sound = without_mark(std::str::from_utf8(sound).unwrap_or_default(), self.line);
+        let sound = without_mark(std::str::from_utf8(sound).unwrap_or_default());
         let bytes = &bytes[error.valid_up_to() - sound.len()..];
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         to.damaged(&Damaged {
@@ -457,8 +454,8 @@ impl Stage {
     }
 }
 
-/// The mark at the beginning of a log is no part of its first line.
+/// The mark at the beginning of a log is no part of its first line. Where logs were put together, it stands in the middle.
 #[inline]
-fn without_mark(text: &str, line: u64) -> &str {
-    if line == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text }
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
 }

@@ -301,7 +301,8 @@ impl<R: Read> Turns<R> {
 
     fn more(&mut self) -> Result<bool, Error> {
         let Some(format) = self.input.format()? else { return Ok(false) };
-        let log = self.log.get_or_insert_with(|| Converter::collecting(format));
+        let follow = self.input.follows();
+        let log = self.log.get_or_insert_with(|| Converter::collecting(format, follow));
         let piece = self.input.piece()?;
         if piece.is_empty() {
             log.finish(&mut self.none);

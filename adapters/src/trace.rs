@@ -234,12 +234,6 @@ impl Trace {
         self.carried.set(true);
     }
 
-    /// Takes back what was said of the line's event: it was about the session before.
-    pub(crate) fn nothing_carried(&self) {
-        self.carried.set(false);
-        self.merged.set(None);
-    }
-
     /// The event of this line is part of another one.
     pub fn merged(&self, note: &'static str) {
         self.merged.set(Some(note));

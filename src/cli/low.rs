@@ -54,7 +54,7 @@ Pipes may live: what one read brings is written before the next one.
 
 Exit codes:
   0  all was understood
-  1  done, but some input was damaged; each place is named on stderr
+  1  done, but some input was damaged, or in another dialect than --from says; each place is named on stderr
   2  wrong usage, or a dialect that could not be detected
   3  reading or writing failed; the other files are still converted
 
@@ -67,7 +67,7 @@ Examples:
 /// `convert`.
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to find out
+    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to find out, anew where a session in another dialect begins
     #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Chosen,
     /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`)

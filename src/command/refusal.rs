@@ -141,7 +141,7 @@ pub(super) fn tell_failure(launch: &Launch, why: &str) {
 }
 
 fn voice(to: Format, verbose: bool) -> Speaker {
-    Speaker::new(Manner {
+    let mut voice = Speaker::new(Manner {
         from: Dialect::CANONICAL,
         to,
         native_tools: true,
@@ -149,5 +149,7 @@ fn voice(to: Format, verbose: bool) -> Speaker {
         old_text: false,
         verbose,
         agent: true,
-    })
+    });
+    voice.now(i64::try_from(super::run::clock().millis).unwrap_or(i64::MAX));
+    voice
 }

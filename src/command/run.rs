@@ -471,12 +471,16 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
             pid: std::process::id(),
             ..Facts::default()
         },
-        clock: Clock {
-            moment: Instant::now(),
-            seconds: SystemTime::now()
-                .duration_since(SystemTime::UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs()),
-        },
+        clock: clock(),
+    }
+}
+
+/// What time it is.
+pub(super) fn clock() -> Clock {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Clock {
+        moment: Instant::now(),
+        millis: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
     }
 }
 

@@ -48,14 +48,20 @@ pub struct Host {
 pub struct Clock {
     /// The moment.
     pub moment: Instant,
-    /// The same in seconds since 1970.
-    pub seconds: u64,
+    /// The same in milliseconds since 1970.
+    pub millis: u64,
 }
 
 impl Clock {
     /// Seconds since 1970 at another moment.
     pub fn at(self, moment: Instant) -> u64 {
-        self.seconds + moment.saturating_duration_since(self.moment).as_secs()
+        self.millis_at(moment) / 1000
+    }
+
+    /// Milliseconds since 1970 at another moment.
+    pub fn millis_at(self, moment: Instant) -> u64 {
+        let since = moment.saturating_duration_since(self.moment).as_millis();
+        self.millis.saturating_add(u64::try_from(since).unwrap_or(u64::MAX))
     }
 }
 

@@ -222,6 +222,7 @@ impl Session {
 
     /// The host said something.
     pub fn host(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
+        self.moment(now);
         if self.host.types_answers && !matches!(heard, Heard::Input(_)) {
             return self.typed(heard, now, backend);
         }
@@ -251,6 +252,7 @@ impl Session {
 
     /// The back end said something.
     pub fn backend(&mut self, heard: &Heard<'_, '_>, now: Instant, backend: &mut dyn Backend) {
+        self.moment(now);
         if let Some(turn) = &mut self.turn {
             (turn.sign, turn.heard) = (now, true);
         }
@@ -269,6 +271,7 @@ impl Session {
     /// The back end will say nothing more. Every turn that is left fails, and requests that wait for it are refused; in between two
     /// turns the program that the host talks to has died, if there is a reason.
     pub fn backend_over(&mut self, why: Option<String>, now: Instant) {
+        self.moment(now);
         let idle = !self.busy();
         let reason = why.as_deref().unwrap_or("the agent ended before the turn did");
         for request in self.requested.drain() {
@@ -295,6 +298,7 @@ impl Session {
 
     /// The turn that runs, and with `all` every one that waits, ends here.
     pub fn end_turns(&mut self, kind: OutcomeKind, why: &str, all: bool, now: Instant) {
+        self.moment(now);
         while self.busy() {
             self.end_turn(kind, why, now);
             if !all {
@@ -322,6 +326,7 @@ impl Session {
 
     /// Time has passed. Returns whether the back end is to be stopped because it fell silent.
     pub fn tick(&mut self, now: Instant, backend: &mut dyn Backend) -> bool {
+        self.moment(now);
         if self.beat.beats(now) {
             let session = self.host.facts.session.clone();
             let origin = Origin {
@@ -379,6 +384,14 @@ impl Session {
     /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.
     fn says_failures(&self) -> bool {
         self.conduct.tells_failures(self.host.format.mode) && self.introduced
+    }
+
+    /// What is said from here on is said now, if it says nothing else.
+    fn moment(&mut self, now: Instant) {
+        let millis = i64::try_from(self.clock.millis_at(now)).unwrap_or(i64::MAX);
+        for voice in std::iter::once(&mut self.voice).chain(&mut self.own) {
+            voice.now(millis);
+        }
     }
 
     fn event(&mut self, event: &Event<'_>, now: Instant, backend: &mut dyn Backend) {
@@ -490,13 +503,20 @@ impl Session {
                     self.voice.settled();
                     self.turn = Some(Turn::new(now, true));
                 }
-                // An agent that we let run everything asks us; the host is told the mode that it wanted.
-                let free = PermissionMode::Bypass
-                    .name(backend.dialect())
-                    .filter(|_| !self.same && self.host.allows_all);
-                if let (Some(mode), Some(_)) = (free, session.permission_mode) {
+                if !self.same {
+                    // An agent that we let run everything asks us; the host is told the mode that it wanted.
+                    let free = PermissionMode::Bypass.name(backend.dialect()).filter(|_| self.host.allows_all);
+                    let mode = session.permission_mode.map(|mode| free.map_or(mode, Str::trusted));
+                    // What the agent does not say of its session is known to us, who started it.
+                    let known = [&self.host.facts.cwd, &self.host.facts.permission_mode].map(|fact| {
+                        let mut body = String::new();
+                        Str::escape(fact, &mut body);
+                        body
+                    });
+                    let [cwd, asked] = known.each_ref().map(|fact| Some(Str::trusted(fact)).filter(|fact| !fact.is_empty()));
                     let told = SessionFacts {
-                        permission_mode: Some(Str::trusted(mode)),
+                        cwd: session.cwd.or(cwd),
+                        permission_mode: mode.or(asked),
                         ..*session
                     };
                     let event = Event {

@@ -67,7 +67,7 @@ impl Scene {
             facts: Facts::default(),
             clock: Clock {
                 moment: start,
-                seconds: 1_800_000_000,
+                millis: 1_800_000_000_000,
             },
         };
         let timers = Timers {

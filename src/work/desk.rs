@@ -75,6 +75,7 @@ impl Desk {
         if let Some(hint) = made.hint.take().filter(|_| !self.quiet) {
             self.console.say(&hint);
         }
+        self.tell_followed(log, made);
         self.tell_damage(log, made);
         made.out.clear();
         // One huge line must not hold its memory for the rest of the run.
@@ -187,6 +188,14 @@ impl Desk {
         };
         self.fail(log, &failure);
         false
+    }
+
+    /// A log that was told by its first lines goes on in another dialect.
+    fn tell_followed(&self, log: &Log, made: &mut Made) {
+        for followed in made.followed.drain(..).filter(|_| !self.quiet) {
+            let line = followed.line + self.lines_before;
+            self.console.say(&format!("{}:{line}: {} ({})", log.name, followed.format, followed.why));
+        }
     }
 
     fn tell_damage(&mut self, log: &Log, made: &Made) {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use agentglot_adapters::convert::{Damage, LedgerEntry, Silent};
+use agentglot_adapters::convert::{Damage, Followed, LedgerEntry, Silent};
 
 use super::desk::Desk;
 use super::plan::Log;
@@ -13,6 +13,7 @@ use crate::status::Failure;
 pub(super) struct Made {
     pub(super) out: Vec<u8>,
     pub(super) damage: Vec<Damage>,
+    pub(super) followed: Vec<Followed>,
     pub(super) entries: Vec<LedgerEntry>,
     /// What is to be said before the damage.
     pub(super) hint: Option<String>,

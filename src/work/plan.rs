@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::detect::Found;
-use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use agentglot_adapters::raw::cuts::Cuts;
 use agentglot_adapters::raw::frame::{Line, Lines};
 
@@ -149,6 +149,7 @@ impl Plan {
                 Ok(Some(found)) => {
                     log.options.from = found.format;
                     log.is_told = true;
+                    log.options.follow = found.format.is_streaming();
                     log.note = Some(format!("{}: {} ({})", log.name, found.format, found.why));
                 }
                 Ok(None) => log.note = Some(format!("{}: empty, there is nothing to convert", log.name)),
@@ -159,7 +160,12 @@ impl Plan {
         let options = &log.options;
         tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
         let has_headers = options.from.dialect.vendor().stores_others;
-        let separable = self.jobs > 1 && options.from.is_streaming() && !has_headers && options.prompts.is_empty() && !options.strict;
+        let separable = self.jobs > 1
+            && options.from.is_streaming()
+            && !has_headers
+            && options.prompts.is_empty()
+            && !options.strict
+            && options.to.mode.layout != Layout::Document;
         match source.file() {
             Some(file) if separable && file.len() >= WORTH_CUTTING => {
                 let split = Split {

@@ -94,5 +94,6 @@ fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
 
 fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>) {
     ticket.made.damage.append(&mut converter.take_damage());
+    ticket.made.followed.append(&mut converter.take_followed());
     ticket.made.entries.append(&mut converter.take_entries());
 }

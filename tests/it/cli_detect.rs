@@ -69,6 +69,22 @@ fn the_hosts_side_is_told_by_the_agents_side_beside_it() {
 }
 
 #[test]
+fn a_session_in_another_dialect_is_followed_or_said_to_be_damage() {
+    let mut log = std::fs::read(golden("claude/cli_bash.out.jsonl")).unwrap();
+    let first = log.iter().filter(|&&byte| byte == b'\n').count();
+    log.extend(std::fs::read(golden("tricode/tools_all.jsonl")).unwrap());
+    let ran = feed(["convert", "--to", "cursor"], &log);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let told = format!("stdin:{}: tricode (", first + 1);
+    assert!(ran.err.contains(&told), "{}", ran.err);
+    let calls = |out: &[u8]| String::from_utf8_lossy(out).matches("\"subtype\":\"started\"").count();
+    assert!(calls(&ran.out) > 5, "{}", calls(&ran.out));
+    let named = feed(["convert", "--from", "claude", "--to", "cursor"], &log);
+    assert_eq!(named.code, 1);
+    assert!(named.err.contains("a session in tricode begins here"), "{}", named.err);
+}
+
+#[test]
 fn what_is_no_log_is_refused() {
     for (input, reason) in [
         (&b"hello\nworld\n"[..], "no dialect recognised"),

@@ -3,7 +3,7 @@ use super::parts;
 use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
     BlockStart, BlockStop, CancelResult, CommandResult, Content, Delta, Event, Fatal, Heartbeat, HintResult, Input, Kind, Notice, Outcome,
-    OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
+    OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Scope, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
 };
 use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::learn::{Aside, Learned, Rules};
@@ -267,6 +267,7 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
                 duration_api_ms: m.part("duration_api_ms"),
                 num_turns: m.num_turns(),
                 cost_usd: m.part("cost_usd"),
+                cost_scope: m.word("cost_scope").and_then(parts::read_scope).unwrap_or(Scope::Session),
                 usage: m.usage(cx),
                 stop: m.stop(),
                 denials: m.part("denials"),

@@ -276,6 +276,9 @@ impl Writer<'_> {
         self.unchecked("duration_api_ms", outcome.duration_api_ms);
         self.num_turns(outcome.num_turns);
         self.unchecked("cost_usd", outcome.cost_usd);
+        if outcome.cost_usd.is_some() {
+            self.word("cost_scope", parts::scope(outcome.cost_scope));
+        }
         self.usage(outcome.usage.as_ref());
         self.stop(outcome.stop);
         self.unchecked("denials", outcome.denials);

@@ -77,7 +77,7 @@ const EVERYTHING: &str = r#"{"agentglot":"events","version":1,"source":"agentglo
 {"event":"hint","trigger":"slash","status":"ok","suggestions":[],"metadata":{},"message":"m"}
 {"event":"heartbeat","status":"ok","ts":1}
 {"event":"cancel_result","status":"noop","message":"m"}
-{"event":"outcome","time_s":5,"outcome":"limit_turns","is_error":true,"synthetic":true,"text":"t","error":"e","word":"error_max_turns","duration_ms":1,"duration_api_ms":2,"num_turns":3,"cost_usd":0.10,"usage":{"scope":"turn","input":1},"stop":"end_turn","denials":[],"structured":{},"request_id":"q"}
+{"event":"outcome","time_s":5,"outcome":"limit_turns","is_error":true,"synthetic":true,"text":"t","error":"e","word":"error_max_turns","duration_ms":1,"duration_api_ms":2,"num_turns":3,"cost_usd":0.10,"cost_scope":"turn","usage":{"scope":"turn","input":1},"stop":"end_turn","denials":[],"structured":{},"request_id":"q"}
 {"event":"fatal","message":"m","kind":"k","param":null,"code":"c"}
 {"event":"noise","text":"log \"line\""}
 {"event":"unknown","line":{"type":"new"}}

@@ -27,6 +27,8 @@ pub struct Duties {
     pub tools: Option<Translate>,
     /// Calls that never got a result get one that says so.
     pub repair: bool,
+    /// What is answered on the control channel is in another dialect's words.
+    pub foreign: bool,
     /// Nothing goes on but what is made up: repairs within one dialect, where the lines themselves are copied.
     pub watch: bool,
     /// Prompts that the log does not hold, in the order of the turns, as bodies of JSON strings.
@@ -203,6 +205,8 @@ impl Assembler {
                     None => self.end_turn(event, down),
                 }
             }
+            // The question, on the other side, was asked in another dialect, and decides what the words mean.
+            Kind::Response(_) if self.duties.foreign => {}
             Kind::Fatal(_) => {
                 self.settle(event.origin, down);
                 self.pass(event, down);
@@ -311,6 +315,12 @@ impl Assembler {
             self.prompts_used = 0;
         }
         self.duties.prompts.push(body.to_owned());
+    }
+
+    /// Whether a turn has begun and has no outcome yet.
+    #[inline]
+    pub const fn is_in_turn(&self) -> bool {
+        self.turn.open
     }
 
     /// Every turn has its outcome: what was said after the last one began none.

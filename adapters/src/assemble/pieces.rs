@@ -155,7 +155,9 @@ impl Thread {
                                 "the snapshot says more than its deltas: the rest follows as one",
                             );
                         }
-                        desk.down.out.used(text.as_escaped());
+                        if !said.is_empty() {
+                            desk.down.out.used(text.as_escaped());
+                        }
                         pieces[1] = Some(piece(Str::trusted(rest)));
                     }
                     None => {
@@ -255,9 +257,6 @@ impl Thread {
 
     /// What of this block was said before its reply was given up, if a target cannot take it back.
     fn ghost_of(&mut self, block: &Block<'_>, desk: &Desk<'_, '_, '_>) -> Option<String> {
-        if desk.want.snapshots {
-            return None;
-        }
         let at = self.ghosts.iter().position(|ghost| match block {
             Block::Text { .. } => ghost.kind == BlockKind::Text,
             Block::Thinking(_) => ghost.kind == BlockKind::Thinking,
@@ -268,8 +267,17 @@ impl Thread {
             Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => *text,
             _ => return None,
         };
-        if text.as_escaped().starts_with(&ghost.body) {
+        // What is taken back is said anew, unless nothing has changed.
+        let again = if desk.want.retracts {
+            text.as_escaped() == ghost.body
+        } else {
+            text.as_escaped().starts_with(&ghost.body)
+        };
+        if again {
             return Some(ghost.body);
+        }
+        if desk.want.retracts {
+            return None;
         }
         desk.down.out.note(
             crate::event::Fate::Dropped,

@@ -79,14 +79,23 @@ impl Frame {
         self.change_time(time);
     }
 
+    /// Sets the time to so many milliseconds since 1970.
+    pub(crate) fn set_millis(&mut self, millis: i64) {
+        self.iso = [0; 19];
+        self.set_seconds(millis.div_euclid(1000));
+    }
+
     #[cold]
     fn change_time(&mut self, time: Time<'_>) {
         let Some(millis) = time.millis() else { return };
-        let seconds = millis.div_euclid(1000);
         self.iso = match time {
             Time::Iso(text) => up_to_seconds(text).copied().unwrap_or_default(),
             _ => [0; 19],
         };
+        self.set_seconds(millis.div_euclid(1000));
+    }
+
+    fn set_seconds(&mut self, seconds: i64) {
         if self.seconds == Some(seconds) {
             return;
         }
@@ -152,6 +161,20 @@ impl Frame {
             }
         }
         &self.line
+    }
+
+    /// Begins a line, if nothing but its time is to be made up, and returns where that stands in `out`.
+    pub(crate) fn begin_late(&mut self, out: &mut Out) -> Option<usize> {
+        if !self.created.is_empty() || self.id.is_empty() {
+            return None;
+        }
+        if self.model.is_empty() {
+            out.invented("/model", "the source does not name the model");
+        }
+        let from = out.len();
+        out.bytes(self.line());
+        let key = b"\"created\":";
+        memchr::memmem::rfind(&out.written()[from..], key).map(|at| from + at + key.len())
     }
 
     /// Begins a line, and tells the ledger about what it had to make up.

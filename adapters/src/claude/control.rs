@@ -169,7 +169,12 @@ impl Decoder {
                 kind: Kind::Response(response),
                 fields,
             };
-            self.learn(&text[..used], &event, Aside::default(), reader.cx);
+            // The answer to `initialize`: nothing else names the process.
+            let body = response.body.filter(|body| body.get("commands").is_some());
+            match body.and_then(|body| body.get("pid")) {
+                Some(process) => sink.program(None, Some(process)),
+                None => self.learn(&text[..used], &event, Aside::default(), reader.cx),
+            }
             sink.event(&event);
         }
         Ok(used)

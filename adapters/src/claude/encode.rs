@@ -222,7 +222,7 @@ impl Encoder {
 impl Encode for Encoder {
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
-            Layout::Lines if self.style.partial => Want::BOTH.with_subagents(),
+            Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),
             Layout::Lines => Want::SNAPSHOTS.with_subagents(),
             Layout::Document if self.style.verbose => Want::SNAPSHOTS.with_subagents(),
             _ => Want::SNAPSHOTS,

@@ -4,12 +4,10 @@ use crate::event::{Event, Fate, Field, Kind, Notice, Origin, Session, Topic};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
+use super::VERSION;
 use super::decode_system::{SYSTEM, TOP};
 use super::encode::{Encoder, LINE, Line};
 use super::encode_turn::ERRORS;
-
-/// The version that an init of another dialect's session names: parsers compare it.
-const VERSION: &str = "2.1.329";
 
 /// What is known of the session, to be said again at the beginning of each turn.
 #[derive(Debug, Default)]

@@ -4,11 +4,15 @@ use std::rc::Rc;
 
 use bumpalo::Bump;
 
-use super::pipe::{Nobody, Pipe, Told};
-use super::{Damage, Options, ToolNames};
+use super::document::Document;
+use super::pipe::{Pipe, Told};
+use super::sessions::Sessions;
+use super::{Damage, Followed, Options, ToolNames};
 use crate::assemble::{Assembler, Down, Duties};
-use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style, Want};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
+use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
+use crate::follow;
 use crate::json::{Cursor, Error, Out};
 use crate::ledger::Ledger;
 use crate::read::Collector;
@@ -33,7 +37,7 @@ pub(super) struct Core {
     source: Dialect,
     /// Nothing of the session has reached the assembler.
     fresh: bool,
-    session: String,
+    sessions: Sessions,
     pub(super) out: Out,
     trace: Option<Rc<Trace>>,
     pub(super) ledger: Option<Ledger>,
@@ -41,6 +45,9 @@ pub(super) struct Core {
     pub(super) damage: Vec<Damage>,
     pub(super) damaged: u64,
     pub(super) silent: Silent,
+    pub(super) followed: Vec<Followed>,
+    /// The one value that is written, if the target is one.
+    document: Option<Document>,
 }
 
 /// Lines that gave no output of their own.
@@ -80,6 +87,16 @@ fn gives_back(options: &Options, source: Dialect) -> bool {
     options.from.dialect.vendor().stores_others && source == options.to.dialect && options.to.is_streaming() && streaming.count() == 1
 }
 
+/// Whether the lines themselves are copied.
+fn is_copied(options: &Options, collects: bool) -> bool {
+    options.from == options.to && !collects
+}
+
+/// Whether nothing is asked about the lines but what they say, each for itself.
+fn by_heart(options: &Options, identity: bool) -> bool {
+    !identity && options.to.mode.layout != Layout::Document && options.ledger.is_none() && !options.strict && !options.validate
+}
+
 pub(super) fn style(options: &Options, source: Dialect) -> Style {
     Style {
         mode: options.to.mode,
@@ -94,7 +111,7 @@ pub(super) fn style(options: &Options, source: Dialect) -> Style {
 
 pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let collects = matches!(encoder, Encoder::Collector(_));
-    let identity = options.from == options.to && !collects;
+    let identity = is_copied(options, collects);
     let (from, to) = (source, options.to.dialect);
     let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
     let escape = |text: &String| {
@@ -104,6 +121,7 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
     };
     let duties = Duties {
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands)),
+        foreign: from != to && !from.vendor().stores_others && !to.vendor().stores_others,
         repair: options.repair,
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
@@ -113,6 +131,14 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
     let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
+}
+
+/// What may begin in the middle of a log.
+enum Begin {
+    /// Another session.
+    Session(String),
+    /// A session in another dialect.
+    Dialect(Evidence),
 }
 
 impl Core {
@@ -140,17 +166,17 @@ impl Core {
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
         let source = options.from.dialect;
         let collects = matches!(encoder, Encoder::Collector(_));
-        let identity = options.from == options.to && !collects;
+        let identity = is_copied(&options, collects);
         Self {
             identity,
-            by_heart: !identity && trace.is_none() && !options.strict && !options.validate,
+            by_heart: by_heart(&options, identity),
             unended: false,
             assembler: assembler(&options, source, &encoder, 0),
             collects,
             encoder,
             source,
             fresh: true,
-            session: String::new(),
+            sessions: Sessions::default(),
             out: Out::new(trace.clone()),
             trace,
             ledger,
@@ -158,13 +184,15 @@ impl Core {
             damage: Vec::new(),
             damaged: 0,
             silent: Silent::default(),
+            followed: Vec::new(),
+            document: (options.to.mode.layout == Layout::Document && !identity).then(Document::default),
             options,
         }
     }
 
     /// What a decoder talks to.
     #[inline]
-    fn pipe<'p>(&'p mut self, arena: &'p Bump) -> Pipe<'p, 'p> {
+    fn pipe<'p>(&'p mut self, text: &'p str, arena: &'p Bump) -> Pipe<'p, 'p> {
         let told = Told::new(&self.out);
         Pipe {
             options: &self.options,
@@ -173,7 +201,7 @@ impl Core {
             assembler: &mut self.assembler,
             source: &mut self.source,
             fresh: &mut self.fresh,
-            session: &mut self.session,
+            sessions: &mut self.sessions,
             down: Down {
                 encoder: &mut self.encoder,
                 out: &mut self.out,
@@ -184,28 +212,98 @@ impl Core {
             },
             ledger: self.ledger.as_mut(),
             line: self.line,
+            text,
+            by_heart: false,
             told,
         }
     }
 
-    /// What the decoder remembers is of the session before, if that has ended with this line: a log that was cut here would read
-    /// the same.
+    /// Another session begins with the line `text`, of which nothing that names it has been told: ends the one before, and reads the line
+    /// with a decoder that knows nothing of it. A log that was cut here would read the same.
+    #[cold]
+    fn next_session<'a>(&mut self, begin: Begin, text: &'a str, decoder: &mut Decoder, arena: &'a Bump) -> (Result<usize, Error>, Told) {
+        // What is still to say belongs to the line before this one, which was the session's last.
+        let line = self.line;
+        self.line = (line - 1).max(1);
+        if let (Some(trace), Some(ledger)) = (&self.trace, &mut self.ledger) {
+            ledger.add_late(trace.take_late());
+            trace.begin("");
+        }
+        let mut pipe = self.pipe("", arena);
+        pipe.told.over = true;
+        let cx = pipe.down.cx;
+        decoder.finish(&cx, &mut pipe);
+        let in_turn = pipe.assembler.is_in_turn();
+        let before = pipe.down.out.len();
+        pipe.end_session();
+        self.bind(before);
+        if let Some(document) = &mut self.document {
+            document.end_session(&mut self.out);
+        }
+        self.line = line;
+        match begin {
+            Begin::Session(id) => {
+                self.pipe("", arena).next_session(&id, in_turn);
+                decoder.next_session(&id);
+            }
+            Begin::Dialect(found) => {
+                self.options.from = found.format;
+                self.identity = is_copied(&self.options, self.collects);
+                self.by_heart = by_heart(&self.options, self.identity);
+                self.source = found.format.dialect;
+                *decoder = Decoder::new(self.source);
+                self.sessions = Sessions::default();
+                self.pipe("", arena).next_session("", false);
+                self.followed.push(Followed {
+                    line,
+                    format: found.format,
+                    why: found.why,
+                });
+            }
+        }
+        if let Some(trace) = &self.trace {
+            trace.begin(text);
+        }
+        let mut pipe = self.pipe(text, arena);
+        let cx = pipe.down.cx;
+        let used = decoder.line(text, &cx, &mut pipe);
+        (used, pipe.told())
+    }
+
+    /// What begins with a line that was read so.
     #[inline]
-    fn settle(&self, told: &Told, text: &str, decoder: &mut Decoder, arena: &Bump) {
-        if told.changed {
-            decoder.next_session(&self.session);
-            let _ = decoder.line(text, &Cx { arena, trace: None }, &mut Nobody);
+    fn begins(&self, told: &mut Told, used: &Result<usize, Error>, text: &str) -> Option<Begin> {
+        if used.is_err() {
+            told.foreign = follow::begins_another(self.options.from.dialect, text, self.assembler.is_in_turn());
+        }
+        match told.foreign {
+            Some(found) if self.options.follow => Some(Begin::Dialect(found)),
+            _ => told.another.take().map(Begin::Session),
         }
     }
 
     /// Counts the line if nothing came of it; returns whether something did.
     #[inline]
     fn count(&mut self, told: &Told) -> bool {
-        let wrote = self.out.len() > told.before;
+        let promised = self.out.take_promise();
+        let wrote = promised || self.out.len() > told.before;
         if !wrote && told.events > 0 && !self.identity {
             self.silent.add(told.aside);
         }
         wrote
+    }
+
+    /// What was written behind `before` goes into the one value, if one is written.
+    #[inline]
+    fn bind(&mut self, before: usize) {
+        let Some(document) = &mut self.document else { return };
+        let Some(line) = document.take(before, self.line, &mut self.out) else {
+            return;
+        };
+        self.silent.lost += 1;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add_late([(line, Finding::new(Fate::Dropped, "", "one outcome is written, the last"))]);
+        }
     }
 
     fn damage(&mut self, at: usize, pointer: Option<String>, reason: String) {
@@ -229,11 +327,21 @@ impl Consumer for Core {
             trace.begin(text);
         }
         let Source { decoder, arena, at, .. } = source;
-        let mut pipe = self.pipe(arena);
+        let mut pipe = self.pipe(text, arena);
         let cx = pipe.down.cx;
-        let used = decoder.line(text, &cx, &mut pipe);
-        let told = pipe.told();
-        self.settle(&told, text, decoder, arena);
+        let mut used = decoder.line(text, &cx, &mut pipe);
+        let mut told = pipe.told();
+        if let Some(begin) = self.begins(&mut told, &used, text) {
+            if let Some(trace) = self.trace.as_ref().filter(|_| told.events == 0) {
+                // What the decoder has found is of the line, which is read once more.
+                trace.take_findings();
+            }
+            self.bind(told.before);
+            (used, told) = self.next_session(begin, text, decoder, arena);
+        }
+        if let Some(found) = told.foreign.filter(|_| !self.options.follow) {
+            self.damage(at, None, follow::why(found, self.options.from));
+        }
         let used = used?;
         // What begins otherwise is text, or was checked in full.
         if self.options.validate
@@ -247,6 +355,7 @@ impl Consumer for Core {
             );
         }
         let wrote = self.count(&told);
+        self.bind(told.before);
         if let (Some(trace), Some(ledger), false) = (&self.trace, &mut self.ledger, self.identity) {
             let value = &text[..used.min(text.len())];
             ledger.add(self.line, trace.settle(value, wrote, &self.options.to.to_string()));
@@ -274,26 +383,24 @@ impl Consumer for Core {
         self.line = source.line + 1;
         let Source { decoder, arena, .. } = source;
         let mut silent = Silent::default();
-        let mut pipe = self.pipe(arena);
+        let mut pipe = self.pipe("", arena);
+        pipe.by_heart = true;
         let cx = pipe.down.cx;
-        let mut changed = None;
-        while let Some(used) = decoder.again(&lines[taken.bytes..], &cx, &mut pipe) {
-            let line = taken.bytes;
+        loop {
+            pipe.text = &lines[taken.bytes..];
+            let Some(used) = decoder.again(pipe.text, &cx, &mut pipe) else { break };
+            // A line that another session begins with is read by itself.
+            if pipe.told.another.is_some() || pipe.told.foreign.is_some() {
+                break;
+            }
             taken.bytes += used;
             taken.lines += 1;
             if pipe.is_silent() {
                 silent.add(pipe.told.aside);
             }
-            if pipe.told.changed {
-                changed = Some((pipe.told(), &lines[line..taken.bytes]));
-                break;
-            }
             pipe.next_line();
         }
         self.silent += silent;
-        if let Some((told, line)) = changed {
-            self.settle(&told, line, decoder, arena);
-        }
         taken
     }
 
@@ -316,14 +423,18 @@ impl Consumer for Core {
     fn end(&mut self, source: Source<'_, '_>) {
         self.line = source.line;
         let Source { decoder, arena, .. } = source;
-        let mut pipe = self.pipe(arena);
+        let mut pipe = self.pipe("", arena);
         let cx = pipe.down.cx;
         let before = pipe.down.out.len();
         decoder.finish(&cx, &mut pipe);
         pipe.end_session();
+        self.bind(before);
+        if let Some(document) = &mut self.document {
+            document.end(&mut self.out);
+        }
         // A copied last line that lacks its line feed must not run into what was added behind it.
         if self.identity && self.unended && self.out.len() > before {
-            self.out.insert(before, b'\n');
+            self.out.insert(before, b"\n");
         }
         if let Some(ledger) = &mut self.ledger {
             ledger.close();

@@ -17,6 +17,8 @@ pub enum ToolNames {
 pub struct Options {
     /// What is read.
     pub from: Format,
+    /// What is read was found out: where a session in another dialect begins, that one is read. Without it such a session is damage.
+    pub follow: bool,
     /// What is written.
     pub to: Format,
     /// How tools are called.
@@ -51,6 +53,7 @@ impl Options {
     pub const fn new(from: Format, to: Format) -> Self {
         Self {
             from,
+            follow: false,
             to,
             tools: ToolNames::Native,
             partial: false,

@@ -2,10 +2,13 @@
 
 use super::Options;
 use super::core::{assembler, style};
+use super::sessions::{Sessions, Step};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
+use crate::detect::Evidence;
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
-use crate::json::{Out, Str, alike};
+use crate::follow;
+use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
 
 /// What a decoder talks to: the assembler, and a new encoder for each session.
@@ -16,10 +19,14 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) assembler: &'d mut Assembler,
     pub(super) source: &'d mut Dialect,
     pub(super) fresh: &'d mut bool,
-    pub(super) session: &'d mut String,
+    pub(super) sessions: &'d mut Sessions,
     pub(super) down: Down<'d, 'a>,
     pub(super) ledger: Option<&'d mut Ledger>,
     pub(super) line: u64,
+    /// What is read: the line, and perhaps more behind it.
+    pub(super) text: &'d str,
+    /// The line is read by heart: what is not as usual is left to the general way.
+    pub(super) by_heart: bool,
     pub(super) told: Told,
 }
 
@@ -32,16 +39,13 @@ pub(super) struct Told {
     pub(super) aside: bool,
     /// How much output there was before this line's own.
     pub(super) before: usize,
-    /// The session that was read before has ended with this line.
-    pub(super) changed: bool,
-}
-
-/// Listens to nothing.
-pub(super) struct Nobody;
-
-impl<'a> Sink<'a> for Nobody {
-    fn event(&mut self, _event: &Event<'a>) {}
-    fn input(&mut self, _input: &Input<'a>) {}
+    /// Another session begins with this line: nothing that names it was taken, for a decoder that knows nothing of the session before
+    /// has to read it.
+    pub(super) another: Option<String>,
+    /// The session is over: nothing of another one is taken.
+    pub(super) over: bool,
+    /// The line begins a session in another dialect.
+    pub(super) foreign: Option<Evidence>,
 }
 
 impl Told {
@@ -53,7 +57,9 @@ impl Told {
             events: 0,
             aside: false,
             before: out.len(),
-            changed: false,
+            another: None,
+            over: false,
+            foreign: None,
         }
     }
 }
@@ -102,26 +108,33 @@ impl Pipe<'_, '_> {
         self.assembler.begin_anew(fresh);
     }
 
-    #[cold]
-    fn next_session(&mut self, id: &str) {
-        if !self.session.is_empty() {
-            // What is still to say belongs to the line before this one, which was the session's last.
-            let line = self.line;
-            self.line = (line - 1).max(1);
-            self.end_session();
-            self.line = line;
-            if let Some(ledger) = self.ledger.as_deref_mut() {
-                ledger.close();
-            }
-            if let Some(trace) = self.down.cx.trace {
-                trace.nothing_carried();
-            }
-            self.told.before = self.down.out.len();
-            self.told.changed = true;
-            let used = self.assembler.prompts_used();
-            self.begin_session(used);
+    /// Begins the session `id`; the one before has ended.
+    pub(super) fn next_session(&mut self, id: &str, in_turn: bool) {
+        if let Some(ledger) = self.ledger.as_deref_mut() {
+            ledger.close();
         }
-        id.clone_into(self.session);
+        let used = self.assembler.prompts_used();
+        self.begin_session(used);
+        self.sessions.begin(id, in_turn);
+    }
+
+    /// The first event of a line that may as well begin a session in another dialect. Returns whether that is to be read as such.
+    #[cold]
+    fn is_foreign(&mut self) -> bool {
+        if self.told.events == 0 && self.told.foreign.is_none() {
+            self.told.foreign = follow::begins_another(self.options.from.dialect, self.text, self.assembler.is_in_turn());
+        }
+        self.told.foreign.is_some() && (self.options.follow || self.by_heart)
+    }
+
+    /// An event names another session than the line before. Returns whether it is another one.
+    #[cold]
+    fn is_another(&mut self, event: &Event<'_>, id: &str) -> bool {
+        let another = self.told.over || self.sessions.step(id, &event.kind, self.assembler.is_in_turn()) == Step::Another;
+        if another {
+            self.told.another = Some(id.to_owned());
+        }
+        another
     }
 
     fn object(&mut self, fields: crate::event::Fields<'_>, what: impl FnOnce() -> Option<String>) {
@@ -136,23 +149,38 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     /// is.
     fn source(&mut self, dialect: Dialect) {
         *self.source = dialect;
+        self.sessions.header();
         if *self.fresh {
             self.begin_session(self.assembler.prompts_used());
         }
     }
 
+    fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {
+        let in_turn = self.assembler.is_in_turn();
+        if self.told.another.is_none() && (self.told.over || self.sessions.is_another_program(session, process, in_turn)) {
+            self.told.another = Some(String::new());
+        }
+    }
+
     #[inline]
     fn event(&mut self, event: &Event<'a>) {
-        self.told.events += 1;
-        self.told.aside |= !event.kind.is_conversation();
-        *self.fresh = false;
+        if self.told.another.is_some() {
+            return;
+        }
+        if follow::may_begin_another(&event.kind, self.assembler.is_in_turn()) && self.is_foreign() {
+            return;
+        }
         if let Some(id) = event.origin.session {
-            if !alike(id.as_escaped(), self.session) && !id.is_empty() {
-                self.next_session(id.as_escaped());
+            if !self.sessions.is_current(id.as_escaped()) && !id.is_empty() && self.is_another(event, id.as_escaped()) {
+                return;
             }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
             self.down.cx.took(id.as_escaped());
+            self.sessions.read(&event.kind);
         }
+        self.told.events += 1;
+        self.told.aside |= !event.kind.is_conversation();
+        *self.fresh = false;
         if self.options.strict {
             self.object(event.fields, || {
                 matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned())
@@ -163,7 +191,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
 
     #[inline]
     fn more(&mut self, piece: Piece<'a>) -> bool {
-        let taken = !self.options.strict && self.assembler.more(piece, &mut self.down);
+        let taken = !self.options.strict && self.told.another.is_none() && self.assembler.more(piece, &mut self.down);
         self.told.events += u32::from(taken);
         taken
     }
@@ -188,6 +216,9 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     }
 
     fn input(&mut self, input: &Input<'a>) {
+        if self.told.another.is_some() {
+            return;
+        }
         self.told.events += 1;
         self.told.aside = true;
         *self.fresh = false;

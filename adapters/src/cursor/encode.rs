@@ -22,6 +22,8 @@ pub struct Encoder {
     pub(super) tail: Vec<u8>,
     /// The last time that the source said.
     time: Option<i64>,
+    /// What time it is, in a session that lives.
+    now: Option<i64>,
     clock: Clock,
     /// How many turns were written.
     pub(super) turns: u64,
@@ -60,6 +62,7 @@ impl Encoder {
             session: String::new(),
             tail: Vec::new(),
             time: None,
+            now: None,
             clock: Clock::default(),
             turns: 0,
             total: Usage::default(),
@@ -84,29 +87,31 @@ impl Encoder {
         &self.session
     }
 
-    /// `,"timestamp_ms":…`. The reading rule of assistant lines needs it, so it is never left out.
+    /// `,"timestamp_ms":…`, if a time is known.
     pub(super) fn stamp(&self, time: Option<Time<'_>>, out: &mut Out) {
+        if self.known_time(time).is_some() {
+            self.stamp_always(time, out);
+        }
+    }
+
+    /// [`Self::stamp`] of a piece of text: that it has a time tells it from a whole segment. 0 stands for a time that is not known.
+    pub(super) fn stamp_always(&self, time: Option<Time<'_>>, out: &mut Out) {
         out.lit(",\"timestamp_ms\":");
         self.millis(time, out);
     }
 
     /// [`Self::stamp`] for a time that was kept.
     pub(super) fn stamp_kept(kept: Option<i64>, out: &mut Out) {
-        out.lit(",\"timestamp_ms\":");
-        out.number(kept.unwrap_or(0));
-        if kept.is_none() {
-            out.invented("/timestamp_ms", "the source says no time");
+        if let Some(kept) = kept {
+            out.lit(",\"timestamp_ms\":");
+            out.number(kept);
         }
     }
 
-    /// The time of an event, or the last one that is known.
+    /// The time of an event, or else now, or the last one that is known.
     pub(super) fn known_time(&self, time: Option<Time<'_>>) -> Option<i64> {
-        time.and_then(|time| self.millis_of(time)).or(self.time)
-    }
-
-    /// [`Self::known_time`] of something that may be left out: 0 stands for a time that is not known.
-    pub(super) fn known_millis(&self, time: Option<Time<'_>>) -> Option<i64> {
-        self.known_time(time).filter(|&millis| millis != 0)
+        let said = time.and_then(|time| self.millis_of(time));
+        said.or(self.now).or(self.time).filter(|&millis| millis != 0)
     }
 
     fn millis(&self, time: Option<Time<'_>>, out: &mut Out) {
@@ -120,6 +125,7 @@ impl Encoder {
                 out.number(time.millis().unwrap_or(0));
                 out.used(time.source());
             }
+            _ if self.now.is_some() => out.number(self.now.unwrap_or(0)),
             _ => {
                 out.number(self.time.unwrap_or(0));
                 let note = if self.time.is_some() {
@@ -212,6 +218,10 @@ impl Encode for Encoder {
             self.piece(piece, None, out);
         }
         foreign
+    }
+
+    fn now(&mut self, millis: i64) {
+        self.now = Some(millis);
     }
 
     fn takes_fields(&self) -> bool {

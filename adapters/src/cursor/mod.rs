@@ -35,6 +35,9 @@ use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
 use crate::vendor::Vendor;
 
+/// The version of the program that this folder was read off, and which it stands for.
+pub(crate) const VERSION: &str = "2026.09.10-fd3934a";
+
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "cursor",

@@ -12,7 +12,7 @@ pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::Cursor,
     name: "cursor-agent",
     product: "Cursor",
-    version: "2026.09.10-fd3934a",
+    version: super::VERSION,
     grammar: Grammar::Commander,
     flags: FLAGS,
     commands: COMMANDS,
@@ -146,7 +146,7 @@ struct CursorAgent;
 
 impl Conduct for CursorAgent {
     fn version(&self) -> &'static str {
-        "2026.09.10-fd3934a"
+        super::VERSION
     }
 
     fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {

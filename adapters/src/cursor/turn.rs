@@ -310,7 +310,10 @@ impl Encoder {
         out.str(text);
         out.lit(close);
         out.bytes(&self.tail);
-        self.stamp(time, out);
+        match piece {
+            Piece::Text(_) => self.stamp_always(time, out),
+            _ => self.stamp(time, out),
+        }
         out.lit("}\n");
     }
 
@@ -379,7 +382,7 @@ impl Encoder {
         self.flush(false, out);
         self.turn.answer = self.turn.said.len();
         let round = self.round_of(reply, out);
-        let started = self.known_millis(event.origin.time);
+        let started = self.known_time(event.origin.time);
         out.lit("{\"type\":\"tool_call\",\"subtype\":\"started\",\"call_id\":");
         out.str(call.id);
         out.lit(",\"tool_call\":{");
@@ -422,7 +425,7 @@ impl Encoder {
         out.lit("\"result\":");
         typed(name, result, out);
         out.lit("}");
-        siblings(result.call, started, self.known_millis(event.origin.time), out);
+        siblings(result.call, started, self.known_time(event.origin.time), out);
         out.lit("}");
         round.write(out);
         out.bytes(&self.tail);

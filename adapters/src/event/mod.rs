@@ -153,6 +153,11 @@ pub trait Sink<'a> {
     fn takes_usage(&self) -> bool {
         true
     }
+    /// A program answers its host for the first time, before its session says anything: what follows is said by this program, in the
+    /// session `session` or as the process `process`, if it tells. Nothing of the log's own.
+    fn program(&mut self, session: Option<crate::json::Str<'a>>, process: Option<crate::json::Raw<'a>>) {
+        let _ = (session, process);
+    }
     /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
     fn source(&mut self, dialect: crate::codec::Dialect) {
         let _ = dialect;

@@ -1,4 +1,4 @@
-use super::{Count, Stop, Usage};
+use super::{Count, Scope, Stop, Usage};
 use crate::json::{Raw, Str};
 
 /// How a turn ended: Claude's, Qwen Code's and Cursor's `result`, the RFC's summary, Tricode's `final` or the lack of one.
@@ -22,8 +22,10 @@ pub struct Outcome<'a> {
     pub duration_api_ms: Option<Raw<'a>>,
     /// The source's own count of turns (Claude: 1 + the user lines of the turn; see docs/claude.md).
     pub num_turns: Option<Count<'a>>,
-    /// US dollars; Claude's `total_cost_usd` is that of the whole process.
+    /// US dollars.
     pub cost_usd: Option<Raw<'a>>,
+    /// What they were spent on; Claude's `total_cost_usd` is that of the session so far, whatever its usage counts.
+    pub cost_scope: Scope,
     /// Tokens.
     pub usage: Option<Usage<'a>>,
     /// Why the last reply stopped.
@@ -93,6 +95,7 @@ impl Outcome<'_> {
             duration_api_ms: None,
             num_turns: None,
             cost_usd: None,
+            cost_scope: Scope::Session,
             usage: None,
             stop: None,
             denials: None,

@@ -271,8 +271,10 @@ owned! {
         duration_api_ms: Option<Json>,
         /// The source's own count of turns, which each agent counts in its way.
         num_turns: Option<u64>,
-        /// US dollars; Claude Code says that of the whole process.
+        /// US dollars.
         cost_usd: Option<Json>,
+        /// What they were spent on; Claude Code says that of the session so far, beside the tokens of the turn.
+        cost_scope: Scope,
         /// Tokens.
         usage: Option<Usage>,
         /// Why the last reply stopped.

@@ -13,13 +13,19 @@ use crate::trace::{Kept, Trace};
 #[derive(Default, Debug)]
 pub struct Out {
     buffer: Vec<u8>,
+    /// See [`Self::promise`].
+    promised: bool,
     trace: Option<Rc<Trace>>,
 }
 
 impl Out {
     /// An empty buffer; `trace` watches what is written.
     pub const fn new(trace: Option<Rc<Trace>>) -> Self {
-        Self { buffer: Vec::new(), trace }
+        Self {
+            buffer: Vec::new(),
+            promised: false,
+            trace,
+        }
     }
 
     /// Writes protocol text: keys, brackets, constants.
@@ -252,9 +258,35 @@ impl Out {
         self.trace.is_some()
     }
 
-    /// Puts a byte in front of what was written from `at` on.
-    pub fn insert(&mut self, at: usize, byte: u8) {
-        self.buffer.insert(at.min(self.buffer.len()), byte);
+    /// Takes back what was written behind `len`.
+    pub fn truncate(&mut self, len: usize) {
+        self.buffer.truncate(len);
+    }
+
+    /// Writes another byte in the place of one.
+    pub fn replace(&mut self, at: usize, byte: u8) {
+        self.buffer[at] = byte;
+    }
+
+    /// Puts bytes in front of what was written from `at` on.
+    pub fn insert(&mut self, at: usize, bytes: &[u8]) {
+        let at = at.min(self.buffer.len());
+        self.buffer.splice(at..at, bytes.iter().copied());
+    }
+
+    /// Takes away what was written from `at` on.
+    pub fn take_from(&mut self, at: usize) -> Vec<u8> {
+        self.buffer.split_off(at.min(self.buffer.len()))
+    }
+
+    /// A line will be written that waits for one behind it.
+    pub const fn promise(&mut self) {
+        self.promised = true;
+    }
+
+    /// Whether a line was promised since the last call.
+    pub(crate) const fn take_promise(&mut self) -> bool {
+        std::mem::replace(&mut self.promised, false)
     }
 
     /// How many bytes are in the buffer.

@@ -4,7 +4,7 @@ use super::mold::Pick;
 use super::parts::{UsageMold, str_at};
 use super::shape::{Hole, Match, Spot};
 use crate::codec::Cx;
-use crate::event::{Count, Outcome, OutcomeKind, Session, Stop};
+use crate::event::{Count, Outcome, OutcomeKind, Scope, Session, Stop};
 use crate::json::Raw;
 
 /// A session's facts. Its lists are those that were said before.
@@ -28,6 +28,7 @@ pub(super) struct OutcomeMold {
     duration_api: Option<Spot>,
     turns: Option<Spot>,
     cost: Option<Spot>,
+    cost_scope: Scope,
     usage: Option<UsageMold>,
     stop: Option<Spot>,
     denials: Option<Spot>,
@@ -109,6 +110,7 @@ impl OutcomeMold {
                 Some(turns) => Some(pick.part(turns.source, Some(Hole::Number))?),
             },
             cost: number(outcome.cost_usd, pick)?,
+            cost_scope: outcome.cost_scope,
             usage: UsageMold::of(outcome.usage, pick)?,
             stop: pick.may(outcome.stop.map(|stop| stop.word), None)?,
             denials: match outcome.denials {
@@ -136,6 +138,7 @@ impl OutcomeMold {
             duration_api_ms: raw_at(found, self.duration_api),
             num_turns,
             cost_usd: raw_at(found, self.cost),
+            cost_scope: self.cost_scope,
             usage: UsageMold::at(self.usage.as_ref(), found)?,
             stop: str_at(found, self.stop).map(Stop::read),
             denials: raw_at(found, self.denials),

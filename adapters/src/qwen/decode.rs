@@ -28,7 +28,7 @@ pub struct Decoder {
     pub(super) round: Round,
     /// Where the turn may have ended, if no summary follows.
     pub(super) end: Option<End>,
-    /// A chunk without an id declared a role before any line named the session: it is told with the next line.
+    /// A chunk without an id declared a role: it is told with the next line, which names the session.
     pub(super) role_waits: bool,
     /// How replies and results are spelled, once there was one.
     pub(super) learned: Option<Box<Learned>>,
@@ -289,7 +289,7 @@ impl Decoder {
         }
         match object {
             Object::Completion => self.completion(text, line, &mut teller),
-            Object::Chunk if session.is_none() && self.session.is_empty() && line.is_role_only() => {
+            Object::Chunk if line.envelope.id.is_none() && line.is_role_only() => {
                 self.role_waits = true;
                 if let Some(trace) = cx.trace {
                     trace.merged("a role that is told with the line that names the session");

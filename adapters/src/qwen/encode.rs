@@ -20,8 +20,12 @@ pub struct Encoder {
     pub(super) frame: Frame,
     /// The session's id, as a string's body.
     pub(super) session: String,
-    /// The receipt has gone out.
+    /// What time it is, in a session that lives.
+    now: Option<i64>,
+    /// The receipt has gone out, or waits.
     begun: bool,
+    /// The receipt, and where in it the time stands: while none is known it waits for the line behind it, whose time it gets.
+    late: Option<(Vec<u8>, usize)>,
     /// The session that the receipt told.
     told: String,
     facts: facts::Told,
@@ -75,7 +79,9 @@ impl Encoder {
             native_tools: style.native_tools,
             frame: Frame::new(object),
             session: String::new(),
+            now: None,
             begun: false,
+            late: None,
             told: String::new(),
             facts: facts::Told::default(),
             turn: Turn::new(1),
@@ -95,9 +101,13 @@ impl Encoder {
             session.as_escaped().clone_into(&mut self.session);
             self.frame.set_id("chatcmpl-", session);
         }
-        if let Some(time) = origin.time {
-            out.used(time.source());
-            self.frame.set_time(time);
+        match (origin.time, self.now) {
+            (Some(time), _) => {
+                out.used(time.source());
+                self.frame.set_time(time);
+            }
+            (None, Some(now)) => self.frame.set_millis(now),
+            (None, None) => {}
         }
     }
 
@@ -120,7 +130,19 @@ impl Encoder {
     #[cold]
     fn receipt(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
         self.begun = true;
-        self.frame.begin(out);
+        let from = out.len();
+        let time = (!self.own).then(|| self.frame.begin_late(out)).flatten();
+        if time.is_none() {
+            self.frame.begin(out);
+        }
+        self.write_receipt(session, fields, out);
+        if let Some(time) = time {
+            self.late = Some((out.take_from(from), time - from));
+            out.promise();
+        }
+    }
+
+    fn write_receipt(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
         out.lit(match self.mode.layout {
             Layout::Pieces => "[{\"index\":0,\"delta\":{\"role\":\"assistant\"",
             _ => "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\"",
@@ -135,6 +157,20 @@ impl Encoder {
         self.told.clone_from(&self.session);
         facts::write_receipt(session, fields, self.own, self.mode, out);
         own::end_line(self.own_fields(fields), out);
+    }
+
+    /// Writes the receipt that waits before the line that was written behind `from`, or `always`.
+    #[cold]
+    fn late_receipt(&mut self, from: usize, always: bool, out: &mut Out) {
+        let Some((mut receipt, at)) = self.late.take_if(|_| always || out.len() > from) else {
+            return;
+        };
+        if self.frame.time().is_empty() {
+            out.invented("/created", "the source does not say when");
+        } else {
+            receipt.splice(at..=at, self.frame.time().bytes());
+        }
+        out.insert(from, &receipt);
     }
 
     fn session(&mut self, session: &Session<'_>, fields: Fields<'_>, out: &mut Out) {
@@ -290,6 +326,10 @@ impl Encode for Encoder {
         }
     }
 
+    fn now(&mut self, millis: i64) {
+        self.now = Some(millis);
+    }
+
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if let Kind::Delta(delta) = event.kind
@@ -297,12 +337,17 @@ impl Encode for Encoder {
         {
             return;
         }
+        let from = out.len();
+        let late = self.late.is_some();
         if self.mode.layout == Layout::Text {
             self.plain(event, out);
         } else if event.origin.parent.is_some() {
             self.tasks.watch(event, out);
         } else {
             self.lines(event, out);
+        }
+        if late {
+            self.late_receipt(from, false, out);
         }
     }
 
@@ -326,12 +371,15 @@ impl Encode for Encoder {
     }
 
     fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        let from = out.len();
         if self.mode.layout != Layout::Text {
             self.host(input, out);
         }
+        self.late_receipt(from, false, out);
     }
 
     fn finish(&mut self, out: &mut Out) {
+        self.late_receipt(out.len(), true, out);
         match self.mode.layout {
             Layout::Text => {}
             Layout::Pieces => self.finish_chunks(out),

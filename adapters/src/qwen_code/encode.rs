@@ -196,7 +196,7 @@ impl Encoder {
     fn session(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
         self.flush(out);
         let core = &mut self.core;
-        let changed = core.facts.keep(session, event, &core.writer, out);
+        let changed = core.facts.keep(session, event, &core.writer, core.agent, out);
         if core.own || (session.opens_turn && (changed || !core.turn.init)) {
             core.init(out);
         } else if session.opens_turn {
@@ -240,9 +240,9 @@ impl Encode for Encoder {
     fn want(&self) -> Want {
         match self.mode.layout {
             Layout::Text => Want::SNAPSHOTS,
-            _ if self.core.partial && self.core.own => Want::BOTH.with_subagents(),
+            _ if self.core.partial && self.core.own => Want::BOTH.with_subagents().with_retraction(),
             // A foreign call's arguments go over in one piece, which is made of the whole call.
-            _ if self.core.partial => Want::BOTH.with_subagents().without_inputs(),
+            _ if self.core.partial => Want::BOTH.with_subagents().with_retraction().without_inputs(),
             _ => Want::SNAPSHOTS.with_subagents(),
         }
     }

@@ -22,6 +22,9 @@ use crate::codec::{Dialect, Mode};
 use crate::snake_tools;
 use crate::vendor::Vendor;
 
+/// The version of the program that this folder was read off, and which it stands for.
+pub(crate) const VERSION: &str = "0.24.4";
+
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "qwen-code",

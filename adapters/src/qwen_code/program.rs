@@ -12,7 +12,7 @@ pub(crate) static PROGRAM: Program = Program {
     dialect: Dialect::QwenCode,
     name: "qwen",
     product: "Qwen Code",
-    version: "0.24.4",
+    version: super::VERSION,
     grammar: Grammar::Yargs,
     flags: FLAGS,
     commands: shared_flags::COMMANDS,
@@ -54,7 +54,7 @@ const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 impl Conduct for Qwen {
     fn version(&self) -> &'static str {
-        "0.24.4"
+        super::VERSION
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

@@ -11,7 +11,7 @@ use crate::event::{
     ToolResult, Topic,
 };
 use crate::ids;
-use crate::json::{Out, Raw, Str};
+use crate::json::{Out, Raw, Str, alike};
 use crate::trace::Kept;
 
 /// Writes it.
@@ -97,6 +97,9 @@ impl Encode for Encoder {
             return self.own.event(event, out);
         }
         let origin = event.origin;
+        if self.turn.begun {
+            self.another_id(origin, out);
+        }
         match event.kind {
             Kind::Session(session) => self.session(origin, session, out),
             Kind::RoundStart(start) => {
@@ -155,6 +158,17 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
+    /// A turn may go on under another id than that with which it began.
+    #[inline]
+    fn another_id(&mut self, origin: Origin<'_>, out: &Out) {
+        if let Some(id) = origin.session.filter(|id| !alike(id.as_escaped(), &self.session) && !id.is_empty()) {
+            id.as_escaped().clone_into(&mut self.session);
+            let mut kept = Kept::default();
+            out.hold(&mut kept, id.as_escaped());
+            out.drop_held(&mut kept, "the turn goes on under another id than that with which it began");
+        }
+    }
+
     fn session(&mut self, origin: Origin<'_>, session: &Session<'_>, out: &mut Out) {
         if let Some(id) = origin.session {
             id.as_escaped().clone_into(&mut self.session);

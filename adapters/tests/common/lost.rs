@@ -136,11 +136,7 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
             }
             continue;
         };
-        let line = if number == 1 {
-            line.strip_prefix('\u{feff}').unwrap_or(line)
-        } else {
-            line
-        };
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         for part in parts(line) {
             wrongs.check();
             let value = match part {
@@ -214,7 +210,7 @@ fn in_parts(said: &Said, text: &str) -> bool {
 
 /// The other direction: what is in the output and not in the input.
 fn made_up(name: &str, options: &Options, input: &[u8], out: &[u8], entries: &[Entry], wrongs: &mut Wrongs) {
-    let source = Said::of(input);
+    let source = Said::of(String::from_utf8_lossy(input).replace("\n\u{feff}", "\n").as_bytes());
     let pair = format!("{} -> {}", options.from, options.to);
     let invented: Vec<&str> = entries
         .iter()

@@ -17,7 +17,7 @@ const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
 impl Conduct for Claude {
     fn version(&self) -> &'static str {
-        "2.1.329"
+        super::super::VERSION
     }
 
     fn answer(&self, request: &Request<'_>, fields: Fields<'_>, facts: &Facts) -> Answer {

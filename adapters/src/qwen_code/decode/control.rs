@@ -129,6 +129,14 @@ impl Decoder {
         if by_host {
             line.input(envelope, InputKind::Response(response_kept));
         } else {
+            // The answer to `initialize` names the session.
+            let session = response
+                .body
+                .filter(|body| body.get("capabilities").is_some())
+                .and_then(|body| body.get("session_id"));
+            if let Some(session) = session.and_then(Raw::string) {
+                line.sink.program(Some(session), None);
+            }
             line.event(envelope, Kind::Response(response_kept));
         }
         Ok(used)

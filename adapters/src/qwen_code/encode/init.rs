@@ -1,7 +1,8 @@
 //! The session's facts: `system/init`, at the beginning of each turn.
 
+use super::super::VERSION;
 use super::{Blocks, Core};
-use crate::event::{At, Event, Fate, Session};
+use crate::event::{At, Event, Fate, Kind, Origin, Session};
 use crate::json::{Out, Raw, Shape, Str};
 use crate::trace::Kept;
 
@@ -16,6 +17,8 @@ pub(super) struct Facts {
     members: Vec<u8>,
     id: String,
     model: String,
+    /// What the source does not say: a value that stands for nothing is written.
+    lacks: Vec<&'static str>,
     /// Where the source says them, until they are said here.
     kept: Kept,
 }
@@ -24,21 +27,30 @@ pub(super) struct Facts {
 pub(super) const MODES: &[(&str, &str)] = &[("acceptEdits", "auto-edit"), ("bypassPermissions", "yolo"), ("force", "yolo")];
 
 impl Facts {
-    /// Remembers the facts; tells whether they differ from those that were known.
-    pub(super) fn keep(&mut self, session: &Session<'_>, event: &Event<'_>, writer: &Blocks, out: &mut Out) -> bool {
+    /// Remembers the facts; tells whether they differ from those that were known. `agent`: they are an agent's of ours.
+    pub(super) fn keep(&mut self, session: &Session<'_>, event: &Event<'_>, writer: &Blocks, agent: bool, out: &mut Out) -> bool {
         let own = writer.0.own;
         let before = std::mem::take(&mut self.members);
+        self.lacks.clear();
         out.swap(&mut self.members);
         out.str_if(",\"cwd\":", session.cwd);
-        if let Some(tools) = session.tools {
-            out.lit(",\"tools\":");
-            names(tools, out);
+        match session.tools {
+            Some(tools) => {
+                out.lit(",\"tools\":");
+                names(tools, out);
+            }
+            None if own => {}
+            None => self.lacks(",\"tools\":[]", "/tools", out),
         }
-        out.unchecked_if(",\"mcp_servers\":", session.mcp_servers);
-        if let Some(model) = session.model {
-            model.as_escaped().clone_into(&mut self.model);
-            out.lit(",\"model\":");
-            out.str(model);
+        self.list((",\"mcp_servers\":", "/mcp_servers"), session.mcp_servers, own, out);
+        match session.model {
+            Some(model) => {
+                model.as_escaped().clone_into(&mut self.model);
+                out.lit(",\"model\":");
+                out.str(model);
+            }
+            None if own => {}
+            None => self.lacks(",\"model\":\"unknown\"", "/model", out),
         }
         if let Some(mode) = session.permission_mode {
             out.lit(",\"permission_mode\":");
@@ -50,8 +62,19 @@ impl Facts {
                 None => out.str(mode),
             }
         }
-        out.unchecked_if(",\"slash_commands\":", session.slash_commands);
-        out.str_if(",\"qwen_code_version\":", session.version);
+        self.list((",\"slash_commands\":", "/slash_commands"), session.slash_commands, own, out);
+        // Another program's version is not this one's.
+        let version = session.version.filter(|_| own || agent);
+        if version.is_some() || !own {
+            out.lit(",\"qwen_code_version\":");
+            match version {
+                Some(version) => out.str(version),
+                None => {
+                    out.text(VERSION);
+                    self.lacks.push("/qwen_code_version");
+                }
+            }
+        }
         out.unchecked_if(",\"agents\":", session.agents);
         if own {
             out.unchecked_if(",\"capabilities\":", session.capabilities);
@@ -60,7 +83,7 @@ impl Facts {
         out.swap(&mut self.members);
         if out.traced() {
             self.unsaid(out);
-            let texts = [session.cwd, session.model, session.version, event.origin.session].into_iter().flatten();
+            let texts = [session.cwd, session.model, version, event.origin.session].into_iter().flatten();
             let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents]
                 .into_iter()
                 .flatten();
@@ -73,6 +96,26 @@ impl Facts {
         self.id.clear();
         self.id.push_str(event.origin.id.filter(|_| own).map_or("", Str::as_escaped));
         before != self.members
+    }
+
+    /// Writes a member that the source does not say.
+    fn lacks(&mut self, member: &str, pointer: &'static str, out: &mut Out) {
+        out.lit(member);
+        self.lacks.push(pointer);
+    }
+
+    fn list(&mut self, (key, pointer): (&str, &'static str), value: Option<Raw<'_>>, own: bool, out: &mut Out) {
+        match value {
+            Some(value) => {
+                out.lit(key);
+                out.unchecked(value);
+            }
+            None if own => {}
+            None => {
+                out.lit(key);
+                self.lacks("[]", pointer, out);
+            }
+        }
     }
 
     /// What is known is said.
@@ -114,7 +157,18 @@ impl Core {
         out.lit("\",\"session_id\":\"");
         out.lit(session.as_escaped());
         out.lit("\"");
+        if self.facts.members.is_empty() && !self.own {
+            // Nobody has told anything.
+            let (nothing, origin) = (Session::default(), Origin::default());
+            let event = Event::new(origin, Kind::Session(&nothing));
+            let known = self.facts.known;
+            self.facts.keep(&nothing, &event, &self.writer, self.agent, out);
+            self.facts.known = known;
+        }
         out.bytes(&self.facts.members);
+        for &pointer in &self.facts.lacks {
+            out.invented(pointer, "the source does not say it");
+        }
         self.facts.said(out);
         self.pen.close(out);
     }

@@ -4,7 +4,7 @@ use super::super::ERROR;
 use super::{Core, Encoder};
 use crate::blocks::EVENT;
 use crate::codec::Layout;
-use crate::event::{At, Event, Field, Notice, ToolProgress, Topic};
+use crate::event::{At, Event, Fate, Field, Notice, Origin, ToolProgress, Topic};
 use crate::json::{Out, Raw, Str};
 
 /// What this dialect says of a background task, by the same names as its sister.
@@ -130,6 +130,16 @@ impl Encoder {
 }
 
 impl Core {
+    /// A reply was given up, which is fetched again: its pieces do not count.
+    #[cold]
+    pub(super) fn retracted(&mut self, event: &Event<'_>, out: &mut Out) {
+        let origin = Origin { id: None, ..event.origin };
+        self.system(&Event { origin, ..*event }, Str::trusted("retry"), out);
+        out.lit("{\"reason\":\"retry\",\"discardedToolCalls\":0,\"preserveText\":false}");
+        out.note(Fate::Invented, "", "how this dialect says that the pieces of a reply are taken back");
+        self.pen.close(out);
+    }
+
     fn system_head(&mut self, event: &Event<'_>, subtype: Str<'_>, out: &mut Out) {
         self.pen.open("system", out);
         out.lit(",\"subtype\":");

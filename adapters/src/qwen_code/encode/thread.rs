@@ -182,6 +182,9 @@ impl Thread {
             core.turn.add_round(&usage);
         }
         self.flush_last(true, core, out);
+        if end.abandoned_from.is_some() && core.partial && !core.own && self.parent.is_empty() {
+            core.retracted(event, out);
+        }
         let written_by_source = core.own && end.abandoned_from.is_none();
         if core.partial && self.parent.is_empty() && (self.round.frame == Frame::Open || written_by_source) {
             self.stop_message(core, event, out);

@@ -1,0 +1,198 @@
+//! Which session a log is in.
+//!
+//! A log may hold several, one after the other (files that were put together) or mixed (programs that write into one file). And a
+//! session may get another id in the middle of a turn (`/clear`), which ends nothing.
+
+use std::collections::VecDeque;
+
+use crate::event::{Kind, PromptSource, Topic};
+use crate::json::{Raw, Str, alike};
+
+/// The session that is read, and those that it interrupted.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    current: String,
+    /// Sessions that another one broke into in the middle of a turn. When their lines come again, several programs write into one
+    /// file, and no line is the other's going on.
+    interrupted: VecDeque<String>,
+    /// What comes next decides what another id means.
+    next: Next,
+    /// The process that speaks, where it says so.
+    process: String,
+}
+
+/// What another id would mean, where its line does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Next {
+    /// Nothing is known.
+    #[default]
+    Open,
+    /// The same session: it said that it goes on under another id.
+    Same,
+    /// Another session: a header stood before it.
+    Another,
+}
+
+/// What the id of a line means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The session goes on.
+    GoesOn,
+    /// Another session begins.
+    Another,
+}
+
+/// More sessions than this are not mixed in one file.
+const MOST_INTERRUPTED: usize = 64;
+
+impl Sessions {
+    #[inline]
+    pub(super) fn is_current(&self, id: &str) -> bool {
+        alike(id, &self.current)
+    }
+
+    /// A line of this kind has been read.
+    #[inline]
+    pub(super) fn read(&mut self, kind: &Kind<'_>) {
+        self.next = match kind {
+            Kind::Notice(notice) if notice.topic == Topic::Reset => Next::Same,
+            _ => Next::Open,
+        };
+    }
+
+    /// What follows is another session's.
+    pub(super) const fn header(&mut self) {
+        self.next = Next::Another;
+    }
+
+    /// A line of this kind names another session than the one before; `in_turn`: that one is in the middle of a turn.
+    #[cold]
+    pub(super) fn step(&mut self, id: &str, kind: &Kind<'_>, in_turn: bool) -> Step {
+        if self.current.is_empty() {
+            id.clone_into(&mut self.current);
+            return Step::GoesOn;
+        }
+        let goes_on = in_turn
+            && match self.next {
+                Next::Same => true,
+                Next::Another => false,
+                Next::Open => !self.interrupted.iter().any(|other| other == id) && !begins(kind),
+            };
+        if !goes_on {
+            return Step::Another;
+        }
+        if !is_before_a_session(kind) {
+            id.clone_into(&mut self.current);
+        }
+        Step::GoesOn
+    }
+
+    /// A program answers its host for the first time. Returns whether it is another one than that whose lines came before.
+    #[cold]
+    pub(super) fn is_another_program(&mut self, session: Option<Str<'_>>, process: Option<Raw<'_>>, in_turn: bool) -> bool {
+        if let Some(id) = session {
+            return !self.current.is_empty() && !self.is_current(id.as_escaped());
+        }
+        let process = process.map_or("", Raw::as_str);
+        let another = match self.process.is_empty() {
+            false => self.process != process,
+            // A host may greet the program when a turn has begun already.
+            true => !self.current.is_empty() && !in_turn,
+        };
+        if !another {
+            process.clone_into(&mut self.process);
+        }
+        another
+    }
+
+    /// The session `id` begins.
+    pub(super) fn begin(&mut self, id: &str, in_turn: bool) {
+        let before = std::mem::replace(&mut self.current, id.to_owned());
+        if !in_turn {
+            self.interrupted.clear();
+        } else if !self.interrupted.contains(&before) {
+            self.interrupted.truncate(MOST_INTERRUPTED - 1);
+            self.interrupted.push_front(before);
+        }
+        self.next = Next::Open;
+        self.process.clear();
+    }
+}
+
+/// Whether a session begins with it, whatever came before.
+const fn begins(kind: &Kind<'_>) -> bool {
+    match kind {
+        Kind::Session(_) => true,
+        Kind::Prompt(prompt) => matches!(prompt.source, PromptSource::Host | PromptSource::Echo),
+        _ => false,
+    }
+}
+
+/// Whether it may stand before a session's first line as well as within a turn; what follows tells.
+const fn is_before_a_session(kind: &Kind<'_>) -> bool {
+    matches!(kind, Kind::Notice(notice) if matches!(notice.topic, Topic::Hook | Topic::Status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Notice, Reply, Session};
+
+    const REPLY: Kind<'static> = Kind::Reply(&Reply {
+        id: None,
+        model: None,
+        blocks: &[],
+        stop: None,
+        usage: None,
+        error: None,
+        last: false,
+    });
+
+    fn notice(topic: Topic) -> Notice<'static> {
+        Notice {
+            name: Str::trusted("x"),
+            topic,
+            message: None,
+            data: None,
+        }
+    }
+
+    fn at(id: &str) -> Sessions {
+        let mut sessions = Sessions::default();
+        assert_eq!(sessions.step(id, &REPLY, false), Step::GoesOn);
+        sessions
+    }
+
+    #[test]
+    fn a_turn_goes_on_under_another_id() {
+        let mut sessions = at("a");
+        assert_eq!(sessions.step("b", &REPLY, true), Step::GoesOn);
+        assert_eq!(sessions.current, "b");
+        assert_eq!(sessions.step("c", &REPLY, false), Step::Another, "the turn is over");
+    }
+
+    #[test]
+    fn a_session_begins_with_its_facts_unless_it_was_renamed() {
+        let facts = Session::default();
+        let mut sessions = at("a");
+        assert_eq!(sessions.step("b", &Kind::Session(&facts), true), Step::Another);
+        sessions.read(&Kind::Notice(&notice(Topic::Reset)));
+        assert_eq!(sessions.step("b", &Kind::Session(&facts), true), Step::GoesOn);
+        sessions.read(&REPLY);
+        let hook = notice(Topic::Hook);
+        assert_eq!(sessions.step("c", &Kind::Notice(&hook), true), Step::GoesOn);
+        assert_eq!(sessions.current, "b", "a hook may run before the session that it belongs to");
+        assert_eq!(sessions.step("c", &Kind::Session(&facts), true), Step::Another);
+    }
+
+    #[test]
+    fn sessions_that_are_mixed_do_not_go_on_in_each_other() {
+        let facts = Session::default();
+        let mut sessions = at("a");
+        assert_eq!(sessions.step("b", &Kind::Session(&facts), true), Step::Another);
+        sessions.begin("b", true);
+        assert_eq!(sessions.step("a", &REPLY, true), Step::Another);
+        sessions.begin("a", false);
+        assert_eq!(sessions.step("b", &REPLY, true), Step::GoesOn, "all that was mixed is over");
+    }
+}

@@ -1,0 +1,324 @@
+//! Several sessions in one log, and sessions that change their id: each is read as if it stood alone.
+
+use std::io::Write as _;
+
+use agentglot_adapters::convert::{Converter, Options};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
+use agentglot_adapters::raw::cuts::Cuts;
+
+use crate::common::turns::ends;
+use crate::common::{Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, streaming, targets, with_ledger};
+
+/// All logs of agents that can be put together: goldens, and recordings where they are at hand.
+fn logs() -> Vec<Log> {
+    plain_goldens()
+        .into_iter()
+        .chain(recordings())
+        .filter(|log| log.is_plain() && log.bytes.len() < 200_000)
+        .collect()
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|&byte| byte == b'\n').collect()
+}
+
+/// With a line feed at its end.
+fn ended(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+/// The ids of sessions that a log names.
+fn ids(log: &Log) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    let stored = quick(log.format, events(), &log.bytes).out;
+    for object in crate::common::read::objects(&stored) {
+        let id = object.str("session").to_owned();
+        if !id.is_empty() && !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    String::from_utf8_lossy(bytes).replace(from, to).into_bytes()
+}
+
+/// The same log as another session: the ids are others of the same length.
+fn renamed(log: &Log, seed: usize) -> Vec<u8> {
+    let mut bytes = log.bytes.clone();
+    for id in ids(log).iter().filter(|id| id.len() >= 8) {
+        let digits = format!("{seed:04x}");
+        bytes = replaced(&bytes, id, &format!("{}{digits}", &id[..id.len() - 4]));
+    }
+    bytes
+}
+
+/// `/clear` gives a session another id in the middle of a turn, which goes on: there are as many outcomes as before.
+#[test]
+fn that_get_another_id_in_mid_turn_go_on() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        // Tricode names its session in the first line alone, and stored events are the model's own.
+        let [id] = ids(log).try_into().unwrap_or_default();
+        let id: String = id;
+        if id.len() < 8 || matches!(log.format.dialect, Dialect::Tricode | Dialect::Agentglot | Dialect::Qwen) {
+            return;
+        }
+        let lines = lines(&log.bytes);
+        for at in (1..lines.len()).step_by(1 + lines.len() / 6) {
+            let line = String::from_utf8_lossy(lines[at]);
+            if !line.contains(&id)
+                || ["\"init\"", "\"status\"", "hook_", "lifecycle"].iter().any(|word| line.contains(word))
+                || line.contains("\"type\":\"user\"")
+            {
+                continue;
+            }
+            let head = lines[..at].concat();
+            let tail = replaced(&lines[at..].concat(), &id, &format!("{}beef", &id[..id.len() - 4]));
+            let whole = [head, tail].concat();
+            for to in targets(log.format) {
+                wrongs.check();
+                let (before, after) = (quick(log.format, to, &log.bytes), quick(log.format, to, &whole));
+                let count = |out: &[u8]| (ends(to, out), String::from_utf8_lossy(out).matches("\"synthetic\":true").count());
+                if count(&before.out) != count(&after.out) {
+                    wrongs.add(
+                        format!("another id {} -> {to}", log.format),
+                        format!(
+                            "{} from line {}: outcomes {:?}, before {:?}",
+                            log.name,
+                            at + 1,
+                            count(&after.out),
+                            count(&before.out)
+                        ),
+                    );
+                }
+            }
+        }
+    };
+    parallel(&logs(), over).finish("sessions");
+}
+
+/// A log of several sessions gives what they give one by one.
+#[test]
+fn that_stand_one_after_the_other_are_read_one_by_one() {
+    let logs = logs();
+    let pairs: Vec<(usize, usize)> = {
+        let mut chance = Chance::new(7);
+        let all: Vec<usize> = (0..logs.len()).collect();
+        (0..300)
+            .map(|_| {
+                let first = *chance.pick(&all);
+                let alike: Vec<usize> = all.iter().copied().filter(|&n| logs[n].format == logs[first].format).collect();
+                (first, *chance.pick(&alike))
+            })
+            .collect()
+    };
+    let over = |&(a, b): &(usize, usize), wrongs: &mut Wrongs| {
+        let from = logs[a].format;
+        let (first, second) = (ended(&logs[a].bytes), ended(&renamed(&logs[b], b)));
+        if ids(&logs[a]).is_empty() || ids(&logs[b]).is_empty() {
+            return;
+        }
+        // A role that a chunk without an id declares is told with the line that names the session.
+        // Stored events begin with a header, and answers that name nobody may come before.
+        let waits = !["chatcmpl-", "session_id", "Session", "\"pid\""]
+            .iter()
+            .any(|word| String::from_utf8_lossy(lines(&second)[0]).contains(word));
+        for to in streaming().into_iter().filter(|to| !waits || to.dialect != Dialect::Agentglot) {
+            wrongs.check();
+            let together = quick(from, to, &[first.clone(), second.clone()].concat()).out;
+            let alone = [quick(from, to, &first).out, quick(from, to, &second).out].concat();
+            if together != alone {
+                wrongs.add(
+                    format!("one by one {from} -> {to}"),
+                    format!("{} {}: {}", logs[a].name, logs[b].name, parting(&alone, &together)),
+                );
+            }
+        }
+    };
+    parallel(&pairs, over).finish("sessions");
+}
+
+/// Logs as they come about: whole, killed, with a mark at their beginning, or two that wrote into one file.
+fn heap(logs: &[&Log], chance: &mut Chance) -> Vec<u8> {
+    let mut heap = Vec::new();
+    for n in 0..4 + chance.below(4) {
+        let mut bytes = ended(&renamed(logs[chance.below(logs.len())], n));
+        match chance.below(6) {
+            0 => bytes.truncate(chance.below(bytes.len())),
+            1 => bytes.splice(..0, *b"\xef\xbb\xbf").for_each(drop),
+            2 => {
+                let other = ended(&renamed(logs[chance.below(logs.len())], 100 + n));
+                let (left, right) = (lines(&bytes), lines(&other));
+                let mixed: Vec<&[u8]> = (0..left.len().max(right.len()))
+                    .flat_map(|at| [left.get(at), right.get(at)].into_iter().flatten().copied())
+                    .collect();
+                bytes = mixed.concat();
+            }
+            3 => bytes.extend_from_slice(b"npm warn something\n"),
+            _ => {}
+        }
+        heap.extend_from_slice(&ended(&bytes));
+    }
+    heap
+}
+
+/// Where a log may be cut, both parts give what the log gives in one piece: output, damage, ledger.
+#[test]
+fn that_are_cut_apart_give_the_same() {
+    let logs = logs();
+    let dialects: Vec<Format> = ["claude", "qwen-code", "qwen", "qwen:stream-chunk-json", "tricode", "cursor"]
+        .map(crate::common::format)
+        .into();
+    let seeds: Vec<(usize, u64)> = (0..10).flat_map(|seed| (0..dialects.len()).map(move |n| (n, seed))).collect();
+    let found = std::sync::atomic::AtomicUsize::new(0);
+    let over = |&(n, seed): &(usize, u64), wrongs: &mut Wrongs| {
+        let from = dialects[n];
+        let own: Vec<&Log> = logs.iter().filter(|log| log.format == from).collect();
+        let mut chance = Chance::new(seed * 31 + n as u64);
+        let heap = heap(&own, &mut chance);
+        let all = lines(&heap);
+        // Whoever looks for a place to cut begins somewhere.
+        let begin = if chance.below(2) == 0 { 0 } else { chance.below(all.len()) };
+        let mut cuts = Cuts::new(from.dialect, 1 << 20);
+        let places: Vec<usize> = (begin..all.len()).filter(|&at| cuts.line(all[at])).collect();
+        found.fetch_add(places.len(), std::sync::atomic::Ordering::Relaxed);
+        for to in streaming() {
+            let mut options = with_ledger(Options::new(from, to));
+            options.follow = true;
+            let whole = convert(&options, &heap);
+            for &at in &places {
+                wrongs.check();
+                let (left, right) = (convert(&options, &all[..at].concat()), convert(&options, &all[at..].concat()));
+                let out = [left.out, right.out].concat();
+                if out != whole.out {
+                    let what = parting(&whole.out, &out);
+                    wrongs.add(format!("cut {from} -> {to}"), format!("seed {seed}, line {}: {what}", at + 1));
+                    if let Some(folder) = std::env::var_os("KEEP") {
+                        let path = std::path::Path::new(&folder).join(format!("{}-{seed}.jsonl", from.dialect.name()));
+                        std::fs::File::create(path)
+                            .and_then(|mut file| file.write_all(&heap))
+                            .expect("KEEP names a folder");
+                    }
+                }
+                if left.damage.len() + right.damage.len() != whole.damage.len() {
+                    wrongs.add(format!("damage {from} -> {to}"), format!("seed {seed}, line {}", at + 1));
+                }
+                let told = |ledger: &str| -> Vec<String> {
+                    ledger
+                        .lines()
+                        .map(|entry| entry.split_once(",\"fate\"").map_or(entry, |e| e.1).to_owned())
+                        .collect()
+                };
+                let (parts, one) = ([told(&left.ledger), told(&right.ledger)].concat(), told(&whole.ledger));
+                if parts != one {
+                    let differs = (0..).find(|&n| parts.get(n) != one.get(n));
+                    let entry = |told: &[String]| differs.and_then(|n| told.get(n).cloned());
+                    wrongs.add(
+                        format!("ledger {from} -> {to}"),
+                        format!("seed {seed}, line {}: {:?} / {:?}", at + 1, entry(&one), entry(&parts)),
+                    );
+                }
+            }
+        }
+    };
+    parallel(&seeds, over).finish("sessions");
+    assert!(found.into_inner() > 40, "hardly a place to cut was found");
+}
+
+/// A session in another dialect is followed, or said to be damage.
+#[test]
+fn in_another_dialect_are_followed_or_told() {
+    let logs = logs();
+    let mut chance = Chance::new(17);
+    let pairs: Vec<(&Log, &Log)> = (0..200)
+        .map(|_| (chance.pick(&logs), chance.pick(&logs)))
+        .filter(|(a, b)| a.format.dialect != b.format.dialect && begins(b))
+        .collect();
+    let over = |&(a, b): &(&Log, &Log), wrongs: &mut Wrongs| {
+        let (first, second) = (ended(&a.bytes), ended(&b.bytes));
+        let whole = [first.clone(), second.clone()].concat();
+        for to in streaming() {
+            wrongs.check();
+            let mut options = Options::new(a.format, to);
+            if quick(a.format, to, &whole).damage.is_empty() {
+                wrongs.add(format!("told {} {} -> {to}", a.format, b.format), format!("{} {}", a.name, b.name));
+            }
+            options.follow = true;
+            let mut converter = Converter::new(options.clone());
+            let mut out = Vec::new();
+            converter.feed(&whole, &mut out);
+            converter.finish(&mut out);
+            // A log of chunks holds objects of both kinds, which are read alike.
+            let alone = [convert(&options, &first).out, quick(b.format, to, &second).out].concat();
+            if converter.take_followed().is_empty() || out != alone && to.dialect != b.format.dialect {
+                wrongs.add(
+                    format!("followed {} {} -> {to}", a.format, b.format),
+                    format!("{} {}: {}", a.name, b.name, parting(&alone, &out)),
+                );
+            }
+        }
+    };
+    parallel(&pairs, over).finish("sessions");
+}
+
+/// A format that is one value is one, whatever the log holds: the outcome of its last turn, or an array of all messages.
+#[test]
+fn become_one_value_where_the_format_is_one() {
+    let logs = logs();
+    let mut chance = Chance::new(23);
+    let heaps: Vec<(Format, Vec<u8>)> = (0..60)
+        .map(|n| {
+            let from = chance.pick(&logs).format;
+            let own: Vec<&Log> = logs.iter().filter(|log| log.format == from).collect();
+            match n % 3 {
+                0 => (from, own[chance.below(own.len())].bytes.clone()),
+                _ => (from, heap(&own, &mut chance)),
+            }
+        })
+        .collect();
+    let over = |(from, bytes): &(Format, Vec<u8>), wrongs: &mut Wrongs| {
+        let ended = ends(crate::common::format("claude"), &quick(*from, crate::common::format("claude"), bytes).out);
+        for to in Format::all().filter(|to| to.mode.layout == Layout::Document) {
+            for (verbose, piece) in [(false, bytes.len().max(1)), (true, bytes.len().max(1)), (false, 1000), (true, 1000)] {
+                wrongs.check();
+                let options = Options {
+                    verbose,
+                    ..with_ledger(Options::new(*from, to))
+                };
+                let done = crate::common::feed(&options, bytes.chunks(piece));
+                let values: Vec<_> = serde_json::Deserializer::from_slice(&done.out).into_iter::<serde_json::Value>().collect();
+                let sound = values.iter().all(Result::is_ok) && values.len() <= 1;
+                // A Cursor turn that fails writes nothing.
+                if !sound || values.is_empty() && ended > 0 && to.dialect != Dialect::Cursor {
+                    wrongs.add(format!("one value {from} -> {to}"), format!("{} values, verbose {verbose}", values.len()));
+                }
+                let array = done.out.starts_with(b"[");
+                if to.dialect == Dialect::Claude && !array && ended > 1 && !done.ledger.contains("one outcome is written, the last") {
+                    wrongs.add(format!("one value {from} -> {to}"), "the ledger does not tell");
+                }
+                let outcomes = done.text().matches("\"type\":\"result\"").count();
+                if array && outcomes < ended {
+                    wrongs.add(format!("one value {from} -> {to}"), format!("{outcomes} of {ended} outcomes"));
+                }
+            }
+        }
+    };
+    parallel(&heaps, over).finish("sessions");
+}
+
+/// Whether the first line of a log is one that a session begins with, and a sure sign of its dialect.
+fn begins(log: &Log) -> bool {
+    let first = String::from_utf8_lossy(lines(&log.bytes)[0]).into_owned();
+    match log.format.dialect {
+        Dialect::Claude | Dialect::QwenCode => first.contains("_code_version"),
+        Dialect::Cursor => first.contains("apiKeySource"),
+        Dialect::Tricode => first.contains("Session ID: "),
+        Dialect::Qwen => first.contains("\"chat.completion"),
+        _ => false,
+    }
+}
