@@ -6,11 +6,11 @@
 mod walk;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::event::{Fate, Finding};
 use crate::json::Error;
-use walk::{pointer_of, uncovered};
+use walk::{Places, uncovered};
 
 /// The addresses of a part's first byte and of the one behind its last.
 type Span = (usize, usize);
@@ -25,7 +25,9 @@ pub struct Trace {
     /// Parts of a part of the line, which is read as JSON itself: where that one stands.
     lost: RefCell<Vec<(Span, String)>>,
     /// What stands for parts of the line: its addresses, and theirs.
-    stand_ins: RefCell<Vec<(Span, Span)>>,
+    stand_ins: RefCell<StandIns>,
+    /// Texts that were watched and went over.
+    seen: RefCell<HashSet<Span>>,
     findings: RefCell<Vec<Finding>>,
     carried: Cell<bool>,
     merged: Cell<Option<&'static str>>,
@@ -68,6 +70,43 @@ struct HeldParts {
     lost: Vec<(u64, String)>,
 }
 
+/// Texts that say the same as parts of the line, found by their addresses.
+#[derive(Default, Debug)]
+struct StandIns {
+    /// By the first byte; of several that begin with one byte, in the order in which they were told.
+    all: BTreeMap<(usize, usize), (usize, Span)>,
+    longest: usize,
+}
+
+impl StandIns {
+    fn clear(&mut self) {
+        self.all.clear();
+        self.longest = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn add(&mut self, (from, to): Span, source: Span) {
+        self.all.insert((from, self.all.len()), (to, source));
+        self.longest = self.longest.max(to - from);
+    }
+
+    /// Those that share a byte with a part, and what they stand for.
+    fn touching(&self, (from, to): Span) -> impl Iterator<Item = (Span, Span)> {
+        let near = self.all.range((from.saturating_sub(self.longest), 0)..(to, 0));
+        near.filter(move |(_, (end, _))| from < *end)
+            .map(|(&(begin, _), &(end, source))| ((begin, end), source))
+    }
+}
+
+/// The addresses of a part's first byte and of the one behind its last.
+fn address(part: &str) -> Span {
+    let from = part.as_ptr() as usize;
+    (from, from + part.len())
+}
+
 impl Trace {
     /// Begins with a new line (one JSON value of it, where a line holds several).
     pub fn begin(&self, line: &str) {
@@ -78,6 +117,7 @@ impl Trace {
         self.renamed.borrow_mut().clear();
         self.lost.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
+        self.seen.borrow_mut().clear();
         self.carried.set(false);
         self.merged.set(None);
         let mut held = self.held.borrow_mut();
@@ -94,31 +134,30 @@ impl Trace {
         }
         let stand_ins = self.stand_ins.borrow();
         if !stand_ins.is_empty() {
-            let (from, to) = (part.as_ptr() as usize, part.as_ptr() as usize + part.len());
-            let of_part = stand_ins.iter().filter(|((begin, end), _)| *begin < to && from < *end);
-            self.spans.borrow_mut().extend(of_part.map(|(_, source)| *source));
+            for (made, source) in stand_ins.touching(address(part)) {
+                if made == source {
+                    self.seen.borrow_mut().insert(made);
+                }
+                self.spans.borrow_mut().push(source);
+            }
         }
     }
 
     /// `made` says the same as the part `source` of the line: where the one goes over, so does the other.
     pub fn stands_for(&self, made: &str, source: &str) {
         if let Some(span) = self.span(source) {
-            let from = made.as_ptr() as usize;
-            self.stand_ins.borrow_mut().push(((from, from + made.len()), span));
+            self.stand_ins.borrow_mut().add(address(made), span);
         }
     }
 
     /// Watches whether a text goes over that is no part of the line: [`Self::saw`] tells.
     pub fn watch(&self, made: &str) {
-        let from = made.as_ptr() as usize;
-        let span = (from, from + made.len());
-        self.stand_ins.borrow_mut().push((span, span));
+        self.stand_ins.borrow_mut().add(address(made), address(made));
     }
 
     /// Whether a text that is watched has gone over.
     pub fn saw(&self, made: &str) -> bool {
-        let from = made.as_ptr() as usize;
-        self.spans.borrow().contains(&(from, from + made.len()))
+        self.seen.borrow().contains(&address(made))
     }
 
     /// A part was understood as structure: it decides what the event is, and is carried exactly when the event is.
@@ -180,7 +219,7 @@ impl Trace {
         let mut nowhere = false;
         let mut held = self.held.borrow_mut();
         for number in kept.0.drain(..) {
-            let known = held.before.contains_key(&number) || held.here.iter().any(|here| here.0 == number);
+            let known = held.before.contains_key(&number) || held.here.binary_search_by_key(&number, |here| here.0).is_ok();
             nowhere |= !known;
             if known {
                 held.told.push((number, fate, note));
@@ -197,8 +236,12 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
         let HeldParts { here, before, .. } = &mut *held;
+        if here.is_empty() {
+            return;
+        }
+        let places = Places::of(text);
         for (number, from, to) in here.drain(..) {
-            before.insert(number, (line, pointer_of(text, from - start, to - start)));
+            before.insert(number, (line, places.pointer(from - start, to - start)));
         }
     }
 
@@ -275,12 +318,17 @@ impl Trace {
         for pointer in uncovered(line, &spans) {
             findings.push(Finding::new(Fate::Dropped, &pointer, &format!("no place in {target}")));
         }
-        for ((from, to), note) in self.lost.borrow().iter() {
-            let pointer = pointer_of(line, from - start, to - start);
+        let (lost, renamed) = (self.lost.borrow(), self.renamed.borrow());
+        if lost.is_empty() && renamed.is_empty() {
+            return findings;
+        }
+        let places = Places::of(line);
+        for ((from, to), note) in lost.iter() {
+            let pointer = places.pointer(from - start, to - start);
             findings.push(Finding::new(Fate::Dropped, &pointer, note));
         }
-        for &(from, to, note) in self.renamed.borrow().iter() {
-            let pointer = pointer_of(line, from - start, to - start);
+        for &(from, to, note) in renamed.iter() {
+            let pointer = places.pointer(from - start, to - start);
             findings.push(Finding::new(Fate::Renamed, &pointer, note));
         }
         findings
@@ -293,10 +341,10 @@ impl Trace {
 
     /// The part of the line that says what this is a part of, in other letters.
     fn source_of(&self, part: &str) -> Option<Span> {
-        let (from, to) = (part.as_ptr() as usize, part.as_ptr() as usize + part.len());
+        let part = address(part);
         let stand_ins = self.stand_ins.borrow();
-        let found = stand_ins.iter().rev().find(|((begin, end), _)| *begin <= from && to <= *end);
-        found.map(|(_, source)| *source)
+        let holds = stand_ins.touching(part).filter(|(made, _)| made.0 <= part.0 && part.1 <= made.1);
+        holds.last().map(|(_, source)| source)
     }
 
     fn span(&self, part: &str) -> Option<(usize, usize)> {

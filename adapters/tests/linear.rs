@@ -264,6 +264,8 @@ fn is_linear(name: &str, options: &Options, few: &[u8], many: &[u8], wrongs: &mu
 fn all_ways(name: &str, from: Format, few: &[u8], many: &[u8], wrongs: &mut Wrongs) {
     for to in streaming() {
         is_linear(name, &Options::new(from, to), few, many, wrongs);
+        let ledger = with_ledger(Options::new(from, to));
+        is_linear(&format!("{name}, with a ledger"), &ledger, few, many, wrongs);
     }
     let partial = Options {
         partial: true,

@@ -118,6 +118,7 @@ impl Host {
         command
             .env("OPENAI_BASE_URL", model.start())
             .env("OPENAI_API_KEY", "k")
+            .env("OPENAI_MODEL", "m")
             .env("NO_PROXY", "127.0.0.1");
         command
             .current_dir(&work)

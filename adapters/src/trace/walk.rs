@@ -8,13 +8,11 @@ pub(super) fn uncovered(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     // For each open container: how many findings there were before it, whether something in it is covered, its pointer.
     let mut open: Vec<(usize, bool, usize)> = Vec::new();
-    let longest = spans.iter().map(|s| s.1 - s.0).max().unwrap_or(0);
+    let (parts, empty) = apart(spans);
     let covered = |from: usize, to: usize| {
-        let first = spans.partition_point(|s| s.0 + longest < from);
-        spans[first..].iter().take_while(|s| s.0 <= to).any(|s| {
-            let (begin, end) = (s.0.max(from), s.1.min(to));
-            begin < end || (s.0 == s.1 && s.0 > from && s.0 < to)
-        })
+        let part = parts.partition_point(|part| part.1 <= from);
+        let point = empty.partition_point(|&point| point <= from);
+        parts.get(part).is_some_and(|part| part.0 < to) || empty.get(point).is_some_and(|&point| point < to)
     };
     let mut step = walk.value().ok();
     while let Some(now) = step {
@@ -45,28 +43,94 @@ pub(super) fn uncovered(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
     found
 }
 
-/// The pointer of the smallest value of `line` that holds the bytes from `from` to `to` (offsets).
-pub(super) fn pointer_of(line: &str, from: usize, to: usize) -> String {
-    let mut walk = Walk::new(line);
-    let (from, to) = (walk.base + from, walk.base + to);
-    let mut best = String::new();
-    let mut step = walk.value().ok();
-    while let Some(now) = step {
-        if let Step::Leaf(begin, end) = now {
-            if begin <= from && to <= end {
-                return walk.pointer;
-            }
-            if from <= begin && end <= to {
-                // The part is a container: its pointer is the common beginning of its leaves' pointers.
-                best = match best.is_empty() {
-                    true => walk.pointer.rsplit_once('/').map_or("", |(head, _)| head).to_owned(),
-                    false => common(&best, &walk.pointer),
-                };
-            }
+/// The stretches that spans cover, none touching another, and the places of empty spans; both in order.
+fn apart(spans: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let (mut parts, mut empty): (Vec<(usize, usize)>, _) = (Vec::new(), Vec::new());
+    for &(from, to) in spans {
+        match parts.last_mut() {
+            _ if from == to => empty.push(from),
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => parts.push((from, to)),
         }
-        step = walk.step().unwrap_or(None);
     }
-    best
+    (parts, empty)
+}
+
+/// Where the values of a line stand: made once, and asked for as many pointers as there are parts to tell of.
+#[derive(Debug)]
+pub(super) struct Places {
+    base: usize,
+    /// Every value, in the order in which they begin.
+    values: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// The addresses of its first byte and behind its last.
+    from: usize,
+    to: usize,
+    /// The value that it stands in.
+    parent: Option<usize>,
+    /// Its key or its index there, as a pointer has it.
+    name: String,
+}
+
+impl Places {
+    /// Reads a line; one that breaks off has the values that came through.
+    pub(super) fn of(line: &str) -> Self {
+        let mut walk = Walk::new(line);
+        let (base, end) = (walk.base, walk.base + line.len());
+        let mut values: Vec<Place> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        let mut step = walk.value().ok();
+        while let Some(now) = step {
+            let (from, to) = match now {
+                Step::Enter => (walk.begun, end),
+                Step::Leaf(from, to) => (from, to),
+                Step::Leave => {
+                    if let Some(container) = open.pop() {
+                        values[container].to = walk.base + walk.at.position();
+                    }
+                    step = walk.step().unwrap_or(None);
+                    continue;
+                }
+            };
+            // The pointer of what stands in an open container ends with its name there.
+            let above = walk
+                .open
+                .iter()
+                .rev()
+                .nth(usize::from(matches!(now, Step::Enter)))
+                .map_or(0, |frame| frame.pointer);
+            values.push(Place {
+                from,
+                to,
+                parent: open.last().copied(),
+                name: walk.pointer[above..].to_owned(),
+            });
+            if matches!(now, Step::Enter) {
+                open.push(values.len() - 1);
+            }
+            step = walk.step().unwrap_or(None);
+        }
+        Self { base, values }
+    }
+
+    /// The pointer of the smallest value that holds the bytes from `from` to `to` (offsets in the line).
+    pub(super) fn pointer(&self, from: usize, to: usize) -> String {
+        let (from, to) = (self.base + from, self.base + to);
+        let begun = self.values.partition_point(|value| value.from <= from);
+        let mut holder = begun.checked_sub(1);
+        while let Some(at) = holder.filter(|&at| self.values[at].to < to) {
+            holder = self.values[at].parent;
+        }
+        let mut names = Vec::new();
+        while let Some(at) = holder {
+            names.push(self.values[at].name.as_str());
+            holder = self.values[at].parent;
+        }
+        names.iter().rev().copied().collect()
+    }
 }
 
 /// Walks the leaves of a line. For each leaf: its pointer, and the addresses of its first byte and behind its last.
@@ -76,6 +140,8 @@ struct Walk<'a> {
     base: usize,
     pointer: String,
     open: Vec<Frame>,
+    /// Where the container begins that was entered last.
+    begun: usize,
 }
 
 struct Frame {
@@ -98,6 +164,7 @@ impl<'a> Walk<'a> {
             base: line.as_ptr() as usize,
             pointer: String::new(),
             open: Vec::new(),
+            begun: 0,
         }
     }
 
@@ -136,6 +203,7 @@ impl<'a> Walk<'a> {
             },
         };
         self.open.push(frame);
+        self.begun = self.base + begin;
         Ok(Step::Enter)
     }
 
@@ -165,16 +233,4 @@ impl<'a> Walk<'a> {
         }
         self.value().map(Some)
     }
-}
-
-fn common(a: &str, b: &str) -> String {
-    let mut shared = String::new();
-    for (left, right) in a.split('/').zip(b.split('/')).skip(1) {
-        if left != right {
-            break;
-        }
-        shared.push('/');
-        shared.push_str(left);
-    }
-    shared
 }
