@@ -21,6 +21,9 @@ const FOLDERS: usize = 32;
 /// Where a command may begin: more than one folder where a `cd` stands before it, which may fail. `None`: nobody knows.
 type Folders = Option<Vec<PathBuf>>;
 
+/// The commands of a line, each with what lets it run or why it has to be asked about.
+type Judged = Vec<(Command, Result<Reason, Reason>)>;
+
 /// What a command does to what others see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Changes {
@@ -81,7 +84,7 @@ impl Policy {
         Err(Reason::Outside(place.written))
     }
 
-    fn parts(&self, spec: &Spec, shell: &ShellCommand) -> Result<Vec<(Command, Result<Reason, Reason>)>, Reason> {
+    fn parts(&self, spec: &Spec, shell: &ShellCommand) -> Result<Judged, Reason> {
         let mut folders = self.start(shell)?;
         // Where it would begin if a `cd` failed.
         let mut elsewhere: Vec<PathBuf> = Vec::new();

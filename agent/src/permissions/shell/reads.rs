@@ -272,7 +272,7 @@ pub(super) fn find<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     const WITH: &str = " -name -iname -path -ipath -wholename -iwholename -type -maxdepth -mindepth -size -mtime -mmin -ctime -cmin -atime -amin \
                         -regex -iregex -regextype -perm -user -group -links -printf ";
     let begins = |word: &&str| word.starts_with('-') || matches!(*word, "(" | ")" | "!" | ",");
-    let at = words.iter().position(|word| begins(&word)).unwrap_or(words.len());
+    let at = words.iter().position(begins).unwrap_or(words.len());
     let (folders, tests) = words.split_at(at);
     let mut paths = if folders.is_empty() { vec!["."] } else { folders.to_vec() };
     let mut tests = tests.iter().copied();
