@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use agentglot_adapters::raw::event::ControlKind;
 
 /// What a question is refused with where the host cannot be asked.
-pub const NOBODY: &str = "nobody can be asked for leave here";
+pub const NOBODY: &str = "nobody can be asked for permission here";
 
 /// What a question is refused with that was open when the host closed its input.
 pub const CLOSED: &str = "the host has closed its input";
@@ -23,14 +23,14 @@ pub struct Question {
     /// The same on the wire: `can_use_tool`, `hook_callback`, `mcp_message` …
     pub subtype: String,
     /// For [`ControlKind::CanUseTool`]: the tool, the call's id, the arguments and the suggestions.
-    pub permission: Option<Asked>,
+    pub permission: Option<PermissionRequest>,
     /// The other members of the request, in order.
     pub fields: Vec<(String, Value)>,
 }
 
-/// A call that waits for leave.
+/// A call that waits for permission.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct PermissionRequest {
     /// The tool.
     pub name: String,
     /// The call's id.

@@ -46,7 +46,7 @@ use crate::control_requests::{HostRequests, Unanswered};
 use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::host::event_writer::EventWriter;
-use crate::host::prompts::{Asked, PromptQueue};
+use crate::host::prompts::{HostPrompt, PromptQueue};
 use crate::host::side_jobs::SideJobs;
 use crate::model::Model;
 use crate::permissions::Policy;
@@ -142,7 +142,7 @@ pub enum Said {
 /// The agent. It says what it does as lines of `agentglot:events`.
 #[derive(Debug)]
 pub struct Agent {
-    core: Rc<Context>,
+    context: Rc<Context>,
     chats: Rc<ChatRequests>,
     hints: Rc<Hints>,
     local: LocalSet,
@@ -258,7 +258,7 @@ impl Agent {
             introduced: Cell::new(false),
             warn: parts.warn,
         };
-        let core = Rc::new(Context {
+        let context = Rc::new(Context {
             host,
             model: ModelState {
                 client: parts.model,
@@ -289,7 +289,7 @@ impl Agent {
             tasks: turn::tasks::Tasks::default(),
         });
         Ok(Self {
-            core,
+            context,
             chats: Rc::default(),
             hints: Rc::default(),
             local: LocalSet::new(),
@@ -305,19 +305,19 @@ impl Agent {
     pub fn input(&mut self, input: &Input<'_>) -> bool {
         match input.kind {
             InputKind::Prompt(prompt) => {
-                self.core.host.prompts.put(Asked::of_prompt(input, prompt));
+                self.context.host.prompts.put(HostPrompt::of_prompt(input, prompt));
                 true
             }
             InputKind::Chat(chat) => {
-                let asked = Asked::of_chat(input, chat);
+                let asked = HostPrompt::of_chat(input, chat);
                 if let (Some(InputOrigin::ToolResponse), Some(chat)) = (chat.origin, &asked.chat) {
                     let call = chat["tool_call"].as_str().unwrap_or_default();
-                    return self.core.tools.client.answer(call, &chat["parts"]);
+                    return self.context.tools.client.answer(call, &chat["parts"]);
                 }
-                self.core.host.prompts.put(asked);
+                self.context.host.prompts.put(asked);
                 true
             }
-            InputKind::Request(request) => session::control::request(&self.core, input, request),
+            InputKind::Request(request) => session::control::request(&self.context, input, request),
             InputKind::Response(response) => {
                 let read = |raw: agentglot_adapters::raw::json::Raw<'_>| serde_json::from_str(raw.as_str()).unwrap_or_default();
                 let answer = if response.ok {
@@ -327,21 +327,21 @@ impl Agent {
                     let text = why.as_str().or_else(|| why.get("message")?.as_str()).unwrap_or("the host refused");
                     Err(Unanswered::Failed(text.to_owned()))
                 };
-                self.core.host.requests.answer(&host::prompts::plain(response.id), answer)
+                self.context.host.requests.answer(&host::prompts::plain(response.id), answer)
             }
             InputKind::Cancel { .. } => {
-                commands::introduce::introduce_first(&self.core);
-                commands::request::cancel(&self.core, &self.chats, input);
+                commands::introduce::introduce_first(&self.context);
+                commands::request::cancel(&self.context, &self.chats, input);
                 true
             }
             InputKind::Heartbeat { .. } => {
-                commands::introduce::introduce_first(&self.core);
-                commands::request::heartbeat(&self.core, input);
+                commands::introduce::introduce_first(&self.context);
+                commands::request::heartbeat(&self.context, input);
                 true
             }
             InputKind::Hint(hint) => {
-                commands::introduce::introduce_first(&self.core);
-                commands::hint::ask(&self.core, &self.hints, input, hint);
+                commands::introduce::introduce_first(&self.context);
+                commands::hint::ask(&self.context, &self.hints, input, hint);
                 true
             }
             InputKind::HintCancel => {
@@ -349,7 +349,7 @@ impl Agent {
                 true
             }
             InputKind::KeepAlive => {
-                commands::introduce::introduce_first(&self.core);
+                commands::introduce::introduce_first(&self.context);
                 true
             }
             _ => false,
@@ -358,30 +358,33 @@ impl Agent {
 
     /// How many bytes of what the host said have not been taken yet: above a limit the host is not read.
     pub fn queued(&self) -> usize {
-        self.core.host.prompts.bytes()
+        self.context.host.prompts.bytes()
     }
 
     /// Adds what it knows of itself to what the host's handshake is answered by.
     pub fn tell(&self, facts: &mut Facts) {
-        facts.greeting = Some(session::control::greeting(&self.core));
+        facts.greeting = Some(session::control::greeting(&self.context));
     }
 
     /// Whether it has something to say that nobody has asked for, such as a turn of its own.
     pub fn at_work(&self) -> bool {
-        self.core.turns.deferred.borrow().is_some() || self.core.turns.busy.get() || self.core.host.prompts.any_waits() || self.core.tasks.any()
+        self.context.turns.deferred.borrow().is_some()
+            || self.context.turns.busy.get()
+            || self.context.host.prompts.any_waits()
+            || self.context.tasks.any()
     }
 
     /// The host will say nothing more.
     pub fn close(&mut self) {
-        self.core.host.prompts.close();
+        self.context.host.prompts.close();
     }
 
     /// Waits for the next thing to say and appends its bytes. May be dropped at any await and called again; nothing is lost.
     pub async fn read(&mut self, into: &mut Vec<u8>) -> Said {
-        let core = self.core.clone();
+        let context = self.context.clone();
         if let Some(why) = &self.over {
-            let said = core.host.events.take(into);
-            return match core.host.events.take_answered() {
+            let said = context.host.events.take(into);
+            return match context.host.events.take_answered() {
                 true => Said::Answered,
                 false if said => Said::Bytes,
                 false => Said::Over(why.clone()),
@@ -389,24 +392,24 @@ impl Agent {
         }
         let life = self
             .life
-            .get_or_insert_with(|| self.local.spawn_local(session::life::live(core.clone(), Rc::clone(&self.chats))));
-        let line = core.host.requests.wake();
+            .get_or_insert_with(|| self.local.spawn_local(session::life::live(context.clone(), Rc::clone(&self.chats))));
+        let line = context.host.requests.wake();
         let ended = self
             .local
             .run_until(async {
                 loop {
-                    for chore in core.host.jobs.take() {
+                    for chore in context.host.jobs.take() {
                         tokio::task::spawn_local(chore);
                     }
-                    let (asked, withdrawn) = core.host.requests.take();
-                    asked.iter().for_each(|(id, question)| core.host.events.ask(id, question));
-                    withdrawn.iter().for_each(|id| core.host.events.withdraw(id));
-                    if core.host.events.take(into) || core.host.events.has_answered() {
+                    let (asked, withdrawn) = context.host.requests.take();
+                    asked.iter().for_each(|(id, question)| context.host.events.ask(id, question));
+                    withdrawn.iter().for_each(|id| context.host.events.withdraw(id));
+                    if context.host.events.take(into) || context.host.events.has_answered() {
                         return None;
                     }
                     tokio::select! {
                         biased;
-                        () = core.host.events.said() => {}
+                        () = context.host.events.said() => {}
                         () = line.notified() => {}
                         ended = &mut *life => return Some(ended),
                     }
@@ -418,11 +421,11 @@ impl Agent {
             self.life = None;
             let why = ended.err().map(|error| format!("the agent broke down: {error}"));
             self.over = Some(why.clone());
-            if !core.host.events.take(into) {
+            if !context.host.events.take(into) {
                 return Said::Over(why);
             }
         }
-        if core.host.events.take_answered() {
+        if context.host.events.take_answered() {
             return Said::Answered;
         }
         Said::Bytes
@@ -430,17 +433,17 @@ impl Agent {
 
     /// Ends it and leaves nothing behind. Bounded in time.
     pub async fn stop(&mut self) {
-        self.core.turns.cancel().cancel();
-        self.core.tasks.stop_all();
-        self.core.host.prompts.close();
-        let core = self.core.clone();
-        let mcp = core.mcp.take();
+        self.context.turns.cancel().cancel();
+        self.context.tasks.stop_all();
+        self.context.host.prompts.close();
+        let context = self.context.clone();
+        let mcp = context.mcp.take();
         let life = self.life.take();
         let last = async move {
             if let Some(life) = life {
                 let _ = life.await;
             }
-            let processes = core.persona_session.processes();
+            let processes = context.persona_session.processes();
             let processes = async {
                 if let Some(processes) = processes {
                     processes.end().await;

@@ -1,6 +1,5 @@
 //! Arrows run one way: what a part of the agent imports stands below it.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The parts, those that know nobody first.
@@ -29,27 +28,9 @@ const PARTS: [&str; 22] = [
     "about",
 ];
 
-/// From, to, why.
-type Arrow = (&'static str, &'static str, &'static str);
-
-/// Arrows that run back, and why.
-const BACK: [Arrow; 2] = [
-    (
-        "flags",
-        "persona",
-        "debug builds assert that a persona says of each flag that it is heeded",
-    ),
-    (
-        "persona",
-        "commands",
-        "a persona fills in the table of commands, whose type stands where they are done",
-    ),
-];
-
 #[test]
 fn no_part_imports_what_stands_above_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut met: BTreeSet<&Arrow> = BTreeSet::new();
     let mut wrong = Vec::new();
     let mut files = Vec::new();
     collect(&root, &mut files);
@@ -71,20 +52,13 @@ fn no_part_imports_what_stands_above_it() {
             if of_test && name == "persona" {
                 continue;
             }
-            let known = BACK.iter().find(|(from, to, _)| *from == part && *to == name);
-            match self::height(&name) {
-                _ if known.is_some() => {
-                    met.extend(known);
-                }
-                Some(other) if other > height => wrong.push(format!("{} imports {name}", below.display())),
-                _ => {}
+            if self::height(&name).is_some_and(|other| other > height) {
+                wrong.push(format!("{} imports {name}", below.display()));
             }
         }
     }
     assert!(files.len() > 100, "only {} files were read", files.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let idle: Vec<_> = BACK.iter().filter(|arrow| !met.contains(arrow)).collect();
-    assert!(idle.is_empty(), "these arrows are gone: {idle:?}");
 }
 
 #[test]

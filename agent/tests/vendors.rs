@@ -1,4 +1,4 @@
-//! No module of the agent names a vendor, but for the personas; and no persona knows another.
+//! No module of the agent names a vendor, but for the personas; no persona knows another, and each says which flags are heeded.
 
 use std::path::{Path, PathBuf};
 
@@ -75,6 +75,29 @@ fn no_persona_knows_another() {
         }
     }
     assert!(seen > 20, "the personas are elsewhere: {seen}");
+}
+
+/// A flag that is looked for without being among those of a persona is one that the pages call without effect.
+#[test]
+fn flags_that_are_heeded_are_said_to_be() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/command/run.rs");
+    let program = std::fs::read_to_string(program).expect("the program looks for flags too");
+    let mut seen = 0;
+    for (path, code) in sources("").into_iter().chain([("run.rs".to_owned(), program)]) {
+        if !code.contains("flags::given") && !code.contains("flags::every") {
+            continue;
+        }
+        for (at, _) in code.match_indices("\"--") {
+            let flag = code[at + 1..].split('"').next().unwrap_or_default();
+            let call = code[..at].trim_end();
+            if ["given(", "given(launch,", "has(", "time("].iter().any(|start| call.ends_with(start)) {
+                seen += 1;
+                let mut flags = agentglot_agent::persona::all().flat_map(|persona| persona.flags);
+                assert!(flags.any(|known| *known == flag), "{path} heeds {flag}, and no persona says so");
+            }
+        }
+    }
+    assert!(seen > 8, "flags are looked for elsewhere: {seen}");
 }
 
 /// The sources below a folder without their comments and their tests, by their paths.

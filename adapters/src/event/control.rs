@@ -54,7 +54,7 @@ impl ControlKind {
     }
 }
 
-/// A tool call that waits for leave.
+/// A tool call that waits for permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Permission<'a> {
     /// The tool's name.

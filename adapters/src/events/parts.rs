@@ -171,7 +171,7 @@ owned! {
         subtype: String,
         /// What is asked.
         kind: ControlKind,
-        /// What is to be allowed, when leave for a tool call is asked for.
+        /// What is to be allowed, when permission for a tool call is asked for.
         permission: Option<Box<Permission>>,
     }
 

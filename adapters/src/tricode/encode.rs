@@ -34,7 +34,7 @@ pub struct Encoder {
     plan: Plan,
     scratch: String,
     denied: String,
-    /// Questions for leave are asked.
+    /// Questions for permission are asked.
     asks: bool,
 }
 
@@ -238,7 +238,7 @@ impl Encoder {
         self.held.add(held);
     }
 
-    /// Asks a person for leave, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
+    /// Asks a person for permission, behind the line of the call. A log of what was asked elsewhere asks nobody any more.
     fn ask(&mut self, origin: Origin<'_>, request: &Request<'_>, fields: Fields<'_>, out: &mut Out) {
         let Some(permission) = request.permission.filter(|_| self.asks) else {
             return;

@@ -1,6 +1,6 @@
 //! What the host says, to a program that hears nothing.
 //!
-//! Tricode takes its prompt from the command line and reads standard input only to ask a person for leave (docs/tricode.md),
+//! Tricode takes its prompt from the command line and reads standard input only to ask a person for permission (docs/tricode.md),
 //! so nothing that a host writes has a place in its log. The ledger is told why.
 
 use crate::event::{Fate, Input, InputKind, Prompt};

@@ -51,7 +51,7 @@ impl Own {
         }
     }
 
-    /// From here on, questions for leave are asked.
+    /// From here on, questions for permission are asked.
     pub(super) const fn asks(&mut self) {
         self.asks = true;
     }

@@ -19,7 +19,7 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
             text if text.contains("{\"type\": \"tool_result\", \"name\": \"") => evidence(PROOF, "a tool_result behind other text"),
             text if SENTENCES.iter().any(|s| text.starts_with(s)) => evidence(STRONG, "one of Tricode's sentences"),
             text if text.starts_with("Error: Session ") && text.ends_with(" not found") => evidence(STRONG, "one of Tricode's sentences"),
-            text if text.starts_with("Your choice [1/2/3/4]:") => evidence(HINT, "Tricode's question for leave"),
+            text if text.starts_with("Your choice [1/2/3/4]:") => evidence(HINT, "Tricode's question for permission"),
             _ => None,
         };
     }

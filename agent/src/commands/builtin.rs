@@ -5,9 +5,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::request::ChatRequests;
-use super::vendor::{Clears, Does, Reads, SessionReset, Stats};
 use super::{Given, chats, failed, message};
 use crate::conversation::Conversation;
+use crate::persona::commands::{Clears, Does, Reads, SessionReset, Stats};
 use crate::settings::memory;
 use crate::store::{Ask, Store, Writer};
 use crate::turn::compact;
@@ -25,8 +25,8 @@ pub(crate) struct Listed {
 }
 
 /// The commands that the host of a session is told.
-pub(crate) fn list(core: &Context) -> Vec<Listed> {
-    let ours = core
+pub(crate) fn list(context: &Context) -> Vec<Listed> {
+    let ours = context
         .persona
         .commands
         .all
@@ -37,7 +37,7 @@ pub(crate) fn list(core: &Context) -> Vec<Listed> {
             description: command.description.to_owned(),
             hint: String::new(),
         });
-    let settings = core.settings.get();
+    let settings = context.settings.get();
     let custom = settings.commands.iter().map(|command| Listed {
         name: command.name.clone(),
         description: command.description.clone(),
@@ -47,14 +47,14 @@ pub(crate) fn list(core: &Context) -> Vec<Listed> {
 }
 
 /// Does what a command says, and says what came of it, as one of the RFC's results.
-pub(super) async fn run(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    let commands = core.persona.commands;
+pub(super) async fn run(context: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
+    let commands = context.persona.commands;
     let screen = commands.reads == Reads::Requests;
     let Some(command) = commands.find(&given.path[0]) else {
-        if commands.is_dialog(given) && screen {
+        if commands.is_dialog(&given.path[0]) && screen {
             return json!({"type": "dialog", "dialog": given.path[0]});
         }
-        if commands.is_dialog(given) {
+        if commands.is_dialog(&given.path[0]) {
             return failed(format!("The command \"/{}\" is not supported in this mode.", given.path[0]));
         }
         return failed(format!("Unknown command: /{}", given.path.join(" ")));
@@ -65,33 +65,33 @@ pub(super) async fn run(core: &Rc<Context>, chats: &ChatRequests, given: &Given)
     }
     let args = given.args.trim();
     match command.does {
-        Does::Help if screen => json!({"type": "dialog", "dialog": "help", "content": help(core)}),
+        Does::Help if screen => json!({"type": "dialog", "dialog": "help", "content": help(context)}),
         Does::Help => failed("The command \"/help\" is not supported in this mode."),
-        Does::Clear => clear(core).await,
-        Does::Compress => compress(core, args).await,
-        Does::Chat => chats::run(core, given),
+        Does::Clear => clear(context).await,
+        Does::Compress => compress(context, args).await,
+        Does::Chat => chats::run(context, given),
         Does::Model if args.is_empty() && screen => {
-            json!({"type": "dialog", "dialog": "model", "content": core.model.options.borrow().model})
+            json!({"type": "dialog", "dialog": "model", "content": context.model.options.borrow().model})
         }
-        Does::Model if args.is_empty() => message("info", format!("Current model: {}", core.model.options.borrow().model)),
+        Does::Model if args.is_empty() => message("info", format!("Current model: {}", context.model.options.borrow().model)),
         Does::Model => {
             if args.chars().any(char::is_whitespace) {
                 return failed(format!("{args:?} is no name of a model"));
             }
-            args.clone_into(&mut core.model.options.borrow_mut().model);
+            args.clone_into(&mut context.model.options.borrow_mut().model);
             super::request::keep_model(chats, args);
             message("info", format!("The model is {args} from now on."))
         }
-        Does::Tools if sub == Some("run") => run_tool(core, args),
-        Does::Tools => message("info", tools(core, sub == Some("desc") || args == "desc" || args == "descriptions")),
-        Does::Mcp => message("info", servers(core)),
-        Does::Stats => message("info", stats(core)),
-        Does::Memory => remember(core, sub, args),
-        Does::Init => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": INIT.replace("{FILE}", memory_file(core))}]}),
+        Does::Tools if sub == Some("run") => run_tool(context, args),
+        Does::Tools => message("info", tools(context, sub == Some("desc") || args == "desc" || args == "descriptions")),
+        Does::Mcp => message("info", servers(context)),
+        Does::Stats => message("info", stats(context)),
+        Does::Memory => remember(context, sub, args),
+        Does::Init => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": INIT.replace("{FILE}", memory_file(context))}]}),
         Does::QuitConfirm => {
             json!({"type": "quit_confirmation", "prompt": "Do you want to quit?", "options": ["quit", "summary_and_quit", "save_and_quit", "cancel"]})
         }
-        Does::Quit => json!({"type": "quit", "content": stats(core)}),
+        Does::Quit => json!({"type": "quit", "content": stats(context)}),
     }
 }
 
@@ -100,13 +100,13 @@ const INIT: &str = "Look at this project and write the file {FILE} in its root: 
                     is there, make it better instead of writing it anew.";
 
 /// What the project's memory is called.
-fn memory_file(core: &Context) -> &'static str {
-    let files = core.persona.memory;
+fn memory_file(context: &Context) -> &'static str {
+    let files = context.persona.memory;
     files.and_then(|files| files.names.first()).copied().unwrap_or("AGENTS.md")
 }
 
-fn help(core: &Context) -> String {
-    let ours = core.persona.commands.all.iter().map(|command| {
+fn help(context: &Context) -> String {
+    let ours = context.persona.commands.all.iter().map(|command| {
         let subs: Vec<&str> = command.subs.iter().map(|(name, _)| *name).collect();
         let subs = if subs.is_empty() {
             String::new()
@@ -115,7 +115,7 @@ fn help(core: &Context) -> String {
         };
         format!("/{}{subs} - {}", command.name, command.description)
     });
-    let settings = core.settings.get();
+    let settings = context.settings.get();
     let custom = settings
         .commands
         .iter()
@@ -127,10 +127,10 @@ fn help(core: &Context) -> String {
 }
 
 /// Nothing that was said counts any more; the session stays the same.
-async fn clear(core: &Rc<Context>) -> Value {
-    let clears = core.persona.commands.clears;
+async fn clear(context: &Rc<Context>) -> Value {
+    let clears = context.persona.commands.clears;
     if let Clears::Conversation(_) = clears {
-        let mut conversation = core.conversation.borrow_mut();
+        let mut conversation = context.conversation.borrow_mut();
         conversation.messages.clear();
         let before = std::mem::take(&mut conversation.context_tokens);
         crate::conversation::transcript::compacted(
@@ -146,58 +146,58 @@ async fn clear(core: &Rc<Context>) -> Value {
 }
 
 /// The session goes on under another id. What tells so has the old one.
-pub(super) async fn reset(core: &Rc<Context>, told: SessionReset, message: &str) {
-    let store = Store::open(core.persona.sessions, core.world.wall.root(), &|name| std::env::var_os(name));
+pub(super) async fn reset(context: &Rc<Context>, told: SessionReset, message: &str) {
+    let store = Store::open(context.persona.sessions, context.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
-        keep: Ask::of(&core.host.launch).keep,
+        keep: Ask::of(&context.host.launch).keep,
         ..Ask::default()
     };
-    let Ok((transcript, _)) = store.begin(&ask, Writer::new(core.world.wall.root())) else {
+    let Ok((transcript, _)) = store.begin(&ask, Writer::new(context.world.wall.root())) else {
         return;
     };
     let id = transcript.id().to_owned();
-    let line = told(&core.host.session.borrow(), &id, message);
-    core.host.events.line(&line);
+    let line = told(&context.host.session.borrow(), &id, message);
+    context.host.events.line(&line);
     let mut conversation = Conversation::default();
-    if let Some(kept) = &core.store.transcript {
+    if let Some(kept) = &context.store.transcript {
         *kept.borrow_mut() = transcript;
         conversation.transcript = Some(kept.clone());
     }
-    *core.conversation.borrow_mut() = conversation;
-    core.host.events.set_session(&id);
-    *core.host.session.borrow_mut() = id;
+    *context.conversation.borrow_mut() = conversation;
+    context.host.events.set_session(&id);
+    *context.host.session.borrow_mut() = id;
 }
 
-async fn compress(core: &Rc<Context>, wish: &str) -> Value {
-    let lines = core.persona.commands.compressing.as_ref();
+async fn compress(context: &Rc<Context>, wish: &str) -> Value {
+    let lines = context.persona.commands.compressing.as_ref();
     let status = |status: Option<&str>, result: Option<&str>| {
         if let Some(lines) = lines {
-            let line = (lines.status)(&core.host.session.borrow(), status, result);
-            core.host.events.line(&line);
+            let line = (lines.status)(&context.host.session.borrow(), status, result);
+            context.host.events.line(&line);
         }
     };
-    let mut conversation = std::mem::take(&mut *core.conversation.borrow_mut());
+    let mut conversation = std::mem::take(&mut *context.conversation.borrow_mut());
     if conversation.messages.len() < 2 {
-        *core.conversation.borrow_mut() = conversation;
+        *context.conversation.borrow_mut() = conversation;
         if lines.is_some() {
-            crate::commands::introduce::introduce_now(core);
+            crate::commands::introduce::introduce_now(context);
         }
         return failed("Nothing to compress: there is no conversation yet.");
     }
-    crate::turn::prepare::prepare(core, &mut conversation);
+    crate::turn::prepare::prepare(context, &mut conversation);
     let before = conversation.context_tokens;
     status(Some("compacting"), None);
-    let done = compact::now(core, &mut conversation, "manual", Some(wish)).await;
+    let done = compact::now(context, &mut conversation, "manual", Some(wish)).await;
     let after = conversation.context_tokens;
-    *core.conversation.borrow_mut() = conversation;
+    *context.conversation.borrow_mut() = conversation;
     status(None, Some(if done.is_ok() { "success" } else { "failed" }));
     if lines.is_some() {
-        crate::commands::introduce::introduce_now(core);
+        crate::commands::introduce::introduce_now(context);
     }
     match (done, lines) {
         (Ok(()), Some(lines)) => {
-            let line = (lines.done)(&core.host.session.borrow());
-            core.host.events.line(&line);
+            let line = (lines.done)(&context.host.session.borrow());
+            context.host.events.line(&line);
             json!({"type": "handled"})
         }
         (Ok(()), None) => json!({
@@ -208,9 +208,9 @@ async fn compress(core: &Rc<Context>, wish: &str) -> Value {
     }
 }
 
-fn tools(core: &Rc<Context>, descriptions: bool) -> String {
+fn tools(context: &Rc<Context>, descriptions: bool) -> String {
     let mut conversation = Conversation::default();
-    crate::turn::prepare::prepare(core, &mut conversation);
+    crate::turn::prepare::prepare(context, &mut conversation);
     let lines: Vec<String> = conversation
         .specs
         .iter()
@@ -226,24 +226,24 @@ fn tools(core: &Rc<Context>, descriptions: bool) -> String {
 }
 
 /// The call that the host is to ask for.
-fn run_tool(core: &Rc<Context>, args: &str) -> Value {
+fn run_tool(context: &Rc<Context>, args: &str) -> Value {
     let (name, args) = args.split_once(char::is_whitespace).unwrap_or((args, "{}"));
     let mut conversation = Conversation::default();
-    crate::turn::prepare::prepare(core, &mut conversation);
-    if core.persona.commands.reads != Reads::Requests {
+    crate::turn::prepare::prepare(context, &mut conversation);
+    if context.persona.commands.reads != Reads::Requests {
         return failed("The command \"/tools run\" is not supported in this mode.");
     }
     if conversation.tool(name).is_none() {
         return failed(format!("There is no tool {name:?}. Usage: /tools run <name> [arguments as JSON]"));
     }
     match serde_json::from_str::<Value>(args) {
-        Ok(args) if args.is_object() => super::wanted::result(name, &args, &core.host.events.turn()),
+        Ok(args) if args.is_object() => super::wanted::result(name, &args, &context.host.events.turn()),
         _ => failed(format!("The arguments of {name} are no JSON object.")),
     }
 }
 
-fn servers(core: &Context) -> String {
-    let mcp = core.mcp.get();
+fn servers(context: &Context) -> String {
+    let mcp = context.mcp.get();
     let lines: Vec<String> = mcp
         .status()
         .into_iter()
@@ -256,11 +256,11 @@ fn servers(core: &Context) -> String {
     format!("MCP servers:\n{}\nTools:\n{}", lines.join("\n"), tools.join("\n"))
 }
 
-fn stats(core: &Context) -> String {
-    let spent = core.model.usage.borrow();
+fn stats(context: &Context) -> String {
+    let spent = context.model.usage.borrow();
     let requests: u64 = spent.models.values().map(|model| model.requests).sum();
-    (core.persona.commands.stats)(&Stats {
-        turns: core.turns.begun.get(),
+    (context.persona.commands.stats)(&Stats {
+        turns: context.turns.begun.get(),
         requests,
         read: spent.session.read(),
         written: spent.session.output,
@@ -269,15 +269,15 @@ fn stats(core: &Context) -> String {
     })
 }
 
-fn remember(core: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
+fn remember(context: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
     match sub {
         Some("add") if args.is_empty() => failed("Usage: /memory add <text to remember>"),
-        Some("add") => match add(core, args) {
+        Some("add") => match add(context, args) {
             Ok(file) => message("info", format!("{file} says so now; it counts from the next session on.")),
             Err(why) => failed(why),
         },
         _ => {
-            let (memories, problems) = memory::load(core.persona.memory, core.settings.get().places(), core.world.wall.read_rules());
+            let (memories, problems) = memory::load(context.persona.memory, context.settings.get().places(), context.world.wall.read_rules());
             for problem in problems {
                 tracing::warn!("{problem}");
             }
@@ -297,11 +297,11 @@ fn remember(core: &Rc<Context>, sub: Option<&str>, args: &str) -> Value {
 }
 
 /// Adds a fact to the project's memory.
-fn add(core: &Context, fact: &str) -> Result<&'static str, String> {
+fn add(context: &Context, fact: &str) -> Result<&'static str, String> {
     use crate::workspace::Guard;
     const HEAD: &str = "## Added Memories";
-    let name = memory_file(core);
-    let place = core.world.wall.locate(name).map_err(|fault| fault.to_string())?;
+    let name = memory_file(context);
+    let place = context.world.wall.locate(name).map_err(|fault| fault.to_string())?;
     let old = place.stat_if_there().map_err(|fault| fault.to_string())?;
     let (mut text, stamp) = match old {
         None => (String::new(), None),

@@ -18,12 +18,12 @@ const LARGEST: u64 = 64 << 20;
 const LONGEST: usize = 64;
 
 /// The folder, which is made with the first one: beside the sessions, one for each working folder.
-fn folder(core: &Context) -> Option<PathBuf> {
+fn folder(context: &Context) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("AGENTGLOT_STATE_DIR")
         .or_else(|| set("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("agentglot")))
         .or_else(|| Some(set("HOME")?.join(".local/state/agentglot")))?;
-    let root = core.world.wall.root().display().to_string();
+    let root = context.world.wall.root().display().to_string();
     let digest = <sha2::Sha256 as sha2::Digest>::digest(root.as_bytes());
     let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     Some(state.join("chats").join(name))
@@ -44,8 +44,8 @@ fn file(name: &str) -> Result<String, Value> {
 }
 
 /// Does what `/chat` says.
-pub(super) fn run(core: &Context, given: &Given) -> Value {
-    let Some(folder) = folder(core) else {
+pub(super) fn run(context: &Context, given: &Given) -> Value {
+    let Some(folder) = folder(context) else {
         return failed("there is no home for conversations");
     };
     let name = given.args.trim();
@@ -54,11 +54,11 @@ pub(super) fn run(core: &Context, given: &Given) -> Value {
         None | Some("list") if given.path.len() > 1 || name.is_empty() || name == "list" => list(&folder),
         Some("save") => match file(name) {
             Err(why) => why,
-            Ok(file) => save(core, given, &path(file), name),
+            Ok(file) => save(context, given, &path(file), name),
         },
         Some("resume" | "load") => match file(name) {
             Err(why) => why,
-            Ok(file) => resume(core, &path(file), name),
+            Ok(file) => resume(context, &path(file), name),
         },
         Some("delete" | "remove") => match file(name) {
             Err(why) => why,
@@ -86,8 +86,8 @@ fn list(folder: &PathBuf) -> Value {
     message("info", format!("List of saved conversations:{list}"))
 }
 
-fn save(core: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
-    let conversation = core.conversation.borrow();
+fn save(context: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
+    let conversation = context.conversation.borrow();
     if conversation.messages.is_empty() {
         return message("info", "No conversation found to save.");
     }
@@ -118,7 +118,7 @@ fn save(core: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
     }
 }
 
-fn resume(core: &Context, path: &PathBuf, name: &str) -> Value {
+fn resume(context: &Context, path: &PathBuf, name: &str) -> Value {
     let bytes = match read_regular(path, LARGEST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -131,7 +131,7 @@ fn resume(core: &Context, path: &PathBuf, name: &str) -> Value {
         Err(error) => return failed(format!("The conversation cannot be read: {error}")),
     };
     let history: Vec<Value> = messages.iter().filter_map(shown).collect();
-    core.conversation.borrow_mut().messages = messages.into_iter().map(Rc::new).collect();
+    context.conversation.borrow_mut().messages = messages.into_iter().map(Rc::new).collect();
     json!({"type": "load_history", "history": history, "content": format!("Conversation {name} is loaded.")})
 }
 

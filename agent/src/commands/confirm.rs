@@ -22,7 +22,7 @@ pub(super) enum Settled {
 /// Asks what a command's result asks, if the host has said that it answers such questions.
 ///
 /// A host that cannot answer after all gets the result itself; one that says nothing in time has not agreed.
-pub(super) async fn settle(core: &Rc<Context>, chats: &ChatRequests, given: &mut Given, result: Value) -> Settled {
+pub(super) async fn settle(context: &Rc<Context>, chats: &ChatRequests, given: &mut Given, result: Value) -> Settled {
     let kind = result["type"].as_str().unwrap_or_default().to_owned();
     if !chats.confirms(&kind) {
         return Settled::Over(result);
@@ -36,11 +36,11 @@ pub(super) async fn settle(core: &Rc<Context>, chats: &ChatRequests, given: &mut
         permission: None,
         fields,
     };
-    let cancel = core.turns.cancel();
+    let cancel = context.turns.cancel();
     let answer = tokio::select! {
         biased;
         () = cancel.cancelled() => return Settled::Over(cancelled()),
-        answer = core.host.requests.ask(question) => answer,
+        answer = context.host.requests.ask(question) => answer,
     };
     let answer = match answer {
         Ok(answer) => answer,

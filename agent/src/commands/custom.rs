@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST: usize = 64 << 10;
 
 /// The command of this name.
-pub(super) fn find(core: &Context, given: &Given) -> Option<CommandFile> {
+pub(super) fn find(context: &Context, given: &Given) -> Option<CommandFile> {
     let name = given.path.join(":");
-    core.settings.get().commands.iter().find(|command| command.name == name).cloned()
+    context.settings.get().commands.iter().find(|command| command.name == name).cloned()
 }
 
 /// The commands between `!{` and the brace that closes it, and where each stands.
@@ -43,7 +43,7 @@ fn shells(prompt: &str) -> Vec<(std::ops::Range<usize>, String)> {
 }
 
 /// What the RFC's host is told: the prompt to submit, or the commands that the user has to allow before.
-pub(super) async fn result(core: &Rc<Context>, chats: &ChatRequests, command: &CommandFile, given: &Given) -> Value {
+pub(super) async fn result(context: &Rc<Context>, chats: &ChatRequests, command: &CommandFile, given: &Given) -> Value {
     // What the user wrote never becomes a command: the places are those of the file.
     let wanted: Vec<String> = shells(&command.prompt).into_iter().map(|(_, text)| text).collect();
     if given.outcome.as_deref() == Some("cancel") {
@@ -60,17 +60,17 @@ pub(super) async fn result(core: &Rc<Context>, chats: &ChatRequests, command: &C
     if given.outcome.as_deref() == Some("always") {
         chats.allowed.borrow_mut().extend(wanted);
     }
-    match prompt(core, command, &given.args, true).await {
+    match prompt(context, command, &given.args, true).await {
         Ok(text) => json!({"type": "submit_prompt", "parts": [{"type": "text", "text": text}]}),
         Err(why) => failed(why),
     }
 }
 
 /// The prompt with what its commands print, if they may run.
-pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
+pub(super) async fn prompt(context: &Rc<Context>, command: &CommandFile, args: &str, may_run: bool) -> Result<String, String> {
     let found = shells(&command.prompt);
     // Elsewhere nobody is asked about them: they stay text.
-    let runs = may_run && core.persona.commands.reads == super::Reads::Requests;
+    let runs = may_run && context.persona.commands.reads == crate::persona::commands::Reads::Requests;
     if found.is_empty() || !runs {
         return Ok(command.prompt_for(args));
     }
@@ -82,7 +82,7 @@ pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str
         marked.push_str(&command.prompt[last..range.start]);
         marked.push_str(&format!("\u{1}{number}\u{1}"));
         last = range.end;
-        printed.push(run(core, &text).await?);
+        printed.push(run(context, &text).await?);
     }
     marked.push_str(&command.prompt[last..]);
     let file = CommandFile {
@@ -96,18 +96,18 @@ pub(super) async fn prompt(core: &Rc<Context>, command: &CommandFile, args: &str
     Ok(text)
 }
 
-async fn run(core: &Context, text: &str) -> Result<String, String> {
-    let all = core.world.environment.iter();
+async fn run(context: &Context, text: &str) -> Result<String, String> {
+    let all = context.world.environment.iter();
     let plan = Plan {
         env: all.fold(Environment::nothing(), |env, (name, value)| env.set(name, value)),
-        cwd: Some(core.world.wall.root().to_owned()),
+        cwd: Some(context.world.wall.root().to_owned()),
         limits: Limits {
             stderr_tail: MOST,
             ..Limits::default()
         },
         ..Plan::new("/bin/sh")
     };
-    let cancel = core.turns.cancel();
+    let cancel = context.turns.cancel();
     let ended = async {
         let child = Child::start(plan.args(["-c", text])).map_err(|error| format!("{text} cannot be run: {error}"))?;
         child.close_stdin();

@@ -53,7 +53,7 @@ struct Wanted {
 }
 
 /// A hint is asked for. The latest request wins.
-pub(crate) fn ask(core: &Rc<Context>, hints: &Rc<Hints>, input: &Input<'_>, request: &HintRequest<'_>) {
+pub(crate) fn ask(context: &Rc<Context>, hints: &Rc<Hints>, input: &Input<'_>, request: &HintRequest<'_>) {
     let text = |text: Option<Str<'_>>| text.map(|text| text.unescape().into_owned());
     let whole = text(request.text).unwrap_or_default();
     let count = whole.chars().count();
@@ -61,22 +61,22 @@ pub(crate) fn ask(core: &Rc<Context>, hints: &Rc<Hints>, input: &Input<'_>, requ
         .cursor
         .and_then(|raw| raw.as_str().parse::<f64>().ok())
         .map_or(count, |cursor| cursor.max(0.0) as usize);
-    let context: Value = request
+    let about: Value = request
         .context
         .and_then(|raw| serde_json::from_str(raw.as_str()).ok())
         .unwrap_or_default();
     let wanted = Wanted {
         trigger: text(request.trigger).unwrap_or_default(),
         text: whole.chars().take(cursor).collect(),
-        cwd: context.get("cwd").and_then(Value::as_str).map(str::to_owned),
+        cwd: about.get("cwd").and_then(Value::as_str).map(str::to_owned),
         turn: input.origin.turn.map(|turn| turn.as_escaped().to_owned()).unwrap_or_default(),
     };
     *hints.waiting.borrow_mut() = Some(wanted);
     hints.turn_over();
     if !hints.at_work.replace(true) {
-        let (core, hints) = (core.clone(), Rc::clone(hints));
-        core.clone().host.jobs.spawn(async move {
-            answer(&core, &hints).await;
+        let (context, hints) = (context.clone(), Rc::clone(hints));
+        context.clone().host.jobs.spawn(async move {
+            answer(&context, &hints).await;
             hints.at_work.set(false);
         });
     }
@@ -100,44 +100,44 @@ impl Hints {
     }
 }
 
-async fn answer(core: &Rc<Context>, hints: &Rc<Hints>) {
+async fn answer(context: &Rc<Context>, hints: &Rc<Hints>) {
     while let Some(wanted) = hints.waiting.take() {
         let number = hints.number.get();
-        if let Err(why) = check(core, &wanted) {
-            tell(core, &wanted, "error", None, Some(&why));
+        if let Err(why) = check(context, &wanted) {
+            tell(context, &wanted, "error", None, Some(&why));
             continue;
         }
         if wanted.trigger != "at" && wanted.trigger != "@" {
-            let found = slash(core, &wanted.text);
-            tell(core, &wanted, "ok", Some(found), None);
+            let found = slash(context, &wanted.text);
+            tell(context, &wanted, "ok", Some(found), None);
             continue;
         }
-        let Some(index) = index_for(core, hints, &wanted, number).await else {
+        let Some(index) = index_for(context, hints, &wanted, number).await else {
             continue;
         };
         let text = wanted.text.clone();
         let found = tokio::task::spawn_blocking(move || at(&index, &text)).await.unwrap_or_default();
         if hints.number.get() == number {
-            tell(core, &wanted, "ok", Some(found), None);
+            tell(context, &wanted, "ok", Some(found), None);
         }
     }
 }
 
 /// The index, made if there is none; an old one is made anew beside. `None`: something else was asked meanwhile.
-async fn index_for(core: &Rc<Context>, hints: &Rc<Hints>, wanted: &Wanted, number: u64) -> Option<Arc<Paths>> {
+async fn index_for(context: &Rc<Context>, hints: &Rc<Hints>, wanted: &Wanted, number: u64) -> Option<Arc<Paths>> {
     let mut told = false;
     loop {
         let index = hints.index.borrow().clone();
         if index.as_ref().is_none_or(|(_, since)| since.elapsed() > FRESH) && hints.building.borrow().is_none() {
-            let (core, hints, stop) = (core.clone(), Rc::clone(hints), CancellationToken::new());
+            let (context, hints, stop) = (context.clone(), Rc::clone(hints), CancellationToken::new());
             *hints.building.borrow_mut() = Some(stop.clone());
-            core.clone().host.jobs.spawn(async move { build(&core, &hints, stop).await });
+            context.clone().host.jobs.spawn(async move { build(&context, &hints, stop).await });
         }
         if let Some((index, _)) = index {
             return Some(index);
         }
         if !std::mem::replace(&mut told, true) {
-            tell(core, wanted, "loading", Some((Vec::new(), false)), None);
+            tell(context, wanted, "loading", Some((Vec::new(), false)), None);
         }
         hints.news.notified().await;
         if hints.number.get() != number {
@@ -146,12 +146,12 @@ async fn index_for(core: &Rc<Context>, hints: &Rc<Hints>, wanted: &Wanted, numbe
     }
 }
 
-fn check(core: &Context, wanted: &Wanted) -> Result<(), String> {
+fn check(context: &Context, wanted: &Wanted) -> Result<(), String> {
     if !matches!(wanted.trigger.as_str(), "slash" | "at" | "?" | "/" | "@") {
         return Err(format!("{:?} is no trigger: it is slash or at", wanted.trigger));
     }
     match &wanted.cwd {
-        Some(cwd) if !cwd.is_empty() => match core.world.wall.locate(cwd) {
+        Some(cwd) if !cwd.is_empty() => match context.world.wall.locate(cwd) {
             Ok(_) => Ok(()),
             Err(fault) => Err(fault.to_string()),
         },
@@ -199,12 +199,12 @@ fn at(index: &Paths, text: &str) -> Found {
     (found.collect(), perfect)
 }
 
-fn slash(core: &Context, text: &str) -> Found {
+fn slash(context: &Context, text: &str) -> Found {
     let text = text.trim_start();
     let text = text.strip_prefix('/').unwrap_or(text);
     if let Some((name, rest)) = text.split_once(char::is_whitespace) {
         let rest = rest.trim_start();
-        let subs = core.persona.commands.find(name).map(|command| command.subs).unwrap_or_default();
+        let subs = context.persona.commands.find(name).map(|command| command.subs).unwrap_or_default();
         let perfect = subs.iter().any(|(sub, _)| *sub == rest);
         let fitting = subs.iter().filter(|(sub, _)| sub.starts_with(rest));
         let found = fitting.map(|(sub, description)| json!({"label": sub, "value": sub, "description": description}));
@@ -213,7 +213,7 @@ fn slash(core: &Context, text: &str) -> Found {
     let small = text.to_lowercase();
     let mut perfect = false;
     let mut found = Vec::new();
-    for command in core.persona.commands.all {
+    for command in context.persona.commands.all {
         let names = std::iter::once(command.name).chain(command.aliases.iter().copied());
         // Another name counts when it is written out: `/c` is not meant to find what is also called `cost`.
         let fits: Vec<(usize, &str)> = names
@@ -228,7 +228,7 @@ fn slash(core: &Context, text: &str) -> Found {
         }
         found.push(one);
     }
-    for command in &core.settings.get().commands {
+    for command in &context.settings.get().commands {
         if command.name.to_lowercase().starts_with(&small) {
             perfect |= command.name == text;
             found.push(json!({"label": command.name, "value": command.name, "description": command.description}));
@@ -238,7 +238,7 @@ fn slash(core: &Context, text: &str) -> Found {
     (found, perfect)
 }
 
-fn tell(core: &Context, wanted: &Wanted, status: &str, found: Option<Found>, why: Option<&str>) {
+fn tell(context: &Context, wanted: &Wanted, status: &str, found: Option<Found>, why: Option<&str>) {
     let suggestions = found.as_ref().map(|(list, _)| Value::Array(list.clone()).to_string());
     let metadata = found.as_ref().map(|(_, perfect)| json!({"is_perfect_match": perfect}).to_string());
     let trigger = match wanted.trigger.as_str() {
@@ -256,14 +256,15 @@ fn tell(core: &Context, wanted: &Wanted, status: &str, found: Option<Found>, why
         metadata: metadata.as_deref().map(Raw::trusted),
         message: why.as_deref().map(Str::trusted),
     };
-    core.host
+    context
+        .host
         .events
         .side(Kind::Hint(&result), Some(wanted.turn.as_str()).filter(|turn| !turn.is_empty()));
 }
 
 /// Looks at the files, on threads of its own. What was stopped is forgotten.
-async fn build(core: &Context, hints: &Hints, stop: CancellationToken) {
-    let wall = core.world.wall.clone();
+async fn build(context: &Context, hints: &Hints, stop: CancellationToken) {
+    let wall = context.world.wall.clone();
     let stopped = stop.clone();
     let index = tokio::task::spawn_blocking(move || index(&wall, &stop)).await.unwrap_or_default();
     if !stopped.is_cancelled() {

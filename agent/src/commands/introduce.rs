@@ -14,40 +14,40 @@ use agentglot_adapters::raw::event::Session;
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// Tells the session's facts for a prompt that goes no further.
-pub(crate) fn introduce_now(core: &Rc<Context>) {
-    let Ok(mut conversation) = core
+pub(crate) fn introduce_now(context: &Rc<Context>) {
+    let Ok(mut conversation) = context
         .conversation
         .try_borrow_mut()
         .map(|mut conversation| std::mem::take(&mut *conversation))
     else {
         return;
     };
-    prepare(core, &mut conversation);
-    introduce(core, &conversation);
-    *core.conversation.borrow_mut() = conversation;
+    prepare(context, &mut conversation);
+    introduce(context, &conversation);
+    *context.conversation.borrow_mut() = conversation;
 }
 
 /// The plugins that there are, as hosts of Claude's are told of them.
-pub(crate) fn plugins(core: &Context) -> Value {
+pub(crate) fn plugins(context: &Context) -> Value {
     let about =
         |plugin: &Plugin| json!({"name": plugin.name, "path": plugin.path, "source": format!("{}@inline", plugin.name), "version": plugin.version});
-    core.settings.get().installed.iter().map(about).collect()
+    context.settings.get().installed.iter().map(about).collect()
 }
 
 /// A host of the RFC is told the session's facts before anything else.
-pub(crate) fn introduce_first(core: &Rc<Context>) {
-    if core.host.persona.introduces_first() && !core.host.introduced.get() {
-        introduce_now(core);
+pub(crate) fn introduce_first(context: &Rc<Context>) {
+    if context.host.persona.introduces_first() && !context.host.introduced.get() {
+        introduce_now(context);
     }
 }
 
 /// Tells the session's facts.
-pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
+pub(crate) fn introduce(context: &Context, conversation: &Conversation) {
     let names: Vec<&str> = conversation.specs.iter().map(|spec| spec.name.as_str()).collect();
     let tools = json!(names).to_string();
-    let agents: Vec<String> = turn::subagent::kinds(core).map(|(name, _)| name).collect();
+    let agents: Vec<String> = turn::subagent::kinds(context).map(|(name, _)| name).collect();
     let agents = json!(agents).to_string();
-    let servers: Vec<Value> = core
+    let servers: Vec<Value> = context
         .mcp
         .get()
         .status()
@@ -55,33 +55,33 @@ pub(crate) fn introduce(core: &Context, conversation: &Conversation) {
         .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
         .collect();
     let servers = json!(servers).to_string();
-    let commands: Value = super::list(core).into_iter().map(|command| command.name).collect();
+    let commands: Value = super::list(context).into_iter().map(|command| command.name).collect();
     let commands = commands.to_string();
-    let (cwd, model) = (body(&core.world.wall.root().display().to_string()), body(&conversation.model));
-    let mode = core.policy.borrow().mode_name();
-    let persona = core.host.persona;
+    let (cwd, model) = (body(&context.world.wall.root().display().to_string()), body(&conversation.model));
+    let mode = context.policy.borrow().mode_name();
+    let persona = context.host.persona;
     let session = Session {
         cwd: Some(Str::trusted(&cwd)),
         model: Some(Str::trusted(&model)),
         tools: Some(Raw::trusted(&tools)),
         permission_mode: Some(Str::trusted(mode)),
-        version: Some(Str::trusted(core.host.dialect.conduct().version())),
+        version: Some(Str::trusted(context.host.dialect.conduct().version())),
         api_key_source: Some(Str::trusted("env")),
         mcp_servers: Some(Raw::trusted(&servers)),
         slash_commands: Some(Raw::trusted(&commands)),
         agents: Some(Raw::trusted(&agents)),
-        opens_turn: !persona.introduces_first() || core.turns.busy.get(),
+        opens_turn: !persona.introduces_first() || context.turns.busy.get(),
         capabilities: persona.capabilities().map(Raw::trusted),
-        resumed: core.store.resumed,
+        resumed: context.store.resumed,
         ..Session::default()
     };
-    core.host.introduced.set(true);
-    let settings = core.settings.get();
+    context.host.introduced.set(true);
+    let settings = context.settings.get();
     let added = persona.session_members(&SessionFacts {
         style: settings.style(),
         skills: settings.skills().map(|skill| skill.name.clone()).collect(),
-        plugins: plugins(core),
-        output: core.host.launch.format.mode.name,
+        plugins: plugins(context),
+        output: context.host.launch.format.mode.name,
     });
-    core.host.events.session(&session, &added, &line_id());
+    context.host.events.session(&session, &added, &line_id());
 }

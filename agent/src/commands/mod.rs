@@ -14,7 +14,6 @@ pub(super) mod hint;
 pub(super) mod introduce;
 mod paths;
 pub(super) mod request;
-mod vendor;
 pub(super) mod wanted;
 mod wellformed;
 
@@ -25,15 +24,15 @@ use serde_json::{Value, json};
 
 use self::request::ChatRequests;
 use crate::host::event_writer::{body, line_id};
-use crate::host::prompts::Asked;
+use crate::host::prompts::HostPrompt;
 use crate::model::message::Part;
+use crate::persona::commands::{Clears, Commands, Does, Reads};
 use crate::turn::context::Context;
 use crate::turn::outcome;
-use crate::turn::{Came, End};
+use crate::turn::{End, Finished};
 use agentglot_adapters::raw::event::{Block, Kind, Reply};
 use agentglot_adapters::raw::json::Str;
 pub(super) use builtin::list;
-pub(crate) use vendor::{Clears, Command, Commands, Compressing, Does, Fault, NONE, Reads, Stats};
 
 /// A command as the host gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,10 +117,10 @@ fn failed(content: impl Into<String>) -> Value {
 }
 
 /// Looks at a prompt before it goes to the model. `None`: it was a command and is answered.
-pub(super) async fn first(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked, begun: Instant) -> Option<Asked> {
-    let commands = core.persona.commands;
+pub(super) async fn first(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPrompt, begun: Instant) -> Option<HostPrompt> {
+    let commands = context.persona.commands;
     match commands.reads {
-        Reads::Requests => return request(core, chats, asked).await,
+        Reads::Requests => return request(context, chats, asked).await,
         Reads::Nowhere => return Some(asked),
         Reads::Prompts if asked.is_verbatim() => return Some(asked),
         Reads::Prompts => {}
@@ -130,21 +129,21 @@ pub(super) async fn first(core: &Rc<Context>, chats: &ChatRequests, mut asked: A
         && let Some(Part::Text(text)) = asked.parts.get(asked.notices)
         && let Some(given) = Given::of_text(text, commands).filter(|_| text.trim_start().starts_with('/'))
     {
-        if commands.find(&given.path[0]).is_some() || commands.is_dialog(&given) {
-            return turn(core, chats, &given, asked, begun).await;
+        if commands.find(&given.path[0]).is_some() || commands.is_dialog(&given.path[0]) {
+            return turn(context, chats, &given, asked, begun).await;
         }
-        if let Some(custom) = custom::find(core, &given) {
-            let text = custom::prompt(core, &custom, &given.args, true).await;
+        if let Some(custom) = custom::find(context, &given) {
+            let text = custom::prompt(context, &custom, &given.args, true).await;
             asked.parts[asked.notices] = Part::Text(text.unwrap_or_else(|why| why));
             return Some(asked);
         }
     }
-    expand(core, &mut asked).await;
+    expand(context, &mut asked).await;
     Some(asked)
 }
 
 /// Adds what the host's own text names by `@path`.
-async fn expand(core: &Rc<Context>, asked: &mut Asked) -> at::Found {
+async fn expand(context: &Rc<Context>, asked: &mut HostPrompt) -> at::Found {
     let texts: Vec<String> = asked.parts[asked.notices.min(asked.parts.len())..]
         .iter()
         .filter_map(|part| match part {
@@ -153,15 +152,15 @@ async fn expand(core: &Rc<Context>, asked: &mut Asked) -> at::Found {
         })
         .collect();
     let references: Vec<at::Reference> = texts.iter().flat_map(|text| at::references(text)).collect();
-    read(core, asked, references).await
+    read(context, asked, references).await
 }
 
-async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Reference>) -> at::Found {
+async fn read(context: &Rc<Context>, asked: &mut HostPrompt, references: Vec<at::Reference>) -> at::Found {
     if references.is_empty() {
         return at::Found::default();
     }
-    let (wall, cancel) = (core.world.wall.clone(), core.turns.cancel());
-    let anywhere = core.persona.commands.reads_any_file;
+    let (wall, cancel) = (context.world.wall.clone(), context.turns.cancel());
+    let anywhere = context.persona.commands.reads_any_file;
     let found = tokio::task::spawn_blocking(move || at::read(&wall, &references, anywhere, &cancel)).await;
     let found = found.unwrap_or_default();
     asked.files.extend(found.files.iter().cloned());
@@ -172,18 +171,18 @@ async fn read(core: &Rc<Context>, asked: &mut Asked, references: Vec<at::Referen
 }
 
 /// A command that is a turn without rounds.
-async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: Asked, begun: Instant) -> Option<Asked> {
-    let commands = core.persona.commands;
+async fn turn(context: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: HostPrompt, begun: Instant) -> Option<HostPrompt> {
+    let commands = context.persona.commands;
     let does = commands.find(&given.path[0]).map(|command| command.does);
     // Lines of their own say what comes of it.
     let silent = commands.compressing.is_some() && does == Some(Does::Compress);
     if let (Some(Does::Clear), Clears::Session(told)) = (does, commands.clears) {
-        builtin::reset(core, told, &asked.id).await;
-        introduce::introduce_now(core);
+        builtin::reset(context, told, &asked.id).await;
+        introduce::introduce_now(context);
     } else if !silent {
-        introduce::introduce_now(core);
+        introduce::introduce_now(context);
     }
-    let result = builtin::run(core, chats, given).await;
+    let result = builtin::run(context, chats, given).await;
     let text = result.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     let bad = result.get("level").is_some_and(|level| level == "error");
     if !(text.is_empty() || silent) {
@@ -193,7 +192,7 @@ async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: As
             fields: &[],
         }];
         let id = line_id();
-        let model = body(commands.model.unwrap_or(&core.model.options.borrow().model));
+        let model = body(commands.model.unwrap_or(&context.model.options.borrow().model));
         let reply = Reply {
             id: Some(Str::trusted(&id)),
             model: Some(Str::trusted(&model)),
@@ -201,28 +200,28 @@ async fn turn(core: &Rc<Context>, chats: &ChatRequests, given: &Given, asked: As
             last: true,
             ..Reply::default()
         };
-        core.host.events.say(Kind::Reply(&reply), None, Some(&id));
+        context.host.events.say(Kind::Reply(&reply), None, Some(&id));
     }
     let end = if bad {
         End::Refusing(text)
     } else {
         End::Done(if silent { String::new() } else { text }, None)
     };
-    outcome::tell(core, &Came { end, rounds: 0 }, begun, Vec::new());
+    outcome::tell(context, &Finished { end, rounds: 0 }, begun, Vec::new());
     None
 }
 
 /// A request of a host that has a screen.
-async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> Option<Asked> {
+async fn request(context: &Rc<Context>, chats: &ChatRequests, mut asked: HostPrompt) -> Option<HostPrompt> {
     let begun = Instant::now();
     let chat = asked.chat.take().unwrap_or(Value::Null);
-    let taken_up = request::take_up(core, chats, &mut asked, &chat);
+    let taken_up = request::take_up(context, chats, &mut asked, &chat);
     if let Err(refused) = taken_up {
-        let why = format!("{}: {}", (core.persona.commands.codes)(refused.fault), refused.why);
-        introduce::introduce_now(core);
+        let why = format!("{}: {}", (context.persona.commands.codes)(refused.fault), refused.why);
+        introduce::introduce_now(context);
         outcome::tell(
-            core,
-            &Came {
+            context,
+            &Finished {
                 end: End::Refusing(why),
                 rounds: 0,
             },
@@ -231,7 +230,7 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
         );
         return None;
     }
-    introduce::introduce_now(core);
+    introduce::introduce_now(context);
     // What goes on with an earlier prompt, or wants a call, is no command whatever its text looks like.
     if asked.wanted.is_some() || request::goes_on(&asked) && chat["command"].is_null() {
         return Some(asked);
@@ -241,70 +240,71 @@ async fn request(core: &Rc<Context>, chats: &ChatRequests, mut asked: Asked) -> 
     let kind = command.and_then(|command| command.get("kind")).and_then(Value::as_str);
     let instruction = chat.get("instruction").and_then(Value::as_str);
     let given = match (command, kind, instruction) {
-        (_, _, Some(text)) => match Given::of_text(text, core.persona.commands) {
+        (_, _, Some(text)) => match Given::of_text(text, context.persona.commands) {
             Some(given) => Some(given),
             None => {
                 let shown = json!({"kind": "slash", "path": [], "args": text});
-                core.host
+                context
+                    .host
                     .events
                     .command(&shown, &failed(format!("{text:?} is no instruction that is known")));
-                core.host.events.answered();
+                context.host.events.answered();
                 return None;
             }
         },
         (Some(command), Some("slash") | None, _) => match Given::of_explicit(command) {
             Some(given) => Some(given),
-            None => return refuse(core, command, "a slash command has a path: a list of names"),
+            None => return refuse(context, command, "a slash command has a path: a list of names"),
         },
-        (Some(command), Some("at"), _) => return explicit_at(core, asked, command).await,
-        _ => Given::of_text(&text, core.persona.commands),
+        (Some(command), Some("at"), _) => return explicit_at(context, asked, command).await,
+        _ => Given::of_text(&text, context.persona.commands),
     };
     if let Some(mut given) = given {
         let shown = given.shown();
         let result = loop {
-            let result = result(core, chats, &given).await;
-            match confirm::settle(core, chats, &mut given, result).await {
+            let result = result(context, chats, &given).await;
+            match confirm::settle(context, chats, &mut given, result).await {
                 confirm::Settled::Again => {}
                 confirm::Settled::Over(result) => break result,
             }
         };
-        core.host.events.command(&shown, &result);
-        if core.turns.cancel().is_cancelled() {
-            outcome::tell_cancelled(core);
+        context.host.events.command(&shown, &result);
+        if context.turns.cancel().is_cancelled() {
+            outcome::tell_cancelled(context);
         }
-        core.host.events.answered();
+        context.host.events.answered();
         return None;
     }
-    let found = expand(core, &mut asked).await;
+    let found = expand(context, &mut asked).await;
     if !found.read.is_empty() || !found.skipped.is_empty() {
         let command = json!({"kind": "at", "references": found.references()});
-        core.host.events.command(&command, &found.result());
+        context.host.events.command(&command, &found.result());
     }
     Some(asked)
 }
 
 /// What comes of a command.
-async fn result(core: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
-    if core.persona.commands.find(&given.path[0]).is_some() || core.persona.commands.is_dialog(given) {
-        builtin::run(core, chats, given).await
-    } else if let Some(custom) = custom::find(core, given) {
-        custom::result(core, chats, &custom, given).await
+async fn result(context: &Rc<Context>, chats: &ChatRequests, given: &Given) -> Value {
+    if context.persona.commands.find(&given.path[0]).is_some() || context.persona.commands.is_dialog(&given.path[0]) {
+        builtin::run(context, chats, given).await
+    } else if let Some(custom) = custom::find(context, given) {
+        custom::result(context, chats, &custom, given).await
     } else {
         failed(format!("Unknown command: /{}", given.path.join(" ")))
     }
 }
 
 /// `input.command` of kind `at`: what the host has resolved is read, or what its text names.
-async fn explicit_at(core: &Rc<Context>, mut asked: Asked, command: &Value) -> Option<Asked> {
+async fn explicit_at(context: &Rc<Context>, mut asked: HostPrompt, command: &Value) -> Option<HostPrompt> {
     let listed = command.get("references").and_then(Value::as_array).filter(|list| !list.is_empty());
     let found = match listed {
-        None => expand(core, &mut asked).await,
+        None => expand(context, &mut asked).await,
         Some(list) => {
             let mut references = Vec::new();
             for one in list {
                 let text = |name: &str| one.get(name).and_then(Value::as_str);
                 let Some(original) = text("original").or_else(|| text("resolved")) else {
-                    return refuse(core, command, "a reference has original and resolved");
+                    return refuse(context, command, "a reference has original and resolved");
                 };
                 let path = text("resolved").unwrap_or_else(|| original.trim_start_matches('@'));
                 references.push(at::Reference {
@@ -312,7 +312,7 @@ async fn explicit_at(core: &Rc<Context>, mut asked: Asked, command: &Value) -> O
                     path: path.to_owned(),
                 });
             }
-            read(core, &mut asked, references).await
+            read(context, &mut asked, references).await
         }
     };
     if found.read.is_empty() {
@@ -322,15 +322,15 @@ async fn explicit_at(core: &Rc<Context>, mut asked: Asked, command: &Value) -> O
         } else {
             why.join("\n")
         };
-        return refuse(core, command, &why);
+        return refuse(context, command, &why);
     }
-    core.host.events.command(command, &found.result());
+    context.host.events.command(command, &found.result());
     Some(asked)
 }
 
-fn refuse(core: &Context, command: &Value, why: &str) -> Option<Asked> {
-    core.host.events.command(&sound(command), &failed(why));
-    core.host.events.answered();
+fn refuse(context: &Context, command: &Value, why: &str) -> Option<HostPrompt> {
+    context.host.events.command(&sound(command), &failed(why));
+    context.host.events.answered();
     None
 }
 

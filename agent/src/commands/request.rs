@@ -8,13 +8,14 @@ use std::time::SystemTime;
 use base64::Engine;
 use serde_json::{Value, json};
 
-use super::vendor::{Fault, Refused};
 use super::wanted;
+use super::wellformed::Refused;
 use super::wellformed::{self, invalid, invalid_tool};
 use crate::conversation::Conversation;
-use crate::host::prompts::{Asked, plain};
+use crate::host::prompts::{HostPrompt, plain};
 use crate::model::message::{Message, Part, Role};
 use crate::permissions::Overrides;
+use crate::persona::commands::Fault;
 use crate::store::{Ask, History, Store, Writer};
 use crate::tools::Spec;
 use crate::turn::context::Context;
@@ -53,7 +54,7 @@ impl ChatRequests {
 }
 
 /// Whether a request goes on with the prompt before it.
-pub(super) fn goes_on(asked: &Asked) -> bool {
+pub(super) fn goes_on(asked: &HostPrompt) -> bool {
     let is = |(name, value): &(String, Value)| name == "continuation" && *value == Value::Bool(true);
     asked.fields.iter().any(is)
 }
@@ -62,16 +63,16 @@ pub(super) fn goes_on(asked: &Asked) -> bool {
 ///
 /// # Errors
 /// When it makes no sense. Nothing has changed then but the prompt's id.
-pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, chat: &Value) -> Result<(), Refused> {
+pub(crate) fn take_up(context: &Context, chats: &ChatRequests, asked: &mut HostPrompt, chat: &Value) -> Result<(), Refused> {
     let notices: Vec<Part> = asked.parts.drain(..asked.notices.min(asked.parts.len())).collect();
     let checked = wellformed::check(asked, chat);
     let given = std::mem::take(&mut asked.turn);
     asked.turn = if given.is_empty() || checked.is_err() {
-        next_id(core, chats)
+        next_id(context, chats)
     } else {
         given.clone()
     };
-    core.host.events.set_turn(&asked.turn);
+    context.host.events.set_turn(&asked.turn);
     checked?;
     let get = |name: &str| chat.get(name).filter(|value| !value.is_null());
     let field = |name: &str| asked.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);
@@ -85,7 +86,7 @@ pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, c
         Some(_) => return Err(invalid("tools is no array")),
     };
     let parts = match get("parts").and_then(Value::as_array) {
-        Some(list) => parts(core, list)?,
+        Some(list) => parts(context, list)?,
         None => std::mem::take(&mut asked.parts),
     };
     let instruction = get("instruction").is_some();
@@ -100,26 +101,26 @@ pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, c
             why: format!("the prompt id {given:?} was used before"),
         });
     }
-    choose_session(core, chats, get("session").and_then(Value::as_str), !history.is_empty())?;
+    choose_session(context, chats, get("session").and_then(Value::as_str), !history.is_empty())?;
     if given.is_empty() {
-        let session = core.host.session.borrow();
+        let session = context.host.session.borrow();
         let last = chats.prompts.borrow().get(&*session).map(|(last, _)| last.clone());
-        asked.turn = last.filter(|_| goes_on).unwrap_or_else(|| next_id(core, chats));
-        core.host.events.set_turn(&asked.turn);
+        asked.turn = last.filter(|_| goes_on).unwrap_or_else(|| next_id(context, chats));
+        context.host.events.set_turn(&asked.turn);
     }
     chats.seen.borrow_mut().insert(asked.turn.clone());
     {
-        let count = prompts_so_far(core, chats) + u64::from(!goes_on);
-        let session = core.host.session.borrow().clone();
+        let count = prompts_so_far(context, chats) + u64::from(!goes_on);
+        let session = context.host.session.borrow().clone();
         chats.prompts.borrow_mut().insert(session, (asked.turn.clone(), count));
     }
     chats.used.set(true);
     if !history.is_empty() {
-        core.conversation.borrow_mut().messages = history;
+        context.conversation.borrow_mut().messages = history;
     }
     asked.parts = [notices, parts].concat();
     asked.wanted = wanted;
-    let mut wishes = core.model.options.borrow_mut();
+    let mut wishes = context.model.options.borrow_mut();
     *chats.before.borrow_mut() = Some(wishes.clone());
     let none = Value::Null;
     let options = get("options").unwrap_or(&none);
@@ -135,22 +136,22 @@ pub(crate) fn take_up(core: &Context, chats: &ChatRequests, asked: &mut Asked, c
     wishes.max_tokens = most.iter().find_map(|name| options.get(name)?.as_u64()).or(wishes.max_tokens);
     let list = options.get("tool_overrides").and_then(Value::as_array);
     let only = list.map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-    core.tools.client.set(tools, only);
+    context.tools.client.set(tools, only);
     Ok(())
 }
 
 /// The prompt is answered: what it wished counts no more.
-pub(crate) fn restore(core: &Context, chats: &ChatRequests) {
+pub(crate) fn restore(context: &Context, chats: &ChatRequests) {
     let Some(before) = chats.before.take() else { return };
     {
-        let mut wishes = core.model.options.borrow_mut();
+        let mut wishes = context.model.options.borrow_mut();
         wishes.temperature = before.temperature;
         wishes.top_p = before.top_p;
         wishes.max_tokens = before.max_tokens;
         wishes.model = before.model;
     }
-    core.policy.borrow_mut().set_overrides(Overrides::default());
-    core.tools.client.clear();
+    context.policy.borrow_mut().set_overrides(Overrides::default());
+    context.tools.client.clear();
 }
 
 /// A model that the user chooses by a command stays beyond the prompt.
@@ -161,9 +162,9 @@ pub(super) fn keep_model(chats: &ChatRequests, model: &str) {
 }
 
 /// `<session>########<n>`: the next number of the session that was not used.
-fn next_id(core: &Context, chats: &ChatRequests) -> String {
-    let session = core.host.session.borrow();
-    let mut number = 1 + prompts_so_far(core, chats);
+fn next_id(context: &Context, chats: &ChatRequests) -> String {
+    let session = context.host.session.borrow();
+    let mut number = 1 + prompts_so_far(context, chats);
     loop {
         let id = format!("{session}########{number}");
         if !chats.seen.borrow().contains(&id) {
@@ -174,35 +175,35 @@ fn next_id(core: &Context, chats: &ChatRequests) -> String {
 }
 
 /// How many prompts the session had, in earlier runs too.
-fn prompts_so_far(core: &Context, chats: &ChatRequests) -> u64 {
-    if let Some((_, count)) = chats.prompts.borrow().get(&*core.host.session.borrow()) {
+fn prompts_so_far(context: &Context, chats: &ChatRequests) -> u64 {
+    if let Some((_, count)) = chats.prompts.borrow().get(&*context.host.session.borrow()) {
         return *count;
     }
-    let conversation = core.conversation.borrow();
+    let conversation = context.conversation.borrow();
     let is_prompt = |message: &&Rc<Message>| message.role == Role::User && message.parts.iter().any(|part| matches!(part, Part::Text(_)));
     conversation.messages.iter().filter(is_prompt).count() as u64
 }
 
 /// Goes over to the session that a request names.
-fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, history: bool) -> Result<(), Refused> {
-    let now = core.host.session.borrow().clone();
+fn choose_session(context: &Context, chats: &ChatRequests, wanted: Option<&str>, history: bool) -> Result<(), Refused> {
+    let now = context.host.session.borrow().clone();
     let wanted = wanted.filter(|id| !id.is_empty() && *id != "_new");
     match wanted {
         Some(id) if *id == now => return Ok(()),
-        None if !(chats.used.get() || history && core.store.resumed) => return Ok(()),
+        None if !(chats.used.get() || history && context.store.resumed) => return Ok(()),
         _ => {}
     }
     if let Some(conversation) = wanted.and_then(|id| chats.parked.borrow_mut().remove(id)) {
-        enter(core, chats, wanted.unwrap_or_default(), conversation);
+        enter(context, chats, wanted.unwrap_or_default(), conversation);
         return Ok(());
     }
-    let store = Store::open(core.persona.sessions, core.world.wall.root(), &|name| std::env::var_os(name));
+    let store = Store::open(context.persona.sessions, context.world.wall.root(), &|name| std::env::var_os(name));
     let ask = Ask {
         which: wanted.map_or(Resume::New, |id| Resume::Session(id.to_owned())),
-        keep: Ask::of(&core.host.launch).keep,
+        keep: Ask::of(&context.host.launch).keep,
         ..Ask::default()
     };
-    let (transcript, history) = store.begin(&ask, Writer::new(core.world.wall.root())).map_err(|error| Refused {
+    let (transcript, history) = store.begin(&ask, Writer::new(context.world.wall.root())).map_err(|error| Refused {
         fault: Fault::Session,
         why: error.to_string(),
     })?;
@@ -212,16 +213,16 @@ fn choose_session(core: &Context, chats: &ChatRequests, wanted: Option<&str>, hi
         transcript: Some(Rc::new(RefCell::new(transcript))),
         ..Conversation::default()
     };
-    enter(core, chats, &id, conversation);
+    enter(context, chats, &id, conversation);
     Ok(())
 }
 
-fn enter(core: &Context, chats: &ChatRequests, id: &str, conversation: Conversation) {
-    let left = core.conversation.replace(conversation);
-    let old = core.host.session.replace(id.to_owned());
+fn enter(context: &Context, chats: &ChatRequests, id: &str, conversation: Conversation) {
+    let left = context.conversation.replace(conversation);
+    let old = context.host.session.replace(id.to_owned());
     chats.parked.borrow_mut().insert(old, left);
-    core.host.events.set_session(id);
-    core.host.introduced.set(false);
+    context.host.events.set_session(id);
+    context.host.introduced.set(false);
 }
 
 /// A tool of the host's, in OpenAI's function shape.
@@ -249,7 +250,7 @@ fn spec((at, tool): (usize, &Value)) -> Result<Spec, Refused> {
 }
 
 /// The parts of a request: texts joined without anything between them, and what is no text.
-fn parts(core: &Context, list: &[Value]) -> Result<Vec<Part>, Refused> {
+fn parts(context: &Context, list: &[Value]) -> Result<Vec<Part>, Refused> {
     let mut all: Vec<Part> = Vec::new();
     for one in list {
         let kind = one.get("type").and_then(Value::as_str).unwrap_or("text");
@@ -282,7 +283,7 @@ fn parts(core: &Context, list: &[Value]) -> Result<Vec<Part>, Refused> {
                 let Some(uri) = text(&["file_uri", "fileUri", "path"]) else {
                     return Err(invalid("file_data has file_uri"));
                 };
-                all.push(file(core, uri, text(&["mime_type", "mimeType"]))?);
+                all.push(file(context, uri, text(&["mime_type", "mimeType"]))?);
             }
             other => return Err(invalid(format!("{other:?} is no type of parts that is known"))),
         }
@@ -303,12 +304,12 @@ fn media(mime: &str, data: String) -> Part {
 }
 
 /// A file of the workspace.
-fn file(core: &Context, uri: &str, mime: Option<&str>) -> Result<Part, Refused> {
+fn file(context: &Context, uri: &str, mime: Option<&str>) -> Result<Part, Refused> {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
     if path.contains("://") {
         return Err(invalid(format!("{uri} is no file of the workspace")));
     }
-    let place = core.world.wall.locate(path).map_err(invalid)?;
+    let place = context.world.wall.locate(path).map_err(invalid)?;
     let (bytes, _) = place.read(LARGEST).map_err(invalid)?;
     let ending = place
         .path()
@@ -360,14 +361,14 @@ fn history(messages: Option<&Value>) -> Vec<Rc<Message>> {
 }
 
 /// Stops the prompt in work, if it is the one that is meant, and says so.
-pub(crate) fn cancel(core: &Context, chats: &ChatRequests, input: &Input<'_>) {
+pub(crate) fn cancel(context: &Context, chats: &ChatRequests, input: &Input<'_>) {
     let meant = input.origin.turn.map(Str::as_escaped);
-    let turn = core.host.events.turn();
+    let turn = context.host.events.turn();
     let session = plain(input.origin.session);
-    let ours = session.is_empty() || session == "_new" || session == *core.host.session.borrow() || !chats.parked.borrow().contains_key(&session);
-    let busy = core.turns.busy.get();
+    let ours = session.is_empty() || session == "_new" || session == *context.host.session.borrow() || !chats.parked.borrow().contains_key(&session);
+    let busy = context.turns.busy.get();
     // A request that was said just before is about to begin.
-    let waits = !busy && core.host.prompts.bytes() > 0 && meant.is_none();
+    let waits = !busy && context.host.prompts.bytes() > 0 && meant.is_none();
     let runs = ours && (waits || busy && meant.is_none_or(|meant| meant == turn));
     let (status, message) = if runs {
         ("ok", "Request cancelled.")
@@ -378,14 +379,17 @@ pub(crate) fn cancel(core: &Context, chats: &ChatRequests, input: &Input<'_>) {
         status: Some(Str::trusted(status)),
         message: Some(Str::trusted(message)),
     };
-    core.host.events.side(Kind::CancelResult(result), meant.or(runs.then_some(turn.as_str())));
+    context
+        .host
+        .events
+        .side(Kind::CancelResult(result), meant.or(runs.then_some(turn.as_str())));
     if runs {
-        core.interrupt();
+        context.interrupt();
     }
 }
 
 /// Gives a sign of life.
-pub(crate) fn heartbeat(core: &Context, input: &Input<'_>) {
+pub(crate) fn heartbeat(context: &Context, input: &Input<'_>) {
     let seconds = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -394,5 +398,8 @@ pub(crate) fn heartbeat(core: &Context, input: &Input<'_>) {
         status: Some(Str::trusted("ok")),
         ts: Some(Raw::trusted(&seconds)),
     };
-    core.host.events.side(Kind::Heartbeat(heartbeat), input.origin.turn.map(Str::as_escaped));
+    context
+        .host
+        .events
+        .side(Kind::Heartbeat(heartbeat), input.origin.turn.map(Str::as_escaped));
 }

@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::vendor::Refused;
+use super::wellformed::Refused;
 use super::wellformed::invalid_tool;
 use crate::conversation::Conversation;
 use crate::host::event_writer::{body, line_id};
 use crate::host::prompts::RequestedCall;
 use crate::model::message::{Call, CallResult, Message, Part, Role};
 use crate::turn::context::Context;
-use crate::turn::{self, Came, End};
+use crate::turn::{self, End, Finished};
 use agentglot_adapters::raw::event::{Block, Kind, Reply, RoundEnd, RoundStart, ToolCall};
 use agentglot_adapters::raw::json::{Raw, Str};
 
@@ -55,9 +55,9 @@ pub(super) fn result(name: &str, args: &Value, turn: &str) -> Value {
 }
 
 /// Runs it, as if the model had made it. What the model is told of, it goes on with.
-pub(crate) async fn run(requested: RequestedCall, core: &Rc<Context>, conversation: &mut Conversation) -> Came {
-    tell(&requested.call, core, &conversation.model);
-    let done = turn::calls::run(core, conversation, vec![requested.call.clone()], false).await;
+pub(crate) async fn run(requested: RequestedCall, context: &Rc<Context>, conversation: &mut Conversation) -> Finished {
+    tell(&requested.call, context, &conversation.model);
+    let done = turn::calls::run(context, conversation, vec![requested.call.clone()], false).await;
     let text: String = done
         .results
         .iter()
@@ -73,17 +73,17 @@ pub(crate) async fn run(requested: RequestedCall, core: &Rc<Context>, conversati
         conversation.add_user(done.results);
     }
     match done.end {
-        Some(end) => Came { end, rounds: 0 },
-        None if requested.of_client => Came {
+        Some(end) => Finished { end, rounds: 0 },
+        None if requested.of_client => Finished {
             end: End::Done(text, None),
             rounds: 0,
         },
-        None => turn::rounds(core, conversation).await,
+        None => turn::rounds(context, conversation).await,
     }
 }
 
 /// The call goes out as one of the model's does.
-fn tell(call: &Call, core: &Context, model: &str) {
+fn tell(call: &Call, context: &Context, model: &str) {
     let (id, name, model) = (body(&call.id), body(&call.name), body(model));
     let blocks = [Block::Call(ToolCall {
         id: Str::trusted(&id),
@@ -99,9 +99,9 @@ fn tell(call: &Call, core: &Context, model: &str) {
         ..Reply::default()
     };
     let id = line_id();
-    core.host.events.say(Kind::RoundStart(&RoundStart::default()), None, None);
-    core.host.events.say(Kind::Reply(&reply), None, Some(&id));
-    core.host.events.say(Kind::RoundEnd(&RoundEnd::PLAIN), None, None);
+    context.host.events.say(Kind::RoundStart(&RoundStart::default()), None, None);
+    context.host.events.say(Kind::Reply(&reply), None, Some(&id));
+    context.host.events.say(Kind::RoundEnd(&RoundEnd::PLAIN), None, None);
 }
 
 fn new_id() -> String {

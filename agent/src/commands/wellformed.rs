@@ -2,17 +2,24 @@
 
 use serde_json::Value;
 
-use super::vendor::{Fault, Refused};
-use crate::host::prompts::Asked;
+use crate::host::prompts::HostPrompt;
+use crate::persona::commands::Fault;
 
 /// So long may a prompt's id or a model's name be, in bytes.
 const LONGEST: usize = 1024;
+
+/// A request that is refused, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(super) fault: Fault,
+    pub(super) why: String,
+}
 
 /// Looks at what the decoder and the parts do not.
 ///
 /// # Errors
 /// A code of the RFC, and what is wrong and where.
-pub(super) fn check(asked: &Asked, chat: &Value) -> Result<(), Refused> {
+pub(super) fn check(asked: &HostPrompt, chat: &Value) -> Result<(), Refused> {
     for (name, value) in &asked.fields {
         match name.as_str() {
             "origin" | "parts" | "session_id" | "prompt_id" | "model" | "tool_call_id" => {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::host::event_writer::Speaks;
+use crate::host::event_writer::RunningSubagent;
 use crate::model::Written;
 use crate::model::message::{Message, Part, Role};
 use crate::tools::{Spec, Tool};
@@ -16,7 +16,7 @@ use crate::tools::{Spec, Tool};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
     /// Who speaks; nobody for the main one.
-    pub speaks: Option<Speaks>,
+    pub subagent: Option<RunningSubagent>,
     /// Stops it, if it goes on over the ends of turns.
     pub stop: Option<CancellationToken>,
     /// Calls of tools that it has made.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::host::Host;
-use crate::host::event_writer::{Done, Speaks, line_id};
+use crate::host::event_writer::{Done, RunningSubagent, line_id};
 use crate::host::prompts::Attached;
 use crate::model::message::{Call, CallResult, Message, Part};
 use crate::model::usage::Tokens;
@@ -141,13 +141,13 @@ pub(crate) fn compacted(conversation: &Conversation, manual: bool, before: u64, 
 }
 
 /// A subagent's own transcript.
-pub(crate) fn subagent(parent: &Conversation, speaks: &Speaks) -> Handle {
+pub(crate) fn subagent(parent: &Conversation, subagent: &RunningSubagent) -> Handle {
     let kept = parent.transcript.as_ref()?;
     let about = Subagent {
-        id: &speaks.id,
-        kind: &speaks.kind,
-        description: Some(&speaks.task),
-        call: Some(&speaks.call),
+        id: &subagent.id,
+        kind: &subagent.kind,
+        description: Some(&subagent.task),
+        call: Some(&subagent.call),
     };
     Some(Rc::new(RefCell::new(kept.borrow_mut().subagent(&about))))
 }

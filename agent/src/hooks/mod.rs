@@ -3,7 +3,7 @@
 //! There are two kinds. Callbacks are asked of the host by `hook_callback`; their ids come with `initialize.hooks`. Commands come from
 //! settings files; each runs in a process group of its own, reads the payload as JSON on stdin and answers by its exit code and by JSON on
 //! stdout. All hooks of one moment run at the same time, and what they say is put together: a denial goes before a question, a question
-//! before leave.
+//! before a permission.
 
 mod command;
 mod matcher;
@@ -58,7 +58,7 @@ pub enum HookEvent {
     SessionStart,
     /// A session ends.
     SessionEnd,
-    /// The host is about to be asked for leave.
+    /// The host is about to be asked for permission.
     PermissionRequest,
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::Host;
-use crate::host::event_writer::{Speaks, body};
+use crate::host::event_writer::{RunningSubagent, body};
 use crate::host::terminal::{Apart, Shown};
 use crate::model::message::{Call, Part};
 use crate::persona::host::{CallShown, SubagentShown};
@@ -44,15 +44,15 @@ struct TaskCall {
 const SHOWN: usize = 2000;
 
 /// A call was made, and is looked at.
-pub(crate) fn pending(host: &Host, speaks: Option<&Speaks>, call: &Call) {
-    stands(host, speaks, call, "pending", None);
+pub(crate) fn pending(host: &Host, subagent: Option<&RunningSubagent>, call: &Call) {
+    stands(host, subagent, call, "pending", None);
 }
 
 /// The host is asked whether it may run. `diff`: the change that it would make.
-pub(crate) fn confirms(host: &Host, speaks: Option<&Speaks>, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
+pub(crate) fn confirms(host: &Host, subagent: Option<&RunningSubagent>, tool: &dyn Tool, call: &Call, input: &Value, diff: Option<&str>) {
     if host.persona.shows_calls() {
         let asked = host.persona.confirmation(tool.spec(), input, &tool.access(input), diff);
-        stands(host, speaks, call, "confirming", Some(&asked));
+        stands(host, subagent, call, "confirming", Some(&asked));
     }
 }
 
@@ -62,18 +62,18 @@ pub(crate) fn shows_changes(host: &Host, access: &Access) -> bool {
 }
 
 /// A call runs.
-pub(crate) fn begins(host: &Host, speaks: Option<&Speaks>, call: &Call) {
-    stands(host, speaks, call, "executing", None);
+pub(crate) fn begins(host: &Host, subagent: Option<&RunningSubagent>, call: &Call) {
+    stands(host, subagent, call, "executing", None);
 }
 
-fn stands(host: &Host, speaks: Option<&Speaks>, call: &Call, status: &'static str, confirmation: Option<&Value>) {
+fn stands(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, status: &'static str, confirmation: Option<&Value>) {
     if !host.persona.shows_calls() {
         return;
     }
-    if let Some(speaks) = speaks {
+    if let Some(subagent) = subagent {
         // There are no lines of a subagent's own; a question to the host is one about its call all the same.
         let word = if status == "confirming" { "awaiting_approval" } else { "executing" };
-        task(host, speaks, call, word, None);
+        task(host, subagent, call, word, None);
         if confirmation.is_none() {
             return;
         }
@@ -82,7 +82,7 @@ fn stands(host: &Host, speaks: Option<&Speaks>, call: &Call, status: &'static st
 }
 
 /// It prints something.
-pub(crate) fn printed(host: &Host, speaks: Option<&Speaks>, call: &Call, progress: Progress<'_>) {
+pub(crate) fn printed(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, progress: Progress<'_>) {
     if !host.persona.shows_calls() {
         return;
     }
@@ -91,26 +91,26 @@ pub(crate) fn printed(host: &Host, speaks: Option<&Speaks>, call: &Call, progres
         Progress::Stderr(bytes) => (1, bytes),
     };
     let shown = host.screens.borrow_mut().streams.entry(call.id.clone()).or_default()[which].feed(bytes);
-    show(host, speaks, which, &shown);
+    show(host, subagent, which, &shown);
 }
 
 /// It prints nothing more.
-pub(crate) fn ends(host: &Host, speaks: Option<&Speaks>, call: &Call) {
+pub(crate) fn ends(host: &Host, subagent: Option<&RunningSubagent>, call: &Call) {
     let Some(mut screens) = host.screens.borrow_mut().streams.remove(&call.id) else {
         return;
     };
     for (which, apart) in screens.iter_mut().enumerate() {
-        show(host, speaks, which, &apart.finish());
+        show(host, subagent, which, &apart.finish());
     }
 }
 
 /// A call of a subagent has given something; what a call of the main conversation gives is told by its result.
-pub(crate) fn gave(host: &Host, speaks: Option<&Speaks>, call: &Call, given: &Given) {
+pub(crate) fn gave(host: &Host, subagent: Option<&RunningSubagent>, call: &Call, given: &Given) {
     if !host.persona.shows_calls() {
         return;
     }
     host.screens.borrow_mut().tasks.remove(&call.id);
-    let Some(speaks) = speaks else { return };
+    let Some(subagent) = subagent else { return };
     let status = match given.status {
         ResultStatus::Success => "success",
         ResultStatus::Error => "failed",
@@ -121,14 +121,14 @@ pub(crate) fn gave(host: &Host, speaks: Option<&Speaks>, call: &Call, given: &Gi
         _ => None,
     });
     let text: String = texts.flat_map(str::chars).take(SHOWN).collect();
-    task(host, speaks, call, status, Some(text));
+    task(host, subagent, call, status, Some(text));
 }
 
 /// Tells how far a subagent is, after one of its calls has got somewhere.
-fn task(host: &Host, speaks: &Speaks, call: &Call, status: &'static str, text: Option<String>) {
+fn task(host: &Host, subagent: &RunningSubagent, call: &Call, status: &'static str, text: Option<String>) {
     let display = {
         let mut screens = host.screens.borrow_mut();
-        let task = screens.tasks.entry(speaks.call.clone()).or_default();
+        let task = screens.tasks.entry(subagent.call.clone()).or_default();
         match task.calls.iter_mut().find(|known| known.id == call.id) {
             // It was told so already.
             Some(known) if known.status == status && text.is_none() => return,
@@ -141,13 +141,13 @@ fn task(host: &Host, speaks: &Speaks, call: &Call, status: &'static str, text: O
                 text,
             }),
         }
-        host.persona.subagent_shown(&task.shown(speaks))
+        host.persona.subagent_shown(&task.shown(subagent))
     };
-    host.events.progress(&speaks.call, "executing", Some(&display), None, None);
+    host.events.progress(&subagent.call, "executing", Some(&display), None, None);
 }
 
 impl Task {
-    fn shown<'a>(&'a self, speaks: &'a Speaks) -> SubagentShown<'a> {
+    fn shown<'a>(&'a self, subagent: &'a RunningSubagent) -> SubagentShown<'a> {
         let calls = self.calls.iter().map(|call| CallShown {
             id: &call.id,
             name: &call.name,
@@ -156,8 +156,8 @@ impl Task {
             text: call.text.as_deref(),
         });
         SubagentShown {
-            kind: &speaks.kind,
-            task: &speaks.task,
+            kind: &subagent.kind,
+            task: &subagent.task,
             calls: calls.collect(),
         }
     }
@@ -171,7 +171,7 @@ pub(crate) fn retried(host: &Host, notice: &Notice<'_>) -> bool {
     told.inspect(|told| host.events.told(told)).is_some()
 }
 
-fn show(host: &Host, speaks: Option<&Speaks>, which: usize, shown: &Shown) {
+fn show(host: &Host, subagent: Option<&RunningSubagent>, which: usize, shown: &Shown) {
     if shown.is_empty() {
         return;
     }
@@ -185,5 +185,5 @@ fn show(host: &Host, speaks: Option<&Speaks>, which: usize, shown: &Shown) {
         ansi: Some(Raw::trusted(&ansi)),
         ..Terminal::default()
     };
-    host.events.say(Kind::Terminal(&terminal), speaks, None);
+    host.events.say(Kind::Terminal(&terminal), subagent, None);
 }

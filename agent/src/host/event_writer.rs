@@ -42,7 +42,7 @@ struct Inner {
 
 /// The subagent that speaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Speaks {
+pub(crate) struct RunningSubagent {
     /// The call that began it.
     pub call: String,
     /// Its own id.
@@ -148,8 +148,8 @@ impl EventWriter {
     }
 
     /// Says an event as it is, in the name of the session, the turn and whoever speaks.
-    pub(crate) fn say(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>) {
-        self.say_with(kind, speaks, id, &[], false);
+    pub(crate) fn say(&self, kind: Kind<'_>, subagent: Option<&RunningSubagent>, id: Option<&str>) {
+        self.say_with(kind, subagent, id, &[], false);
     }
 
     /// The outcome of a command; `command` may be null.
@@ -204,16 +204,16 @@ impl EventWriter {
     }
 
     /// Text in the user's role.
-    pub(crate) fn prompt(&self, parts: &[Part], source: PromptSource, speaks: Option<&Speaks>, id: &str) {
+    pub(crate) fn prompt(&self, parts: &[Part], source: PromptSource, subagent: Option<&RunningSubagent>, id: &str) {
         with_blocks(parts, |blocks| {
             let content = Content::Blocks(blocks);
             let prompt = Prompt { content, source };
-            self.say_with(Kind::Prompt(&prompt), speaks, Some(id), &[], false);
+            self.say_with(Kind::Prompt(&prompt), subagent, Some(id), &[], false);
         });
     }
 
     /// The result of a call.
-    pub(crate) fn result(&self, done: &Done<'_>, speaks: Option<&Speaks>) {
+    pub(crate) fn result(&self, done: &Done<'_>, subagent: Option<&RunningSubagent>) {
         let input = sound(&done.call.input);
         let (shown, input) = match self.inner.persona.whole_calls() {
             Some(told) => told(&done.call.name, &input),
@@ -247,7 +247,7 @@ impl EventWriter {
                     fields: &[],
                 }),
             };
-            self.say_with(Kind::ToolResult(&result), speaks, Some(done.id), &fields, true);
+            self.say_with(Kind::ToolResult(&result), subagent, Some(done.id), &fields, true);
         };
         match done.content {
             [Part::Text(text)] => tell(Content::Text(Str::trusted(&body(text)))),
@@ -256,7 +256,14 @@ impl EventWriter {
     }
 
     /// How far a call is.
-    pub(crate) fn progress(&self, call: &str, status: &str, content: Option<&Value>, confirmation: Option<&Value>, speaks: Option<&Speaks>) {
+    pub(crate) fn progress(
+        &self,
+        call: &str,
+        status: &str,
+        content: Option<&Value>,
+        confirmation: Option<&Value>,
+        subagent: Option<&RunningSubagent>,
+    ) {
         let (call, status) = (body(call), body(status));
         let (content, confirmation) = (content.map(Value::to_string), confirmation.map(Value::to_string));
         let progress = ToolProgress {
@@ -265,7 +272,7 @@ impl EventWriter {
             content: content.as_deref().map(Raw::trusted),
             confirmation: confirmation.as_deref().map(Raw::trusted),
         };
-        self.say(Kind::ToolProgress(&progress), speaks, None);
+        self.say(Kind::ToolProgress(&progress), subagent, None);
     }
 
     /// Something about the session.
@@ -347,14 +354,14 @@ impl EventWriter {
         self.say_with(Kind::Outcome(outcome), None, Some(id), &fields, false);
     }
 
-    fn say_with(&self, kind: Kind<'_>, speaks: Option<&Speaks>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
+    fn say_with(&self, kind: Kind<'_>, subagent: Option<&RunningSubagent>, id: Option<&str>, fields: &[Field<'_>], timed: bool) {
         let timed = timed || self.inner.persona.is_timed();
         let session = self.inner.session.borrow();
         let turn = self.inner.turn.borrow();
         let time = if timed { now_iso() } else { String::new() };
-        let speaks = speaks.map(|s| [body(&s.call), body(&s.id), body(&s.kind), body(&s.task)]);
+        let subagent = subagent.map(|s| [body(&s.call), body(&s.id), body(&s.kind), body(&s.task)]);
         let some = |text: &'_ str| (!text.is_empty()).then(|| text.to_owned());
-        let [agent_id, agent_kind, agent_task] = match &speaks {
+        let [agent_id, agent_kind, agent_task] = match &subagent {
             Some([_, id, kind, task]) => [some(id), some(kind), some(task)],
             None => [None, None, None],
         };
@@ -366,7 +373,7 @@ impl EventWriter {
         let origin = Origin {
             session: Some(Str::trusted(&session)).filter(|id| !id.is_empty()),
             id: id.map(Str::trusted),
-            parent: speaks.as_ref().map(|[call, ..]| Str::trusted(call)),
+            parent: subagent.as_ref().map(|[call, ..]| Str::trusted(call)),
             agent: (agent != Agent::default()).then_some(&agent),
             turn: Some(Str::trusted(&turn)).filter(|id| !id.is_empty()),
             time: timed.then(|| Time::Iso(Str::trusted(&time))),

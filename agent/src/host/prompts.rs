@@ -34,7 +34,7 @@ pub(crate) struct RequestedCall {
 
 /// A prompt of the host's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct HostPrompt {
     /// What it says.
     pub parts: Vec<Part>,
     /// The id of the host's line; empty if it has none.
@@ -53,7 +53,7 @@ pub(crate) struct Asked {
     pub turn: String,
 }
 
-impl Asked {
+impl HostPrompt {
     /// Whether nobody has asked: the agent itself begins the turn.
     pub(crate) fn is_own(&self) -> bool {
         self.notices >= self.parts.len() && !self.parts.is_empty()
@@ -121,7 +121,7 @@ fn instruction(parts: Option<Raw<'_>>) -> Option<String> {
 /// Prompts that wait.
 #[derive(Debug, Default)]
 pub(crate) struct PromptQueue {
-    waiting: RefCell<VecDeque<Asked>>,
+    waiting: RefCell<VecDeque<HostPrompt>>,
     closed: Cell<bool>,
     /// There is something to do without a prompt.
     roused: Cell<bool>,
@@ -130,7 +130,7 @@ pub(crate) struct PromptQueue {
 
 impl PromptQueue {
     /// One more.
-    pub(crate) fn put(&self, asked: Asked) {
+    pub(crate) fn put(&self, asked: HostPrompt) {
         self.waiting.borrow_mut().push_back(asked);
         self.wake.notify_one();
     }
@@ -160,7 +160,7 @@ impl PromptQueue {
     }
 
     /// The next one; `None` when there will be none.
-    pub(crate) async fn next(&self) -> Option<Asked> {
+    pub(crate) async fn next(&self) -> Option<HostPrompt> {
         loop {
             if let Some(asked) = self.waiting.borrow_mut().pop_front() {
                 return Some(asked);

@@ -1,6 +1,6 @@
 //! What hosts hear of a reply while it comes: all of it, but for what a dialect keeps to itself or calls otherwise.
 
-use crate::host::event_writer::{EventWriter, Speaks, body};
+use crate::host::event_writer::{EventWriter, RunningSubagent, body};
 use crate::persona::host::ToldCall;
 use agentglot_adapters::raw::event::{BlockHead, BlockStart, Delta, Event, Kind, Piece};
 use agentglot_adapters::raw::json::Str;
@@ -9,7 +9,7 @@ use agentglot_adapters::raw::json::Str;
 #[derive(Debug)]
 pub(crate) struct Teller {
     events: EventWriter,
-    speaks: Option<Speaks>,
+    subagent: Option<RunningSubagent>,
     /// A subagent's words and thoughts stay with it.
     calls_only: bool,
     /// Calls are told whole, and so.
@@ -29,10 +29,10 @@ struct Held {
 
 impl Teller {
     /// For a reply of whoever speaks.
-    pub(crate) const fn new(events: EventWriter, speaks: Option<Speaks>, calls_only: bool, whole_calls: Option<ToldCall>) -> Self {
+    pub(crate) const fn new(events: EventWriter, subagent: Option<RunningSubagent>, calls_only: bool, whole_calls: Option<ToldCall>) -> Self {
         Self {
             events,
-            speaks,
+            subagent,
             calls_only,
             whole_calls,
             hidden: false,
@@ -75,7 +75,7 @@ impl Teller {
             }
             _ => {}
         }
-        self.events.say(event.kind, self.speaks.as_ref(), id);
+        self.events.say(event.kind, self.subagent.as_ref(), id);
     }
 
     /// Tells a call that has come, up to its end.
@@ -87,7 +87,7 @@ impl Teller {
             id: Str::trusted(&call.id),
             name: Str::trusted(&name),
         };
-        let say = |kind| self.events.say(kind, self.speaks.as_ref(), None);
+        let say = |kind| self.events.say(kind, self.subagent.as_ref(), None);
         say(Kind::BlockStart(BlockStart { index, head }));
         say(Kind::Delta(Delta {
             index,

@@ -28,7 +28,7 @@ pub struct Server {
     pub reach: Reach,
     /// How long one call may take, where the server has a limit of its own.
     pub timeout: Option<Duration>,
-    /// Its calls need no leave: Qwen Code's `trust`.
+    /// Its calls need no permission: Qwen Code's `trust`.
     pub trusted: bool,
     /// Only these tools are offered: Qwen Code's `includeTools`.
     pub only: Option<Vec<String>>,

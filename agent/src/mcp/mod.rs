@@ -175,7 +175,7 @@ pub struct Provenance {
     pub server: String,
     /// Where it comes from, see [`Server::source`].
     pub source: String,
-    /// Its calls need no leave.
+    /// Its calls need no permission.
     pub trusted: bool,
     /// `always_allow`, `always_ask` or `always_deny`, if that is said of the tool.
     pub policy: Option<String>,

@@ -1,4 +1,4 @@
-//! Changes of the policy that a host sends: Claude's `PermissionUpdate`, alone or together with its leave.
+//! Changes of the policy that a host sends: Claude's `PermissionUpdate`, alone or together with a permission.
 
 use serde_json::Value;
 

@@ -112,7 +112,7 @@ pub(super) fn reason(source: Source, behavior: Behavior, rule: &Rule) -> Reason 
     }
 }
 
-/// Why a question for leave brought no leave.
+/// Why a question brought no permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unheard {
     /// There is nobody to ask.

@@ -10,10 +10,11 @@
 //! | hooks | [`HookForm`]: names of events, shape of payloads |
 //! | settings, memory, sessions on disk | [`SettingsFiles`], [`MemoryFiles`], [`SessionFiles`] |
 //! | MCP | [`Naming`] |
-//! | commands | `Commands`: which there are, how they are called |
+//! | commands | [`Commands`]: which there are, how they are called |
 //! | what the host is told | [`HostPersona`] |
 
 pub mod claude;
+pub mod commands;
 pub mod cursor;
 pub mod host;
 mod neutral;
@@ -33,10 +34,10 @@ use std::rc::Rc;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::Launch;
 
+use self::commands::Commands;
 pub use self::host::{HostPersona, Told};
 pub use self::session::{PersonaSession, Start};
 use crate::Error;
-use crate::commands::Commands;
 use crate::hooks::HookForm;
 use crate::mcp::Naming;
 use crate::permissions::{Family, Guarded, PermissionForm, Vocabulary};

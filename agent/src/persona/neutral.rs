@@ -5,10 +5,9 @@ use agentglot_adapters::raw::codec::{Dialect, Mode};
 
 use super::session::Plain;
 use super::shared::jobs;
-use super::{HostPersona, Persona};
-use crate::commands;
+use super::{HostPersona, Persona, commands};
 use crate::hooks::{self};
-use crate::mcp::{self};
+use crate::mcp;
 use crate::model::ModelError;
 use crate::permissions::{PermissionForm, Policy, Reason, Unheard, Width, mode_named};
 use crate::store::{Ids, SessionFiles, own_root};

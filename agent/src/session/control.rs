@@ -14,45 +14,45 @@ use agentglot_adapters::raw::conduct::Greeting;
 use agentglot_adapters::raw::event::{ControlKind, Input, Request};
 
 /// Deals with a request. Returns whether it will be answered here; otherwise the session answers it as the dialect's program does.
-pub(crate) fn request(core: &Rc<Context>, input: &Input<'_>, request: &Request<'_>) -> bool {
+pub(crate) fn request(context: &Rc<Context>, input: &Input<'_>, request: &Request<'_>) -> bool {
     let id = plain(request.id);
     let members: BTreeMap<String, Value> = fields(input.fields).into_iter().collect();
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
     match (request.kind, plain(Some(request.subtype)).as_str()) {
         (ControlKind::Initialize, _) => {
-            initialize(core, &members);
+            initialize(context, &members);
             false
         }
         (ControlKind::Interrupt, _) => {
-            core.interrupt();
+            context.interrupt();
             false
         }
         (ControlKind::SetModel, _) => {
-            let mut wishes = core.model.options.borrow_mut();
-            let named = text("model").and_then(|model| core.model.names.named(&model));
+            let mut wishes = context.model.options.borrow_mut();
+            let named = text("model").and_then(|model| context.model.names.named(&model));
             wishes.model = named.unwrap_or_else(|| wishes.first_model.clone());
             false
         }
         (_, "get_context_usage") => {
-            core.host.events.respond(&id, &Ok(context_usage(core)));
+            context.host.events.respond(&id, &Ok(context_usage(context)));
             true
         }
         (_, "set_max_thinking_tokens") => {
-            core.model.options.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
+            context.model.options.borrow_mut().thinking = members.get("max_thinking_tokens").and_then(Value::as_u64);
             false
         }
-        _ => crate::session::requests::request(core, &id, request, &members),
+        _ => crate::session::requests::request(context, &id, request, &members),
     }
 }
 
 /// What a host is told by the handshake of the commands, kinds of subagents, models and output styles that there are.
-pub(crate) fn greeting(core: &Context) -> Greeting {
+pub(crate) fn greeting(context: &Context) -> Greeting {
     let text = |value: Value| value.to_string();
-    let agents = crate::turn::subagent::kinds(core).map(|(name, description)| json!({"name": name, "description": description}));
-    let commands = crate::commands::list(core)
+    let agents = crate::turn::subagent::kinds(context).map(|(name, description)| json!({"name": name, "description": description}));
+    let commands = crate::commands::list(context)
         .into_iter()
         .map(|command| json!({"name": command.name, "description": command.description, "argumentHint": command.hint}));
-    let models = core.model.names.choice().into_iter().map(|(name, model)| {
+    let models = context.model.names.choice().into_iter().map(|(name, model)| {
         let shown = if name == "default" { format!("Default ({model})") } else { name.clone() };
         json!({"value": name, "displayName": shown, "description": model})
     });
@@ -60,15 +60,15 @@ pub(crate) fn greeting(core: &Context) -> Greeting {
         commands: text(commands.collect()),
         agents: text(agents.collect()),
         models: text(models.collect()),
-        key_source: key_source(core).to_owned(),
-        output_style: core.settings.get().style().to_owned(),
-        output_styles: core.settings.get().style_names(),
+        key_source: key_source(context).to_owned(),
+        output_style: context.settings.get().style().to_owned(),
+        output_styles: context.settings.get().style_names(),
     }
 }
 
 /// The variable that holds the API's key, if there is one.
-fn key_source(core: &Context) -> &'static str {
-    let names: &[&str] = match core.model.client.api() {
+fn key_source(context: &Context) -> &'static str {
+    let names: &[&str] = match context.model.client.api() {
         Api::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
         Api::Openai => &["OPENAI_API_KEY"],
     };
@@ -76,10 +76,10 @@ fn key_source(core: &Context) -> &'static str {
 }
 
 /// Takes over what the handshake says.
-fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
+fn initialize(context: &Rc<Context>, members: &BTreeMap<String, Value>) {
     let text = |names: &[&str]| names.iter().find_map(|name| members.get(*name)?.as_str()).map(str::to_owned);
     {
-        let mut wishes = core.model.options.borrow_mut();
+        let mut wishes = context.model.options.borrow_mut();
         match members.get("systemPrompt").or_else(|| members.get("system_prompt")) {
             Some(Value::String(prompt)) => wishes.system = Some(prompt.clone()),
             Some(Value::Array(parts)) => {
@@ -98,16 +98,16 @@ fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
         }
         wishes.agents.extend(members.get("agents").map(subagent::kinds).unwrap_or_default());
     }
-    crate::session::requests::initialize(core, members);
-    if core.turns.deferred.borrow().is_some() {
+    crate::session::requests::initialize(context, members);
+    if context.turns.deferred.borrow().is_some() {
         // Its hooks are known from here on: the session goes on without being asked to.
-        core.host.prompts.rouse();
+        context.host.prompts.rouse();
     }
 }
 
 /// How full the context is: about a token for every four bytes of each part, scaled to what the API counted last.
-fn context_usage(core: &Context) -> Value {
-    let (Ok(conversation), wishes) = (core.conversation.try_borrow(), core.model.options.borrow()) else {
+fn context_usage(context: &Context) -> Value {
+    let (Ok(conversation), wishes) = (context.conversation.try_borrow(), context.model.options.borrow()) else {
         return json!({"categories": [], "totalTokens": 0});
     };
     let model = if conversation.model.is_empty() {
@@ -134,7 +134,7 @@ fn context_usage(core: &Context) -> Value {
     } else {
         guessed
     };
-    let spent: ModelUsage = core.model.usage.borrow().models.get(model).copied().unwrap_or_default();
+    let spent: ModelUsage = context.model.usage.borrow().models.get(model).copied().unwrap_or_default();
     json!({
         "categories": [
             {"name": "System prompt", "tokens": system, "color": "promptBorder"},

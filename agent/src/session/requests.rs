@@ -18,26 +18,26 @@ use agentglot_adapters::raw::event::{ControlKind, Request};
 const COMING_UP: Duration = Duration::from_secs(1);
 
 /// See [`crate::session::control::request`].
-pub(crate) fn request(core: &Rc<Context>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
+pub(crate) fn request(context: &Rc<Context>, id: &str, request: &Request<'_>, members: &BTreeMap<String, Value>) -> bool {
     let subtype = request.subtype.as_escaped();
     if request.kind == ControlKind::Mcp || subtype.starts_with("mcp_") {
-        let (core, id, subtype) = (core.clone(), id.to_owned(), subtype.to_owned());
+        let (context, id, subtype) = (context.clone(), id.to_owned(), subtype.to_owned());
         let members: Value = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        core.clone().host.jobs.spawn(async move {
+        context.clone().host.jobs.spawn(async move {
             if subtype == "mcp_status" {
                 // Servers that come up at once are told as such.
-                let _ = tokio::time::timeout(COMING_UP, core.mcp.get().ready()).await;
+                let _ = tokio::time::timeout(COMING_UP, context.mcp.get().ready()).await;
             }
-            let answer = core.mcp.get().control(&subtype, &members).await;
+            let answer = context.mcp.get().control(&subtype, &members).await;
             let answer = answer.unwrap_or_else(|| Err(format!("Unsupported control request subtype: {subtype}")));
-            core.host.events.respond(&id, &answer);
+            context.host.events.respond(&id, &answer);
         });
         return true;
     }
     if subtype == "rewind_files" {
         let message = members.get("user_message_id").and_then(Value::as_str).unwrap_or_default();
         let dry_run = members.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-        let rewound = match &core.store.checkpoints {
+        let rewound = match &context.store.checkpoints {
             Some(checkpoints) => checkpoints.borrow_mut().rewind(message, dry_run),
             None => Rewound::off(),
         };
@@ -45,7 +45,7 @@ pub(crate) fn request(core: &Rc<Context>, id: &str, request: &Request<'_>, membe
             (Some(why), false) if !dry_run => Err(why.clone()),
             _ => Ok(rewound.answer()),
         };
-        core.host.events.respond(id, &answer);
+        context.host.events.respond(id, &answer);
         return true;
     }
     if let ("update_settings", Some(settings)) = (subtype, members.get("settings").filter(|settings| settings.is_object())) {
@@ -53,59 +53,64 @@ pub(crate) fn request(core: &Rc<Context>, id: &str, request: &Request<'_>, membe
             Some("userSettings") => Source::User,
             Some("localSettings") => Source::Local,
             _ => {
-                core.host.events.respond(id, &Err("source is userSettings or localSettings".to_owned()));
+                context
+                    .host
+                    .events
+                    .respond(id, &Err("source is userSettings or localSettings".to_owned()));
                 return true;
             }
         };
-        core.host
+        context
+            .host
             .events
-            .respond(id, &core.settings.get().places().merge(source, settings).map(|()| json!({})));
+            .respond(id, &context.settings.get().places().merge(source, settings).map(|()| json!({})));
         return true;
     }
     if let ("apply_flag_settings", Some(settings)) = (subtype, members.get("settings")) {
-        core.host.events.respond(id, &flag_settings(core, settings).map(|()| Value::Null));
+        context.host.events.respond(id, &flag_settings(context, settings).map(|()| Value::Null));
         return true;
     }
     if let ("read_file", Some(path)) = (subtype, members.get("path").and_then(Value::as_str)) {
         let most = members.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST).min(MOST);
-        core.host
+        context
+            .host
             .events
-            .respond(id, &read_file(core, path, most, members.get("encoding").and_then(Value::as_str)));
+            .respond(id, &read_file(context, path, most, members.get("encoding").and_then(Value::as_str)));
         return true;
     }
     if let "reload_output_styles" | "reload_skills" | "reload_plugins" = subtype {
-        core.reload();
-        core.host.events.respond(id, &Ok(reloaded(core, subtype)));
+        context.reload();
+        context.host.events.respond(id, &Ok(reloaded(context, subtype)));
         return true;
     }
     if let ("stop_task", Some(task)) = (subtype, members.get("task_id").and_then(Value::as_str)) {
-        crate::turn::background::stop(core, id, task);
+        crate::turn::background::stop(context, id, task);
         return true;
     }
     if let ("rename_session", Some(title)) = (subtype, members.get("title").and_then(Value::as_str)) {
-        crate::conversation::transcript::rename(&core.host, &core.store.transcript, title.trim());
+        crate::conversation::transcript::rename(&context.host, &context.store.transcript, title.trim());
         return false;
     }
     if subtype == "list_permission_rules" {
-        core.host.events.respond(id, &Ok(core.policy.borrow().listed()));
+        context.host.events.respond(id, &Ok(context.policy.borrow().listed()));
         return true;
     }
     if request.kind != ControlKind::SetMode {
         return false;
     }
     let mode = members.get("mode").and_then(Value::as_str).unwrap_or_default();
-    match core.policy.borrow_mut().set_mode(mode) {
+    match context.policy.borrow_mut().set_mode(mode) {
         Ok(_) => false,
         Err((why, code)) => {
-            core.host.events.refuse(id, &why, code);
+            context.host.events.refuse(id, &why, code);
             true
         }
     }
 }
 
 /// What there is now.
-fn reloaded(core: &Context, subtype: &str) -> Value {
-    let settings = core.settings.get();
+fn reloaded(context: &Context, subtype: &str) -> Value {
+    let settings = context.settings.get();
     match subtype {
         "reload_output_styles" => json!({"available_output_styles": settings.style_names()}),
         "reload_skills" => {
@@ -114,9 +119,9 @@ fn reloaded(core: &Context, subtype: &str) -> Value {
             json!({"skills": told.collect::<Value>()})
         }
         _ => {
-            let greeting = crate::session::control::greeting(core);
+            let greeting = crate::session::control::greeting(context);
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-            let servers: Value = core
+            let servers: Value = context
                 .mcp
                 .get()
                 .status()
@@ -124,7 +129,7 @@ fn reloaded(core: &Context, subtype: &str) -> Value {
                 .map(|known| json!({"name": known.name, "status": known.status.as_str()}))
                 .collect();
             json!({
-                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": crate::commands::introduce::plugins(core),
+                "commands": read(&greeting.commands), "agents": read(&greeting.agents), "plugins": crate::commands::introduce::plugins(context),
                 "mcpServers": servers, "error_count": settings.problems.len(),
             })
         }
@@ -135,9 +140,9 @@ fn reloaded(core: &Context, subtype: &str) -> Value {
 const MOST: u64 = 10 << 20;
 
 /// A file of the workspace for the host.
-fn read_file(core: &Context, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
+fn read_file(context: &Context, path: &str, most: u64, encoding: Option<&str>) -> Result<Value, String> {
     use std::io::Read;
-    let place = core.world.wall.locate(path).map_err(|fault| fault.to_string())?;
+    let place = context.world.wall.locate(path).map_err(|fault| fault.to_string())?;
     let (file, stat) = place.open().map_err(|fault| fault.to_string())?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -156,7 +161,7 @@ fn read_file(core: &Context, path: &str, most: u64, encoding: Option<&str>) -> R
 }
 
 /// Settings for this run alone: rules and folders, the model.
-fn flag_settings(core: &Context, settings: &Value) -> Result<(), String> {
+fn flag_settings(context: &Context, settings: &Value) -> Result<(), String> {
     let permissions = |name: &str| -> Vec<String> {
         let list = settings
             .get("permissions")
@@ -164,34 +169,34 @@ fn flag_settings(core: &Context, settings: &Value) -> Result<(), String> {
             .and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
     };
-    let mut policy = core.policy.borrow_mut();
+    let mut policy = context.policy.borrow_mut();
     let mut problems = Vec::new();
     for (name, behavior) in [("deny", Behavior::Deny), ("ask", Behavior::Ask), ("allow", Behavior::Allow)] {
         problems.extend(policy.add(Source::Flag, behavior, &permissions(name)));
     }
     for folder in permissions("additionalDirectories") {
         policy.add_folder(Source::Flag, &folder);
-        problems.extend(core.world.wall.add(Path::new(&folder)).err().map(|error| format!("{folder}: {error}")));
+        problems.extend(context.world.wall.add(Path::new(&folder)).err().map(|error| format!("{folder}: {error}")));
     }
     if let Some(model) = settings.get("model") {
-        let mut wishes = core.model.options.borrow_mut();
+        let mut wishes = context.model.options.borrow_mut();
         wishes.model = model
             .as_str()
-            .and_then(|name| core.model.names.named(name))
+            .and_then(|name| context.model.names.named(name))
             .unwrap_or_else(|| wishes.first_model.clone());
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
 /// What the handshake says.
-pub(crate) fn initialize(core: &Rc<Context>, members: &BTreeMap<String, Value>) {
+pub(crate) fn initialize(context: &Rc<Context>, members: &BTreeMap<String, Value>) {
     let greeting = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    core.mcp.greet(greeting);
-    if let Some(hooks) = members.get("hooks").filter(|_| core.persona.hooks.takes_callbacks) {
-        core.hooks.runner.set_callbacks(hooks);
+    context.mcp.greet(greeting);
+    if let Some(hooks) = members.get("hooks").filter(|_| context.persona.hooks.takes_callbacks) {
+        context.hooks.runner.set_callbacks(hooks);
     }
-    let core = core.clone();
-    core.clone().host.jobs.spawn(async move {
-        core.mcp.get();
+    let context = context.clone();
+    context.clone().host.jobs.spawn(async move {
+        context.mcp.get();
     });
 }

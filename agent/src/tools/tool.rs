@@ -41,7 +41,7 @@ pub trait Tool: fmt::Debug {
         Access::Nothing
     }
 
-    /// What the call would change, as a unified diff: shown to a person who is asked for leave. Changes nothing.
+    /// What the call would change, as a unified diff: shown to a person who is asked for permission. Changes nothing.
     async fn preview(&self, input: &Value, cx: &Cx<'_>) -> Option<String> {
         let _ = (input, cx);
         None

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::host::prompts::Asked;
+use crate::host::prompts::HostPrompt;
 use crate::model::message::Part;
 use crate::persona::host::{SubagentTask, Task};
 use crate::tools::jobs::{Job, State};
@@ -22,78 +22,78 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const AGENTS: Duration = Duration::from_secs(600);
 
 /// What the agent is to answer next: a prompt of the host's, or the end of a command in the background. `None` when the session is over.
-pub(crate) async fn next(core: &Rc<Context>) -> Option<Asked> {
-    let Some(processes) = core.persona_session.processes() else {
-        return core.host.prompts.next().await;
+pub(crate) async fn next(context: &Rc<Context>) -> Option<HostPrompt> {
+    let Some(processes) = context.persona_session.processes() else {
+        return context.host.prompts.next().await;
     };
-    if !begins_turns(core) {
+    if !begins_turns(context) {
         // The model is told of ends with the next prompt.
-        let mut asked = core.host.prompts.next().await?;
-        let notices = notices(core, &processes, processes.jobs.take_ended()).await;
+        let mut asked = context.host.prompts.next().await?;
+        let notices = notices(context, &processes, processes.jobs.take_ended()).await;
         asked.notices = notices.len();
         asked.parts.splice(0..0, notices);
         return Some(asked);
     }
-    if !processes.jobs.any_ended() && !core.tasks.any_ended() {
-        if !core.tasks.any() && !core.host.prompts.any_waits() {
-            crate::host::state::now(&core.host, crate::host::state::State::Idle);
+    if !processes.jobs.any_ended() && !context.tasks.any_ended() {
+        if !context.tasks.any() && !context.host.prompts.any_waits() {
+            crate::host::state::now(&context.host, crate::host::state::State::Idle);
         }
         tokio::select! {
             biased;
-            asked = core.host.prompts.next() => match asked {
+            asked = context.host.prompts.next() => match asked {
                 Some(asked) => return Some(asked),
-                None => last(core, &processes).await,
+                None => last(context, &processes).await,
             },
             () = processes.jobs.some_ended() => {}
-            () = core.tasks.some_ended() => {}
+            () = context.tasks.some_ended() => {}
         }
     }
-    let (ended, agents) = (processes.jobs.take_ended(), core.tasks.take_ended());
+    let (ended, agents) = (processes.jobs.take_ended(), context.tasks.take_ended());
     if ended.is_empty() && agents.is_empty() {
         return None;
     }
-    let mut parts = notices(core, &processes, ended).await;
+    let mut parts = notices(context, &processes, ended).await;
     parts.extend(agents.iter().filter_map(|task| Some(Part::Text(task.notice(&task.ended()?)))));
-    Some(Asked {
+    Some(HostPrompt {
         notices: usize::MAX,
         parts,
         fields: vec![("origin".to_owned(), json!({"kind": "task-notification"}))],
-        ..Asked::default()
+        ..HostPrompt::default()
     })
 }
 
 /// Whether the host can read a turn that nobody asked for.
-pub(crate) fn begins_turns(core: &Context) -> bool {
-    core.host.persona.begins_turns(core.host.launch.format.mode)
+pub(crate) fn begins_turns(context: &Context) -> bool {
+    context.host.persona.begins_turns(context.host.launch.format.mode)
 }
 
 /// The host says nothing more: waits for an end in the background, if there is one to wait for.
-async fn last(core: &Context, processes: &Processes) {
-    let cancel = core.turns.cancel();
-    if cancel.is_cancelled() || !(processes.jobs.any_running() || core.tasks.any()) {
+async fn last(context: &Context, processes: &Processes) {
+    let cancel = context.turns.cancel();
+    if cancel.is_cancelled() || !(processes.jobs.any_running() || context.tasks.any()) {
         return;
     }
-    let patience = if core.tasks.any() { AGENTS } else { PATIENCE };
+    let patience = if context.tasks.any() { AGENTS } else { PATIENCE };
     tokio::select! {
         () = processes.jobs.some_ended() => {}
-        () = core.tasks.some_ended() => {}
+        () = context.tasks.some_ended() => {}
         () = tokio::time::sleep(patience) => {}
         () = cancel.cancelled() => {}
     }
 }
 
 /// Tells the host of ends, and says what the model is told of them.
-async fn notices(core: &Context, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
+async fn notices(context: &Context, processes: &Processes, ended: Vec<Job>) -> Vec<Part> {
     let mut parts = Vec::new();
     for job in &ended {
-        if let Some(tasks) = core.host.persona.tasks() {
-            core.host.events.told(&tasks.ended(Task::Command(job)));
+        if let Some(tasks) = context.host.persona.tasks() {
+            context.host.events.told(&tasks.ended(Task::Command(job)));
         }
         let output = processes.jobs.output(&job.id).await.unwrap_or_default();
-        parts.push(Part::Text(core.host.persona.job_ended(job, tail(&output))));
+        parts.push(Part::Text(context.host.persona.job_ended(job, tail(&output))));
     }
     if !ended.is_empty() {
-        tell_running(core);
+        tell_running(context);
     }
     parts
 }
@@ -108,36 +108,36 @@ fn tail(output: &str) -> &str {
 }
 
 /// Tells the host of commands that were started since this was called the last time.
-pub(crate) fn announce(core: &Context) {
-    let (Some(processes), Some(tasks)) = (core.persona_session.processes(), core.host.persona.tasks()) else {
+pub(crate) fn announce(context: &Context) {
+    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.tasks()) else {
         return;
     };
     let started = processes.jobs.take_started();
     for job in &started {
-        core.host.events.told(&tasks.started(Task::Command(job)));
+        context.host.events.told(&tasks.started(Task::Command(job)));
     }
     if !started.is_empty() {
-        tell_running(core);
+        tell_running(context);
     }
 }
 
 /// The host wants one of them stopped. One that has ended, or never was, is stopped already.
-pub(crate) fn stop(core: &Rc<Context>, request: &str, task: &str) {
-    if core.tasks.stop(task) {
-        return core.host.events.respond(request, &Ok(json!({})));
+pub(crate) fn stop(context: &Rc<Context>, request: &str, task: &str) {
+    if context.tasks.stop(task) {
+        return context.host.events.respond(request, &Ok(json!({})));
     }
-    let (core, request, task) = (Rc::clone(core), request.to_owned(), task.to_owned());
-    Rc::clone(&core).host.jobs.spawn(async move {
-        if let Some(processes) = core.persona_session.processes() {
+    let (context, request, task) = (Rc::clone(context), request.to_owned(), task.to_owned());
+    Rc::clone(&context).host.jobs.spawn(async move {
+        if let Some(processes) = context.persona_session.processes() {
             let _ = processes.jobs.stop(&task).await;
         }
-        core.host.events.respond(&request, &Ok(json!({})));
+        context.host.events.respond(&request, &Ok(json!({})));
     });
 }
 
 /// Tells a host that wants to know what runs in the background.
-pub(crate) fn tell_running(core: &Context) {
-    let (Some(processes), Some(tasks)) = (core.persona_session.processes(), core.host.persona.tasks()) else {
+pub(crate) fn tell_running(context: &Context) {
+    let (Some(processes), Some(tasks)) = (context.persona_session.processes(), context.host.persona.tasks()) else {
         return;
     };
     let jobs = processes.jobs.list();
@@ -145,8 +145,8 @@ pub(crate) fn tell_running(core: &Context) {
         .iter()
         .filter(|(job, _)| job.state == State::Running)
         .map(|(job, _)| Task::Command(job));
-    let subagents = core.tasks.running();
+    let subagents = context.tasks.running();
     let subagents: Vec<SubagentTask<'_>> = subagents.iter().map(|task| task.told(None)).collect();
     let all: Vec<Task<'_>> = running.chain(subagents.iter().map(Task::Subagent)).collect();
-    core.host.events.told(&tasks.running(&all));
+    context.host.events.told(&tasks.running(&all));
 }

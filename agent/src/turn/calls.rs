@@ -15,7 +15,7 @@ use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
-use crate::turn::permission::{self, Leave};
+use crate::turn::permission::{self, Permission};
 use agentglot_adapters::raw::event::{ResultStatus, ToolKind};
 
 /// So many bytes of text the model reads of one result; when all of a reply's have so many together, its other calls don't run.
@@ -33,7 +33,7 @@ pub(crate) struct AllDone {
 
 /// Runs the calls of a round. Those that only read run side by side, others one after the other. `cut`: the reply was cut or refused;
 /// then nothing runs.
-pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
+pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, calls: Vec<Call>, cut: bool) -> AllDone {
     let mut all = AllDone::default();
     let alone = calls.len() == 1;
     let mut contexts = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: 
             .map(|(number, call)| {
                 let (stopped, full) = (all.end.is_some(), size > MOST_OF_ALL);
                 let place = Place { cut, stopped, full, alone };
-                async move { (number, one(core, conversation, call, place).await) }
+                async move { (number, one(context, conversation, call, place).await) }
             })
             .collect();
         let mut results: Vec<Option<CallResult>> = vec![None; batch.len()];
@@ -68,7 +68,7 @@ pub(crate) async fn run(core: &Rc<Context>, conversation: &Conversation, calls: 
     }
     all.results.extend(contexts.into_iter().map(Part::Text));
     let deferred = matches!(all.end, Some(End::Deferred(..)));
-    if core.turns.cancel_of(conversation).is_cancelled() && !deferred {
+    if context.turns.cancel_of(conversation).is_cancelled() && !deferred {
         all.end = Some(End::Interrupted(true));
     }
     all
@@ -101,30 +101,31 @@ fn only_reads(conversation: &Conversation, call: &Call) -> bool {
     conversation.tool(&call.name).is_some_and(|tool| tool.reads_only(&input))
 }
 
-async fn one(core: &Rc<Context>, conversation: &Conversation, call: &Call, place: Place) -> One {
+async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, place: Place) -> One {
     conversation.calls.set(conversation.calls.get() + 1);
-    core.model.usage.borrow_mut().calls += 1;
+    context.model.usage.borrow_mut().calls += 1;
     let span = Span::begin("tool", false);
     span.set("gen_ai.operation.name", "execute_tool");
     span.set("gen_ai.tool.name", call.name.as_str());
     span.set("gen_ai.tool.call.id", call.id.as_str());
     let mut ran = Ran::default();
     let given = if place.stopped {
-        core.persona_session
+        context
+            .persona_session
             .behind_denial()
             .unwrap_or_else(|| canceled("The turn was stopped before this call could run."))
-    } else if core.turns.cancel_of(conversation).is_cancelled() {
+    } else if context.turns.cancel_of(conversation).is_cancelled() {
         canceled(INTERRUPTED)
     } else if place.cut {
         Given::error("This call did not run: the reply that it stands in was cut off or refused.")
     } else if place.full {
         Given::error("This call did not run: the results of the calls before it are too large already. Make it again by itself.")
     } else {
-        span.within(judged(core, conversation, call, place.alone, &mut ran)).await
+        span.within(judged(context, conversation, call, place.alone, &mut ran)).await
     };
     if let Some(End::Deferred(call, input)) = &ran.end {
         span.set("agentglot.tool.status", "deferred");
-        crate::conversation::transcript::deferred(conversation, core.policy.borrow().mode_name(), call, input);
+        crate::conversation::transcript::deferred(conversation, context.policy.borrow().mode_name(), call, input);
         return One {
             result: None,
             context: ran.context,
@@ -139,11 +140,11 @@ async fn one(core: &Rc<Context>, conversation: &Conversation, call: &Call, place
     drop(span);
     if given.status == ResultStatus::Denied {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
-        core.model.usage.borrow_mut().denials.push(serde_json::json!({
+        context.model.usage.borrow_mut().denials.push(serde_json::json!({
             "tool_name": call.name, "tool_use_id": call.id, "tool_input": input,
         }));
     }
-    crate::host::display::gave(&core.host, conversation.speaks.as_ref(), call, &given);
+    crate::host::display::gave(&context.host, conversation.subagent.as_ref(), call, &given);
     let id = line_id();
     let done = Done {
         call,
@@ -153,8 +154,8 @@ async fn one(core: &Rc<Context>, conversation: &Conversation, call: &Call, place
         id: &id,
         decision: ran.decision,
     };
-    core.host.events.result(&done, conversation.speaks.as_ref());
-    crate::turn::background::announce(core);
+    context.host.events.result(&done, conversation.subagent.as_ref());
+    crate::turn::background::announce(context);
     crate::conversation::transcript::result(conversation, &done);
     One {
         result: Some(CallResult {
@@ -194,7 +195,7 @@ fn cut(content: &mut [Part]) {
 }
 
 /// Looks at a call from all sides, and runs it if nothing speaks against it.
-async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, alone: bool, ran: &mut Ran) -> Given {
+async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call, alone: bool, ran: &mut Ran) -> Given {
     let tool = conversation.tool(&call.name);
     let input = match serde_json::from_str::<Value>(&call.input) {
         Ok(input) if input.is_object() => input,
@@ -206,51 +207,55 @@ async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, al
             ));
         }
     };
-    if let Some(refused) = core.persona_session.gate(&call.name, &input).filter(|_| conversation.speaks.is_none()) {
+    if let Some(refused) = context
+        .persona_session
+        .gate(&call.name, &input)
+        .filter(|_| conversation.subagent.is_none())
+    {
         return refused;
     }
-    let Some(tool) = tool.filter(|tool| permission::offers(core, tool.as_ref())) else {
-        return core.persona_session.unknown(&call.name);
+    let Some(tool) = tool.filter(|tool| permission::offers(context, tool.as_ref())) else {
+        return context.persona_session.unknown(&call.name);
     };
-    crate::host::display::pending(&core.host, conversation.speaks.as_ref(), call);
-    let cancel = core.turns.cancel_of(conversation);
-    let leave = tokio::select! {
+    crate::host::display::pending(&context.host, conversation.subagent.as_ref(), call);
+    let cancel = context.turns.cancel_of(conversation);
+    let permission = tokio::select! {
         biased;
         () = cancel.cancelled() => return canceled(INTERRUPTED),
-        leave = permission::ask(core, conversation, tool.as_ref(), call, &input, alone) => leave,
+        permission = permission::ask(context, conversation, tool.as_ref(), call, &input, alone) => permission,
     };
-    let input = match leave {
-        Leave::Given(input, decision) => {
+    let input = match permission {
+        Permission::Given(input, decision) => {
             ran.decision = Some(decision);
             input
         }
-        Leave::Held(why) => {
+        Permission::Held(why) => {
             ran.end = Some(End::Held(why.clone()));
             return Given::denied(why);
         }
-        Leave::Deferred(input) => {
+        Permission::Deferred(input) => {
             ran.end = Some(End::Deferred(call.clone(), input));
             return canceled("The call was put off.");
         }
-        Leave::Denied { given, end, decision } => {
+        Permission::Denied { given, end, decision } => {
             ran.decision = Some(decision);
             let why = given.content.iter().find_map(text);
             if end && let Some(why) = why {
                 ran.end = Some(End::Stopped(why.to_owned()));
-                core.turns.cancel_of(conversation).cancel();
-            } else if let Some(why) = why.filter(|_| core.persona_session.behind_denial().is_some()) {
+                context.turns.cancel_of(conversation).cancel();
+            } else if let Some(why) = why.filter(|_| context.persona_session.behind_denial().is_some()) {
                 ran.end = Some(End::Denied(why.to_owned()));
             }
             return given;
         }
     };
     let begun = std::time::Instant::now();
-    let mut given = running(core, conversation, tool.as_ref(), call, &input).await;
+    let mut given = running(context, conversation, tool.as_ref(), call, &input).await;
     cut(&mut given.content);
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
-        let _ = core.policy.borrow_mut().set_mode("default");
+        let _ = context.policy.borrow_mut().set_mode("default");
     }
-    let after = hooks::after(core, conversation, call, &input, &given, begun.elapsed()).await;
+    let after = hooks::after(context, conversation, call, &input, &given, begun.elapsed()).await;
     ran.context = after.context;
     ran.end = after.stop.map(End::Held);
     if let Some(instead) = after.content {
@@ -259,31 +264,31 @@ async fn judged(core: &Rc<Context>, conversation: &Conversation, call: &Call, al
     given
 }
 
-async fn running(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
-    let cancel = core.turns.cancel_of(conversation);
-    let tell = |progress: Progress<'_>| crate::host::display::printed(&core.host, conversation.speaks.as_ref(), call, progress);
+async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
+    let cancel = context.turns.cancel_of(conversation);
+    let tell = |progress: Progress<'_>| crate::host::display::printed(&context.host, conversation.subagent.as_ref(), call, progress);
     let cx = Cx {
         call: &call.id,
         cancel: cancel.clone(),
-        world: &core.world,
+        world: &context.world,
         tell: &tell,
     };
-    if let (Some(checkpoints), Access::Write(paths)) = (&core.store.checkpoints, tool.access(input)) {
+    if let (Some(checkpoints), Access::Write(paths)) = (&context.store.checkpoints, tool.access(input)) {
         for path in paths {
-            checkpoints.borrow_mut().before_change(&core.world.wall.root().join(path));
+            checkpoints.borrow_mut().before_change(&context.world.wall.root().join(path));
         }
     }
-    crate::host::display::begins(&core.host, conversation.speaks.as_ref(), call);
+    crate::host::display::begins(&context.host, conversation.subagent.as_ref(), call);
     let late = async {
         cancel.cancelled().await;
         // A tool comes back soon once it is stopped; one that does not is left.
         tokio::time::sleep(crate::turn::STOPPING).await;
     };
     let given = tokio::select! {
-        given = run_tool(core, conversation, tool, call, input, &cx) => given,
+        given = run_tool(context, conversation, tool, call, input, &cx) => given,
         () = late => canceled(INTERRUPTED),
     };
-    crate::host::display::ends(&core.host, conversation.speaks.as_ref(), call);
+    crate::host::display::ends(&context.host, conversation.subagent.as_ref(), call);
     if cancel.is_cancelled() && given.status == ResultStatus::Error {
         return Given {
             status: ResultStatus::Canceled,
@@ -294,9 +299,9 @@ async fn running(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Too
 }
 
 /// Subagents are conversations of their own, and run in the loop itself.
-async fn run_tool(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
+async fn run_tool(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
     match crate::turn::subagent::wanted(tool, input) {
-        Some(wanted) => Box::pin(crate::turn::subagent::run(core, conversation, call, wanted)).await,
+        Some(wanted) => Box::pin(crate::turn::subagent::run(context, conversation, call, wanted)).await,
         None => tool.run(input, cx).await,
     }
 }

@@ -16,10 +16,10 @@ const FULL: f64 = 0.85;
 const SHORT: usize = 2000;
 
 /// Makes the conversation shorter if the next request might not fit.
-pub(crate) async fn if_full(core: &Rc<Context>, conversation: &mut Conversation) {
+pub(crate) async fn if_full(context: &Rc<Context>, conversation: &mut Conversation) {
     let most = window(&conversation.model) as f64 * FULL;
     if conversation.context_tokens as f64 > most && conversation.messages.len() > 2 {
-        let _ = now(core, conversation, "auto", None).await;
+        let _ = now(context, conversation, "auto", None).await;
     }
 }
 
@@ -27,9 +27,9 @@ pub(crate) async fn if_full(core: &Rc<Context>, conversation: &mut Conversation)
 ///
 /// # Errors
 /// When the model cannot be had; the conversation stays as it is.
-pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
-    crate::turn::hooks::before_compaction(core, trigger, wish).await;
-    let cancel = core.turns.cancel();
+pub(crate) async fn now(context: &Rc<Context>, conversation: &mut Conversation, trigger: &str, wish: Option<&str>) -> Result<(), ModelError> {
+    crate::turn::hooks::before_compaction(context, trigger, wish).await;
+    let cancel = context.turns.cancel();
     let before = conversation.context_tokens;
     let mut messages = conversation.messages.clone();
     let kept = unanswered(&mut messages);
@@ -47,7 +47,7 @@ pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, tri
             ..Conversation::default()
         };
         asking.add_user([Part::Text(request.clone())]);
-        let mut gather = Gather::new(core.model.client.api(), &conversation.model);
+        let mut gather = Gather::new(context.model.client.api(), &conversation.model);
         let ask = Ask {
             model: &conversation.model,
             system: &conversation.system,
@@ -60,7 +60,7 @@ pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, tri
         let said = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(stopped()),
-            said = core.model.client.reply(&ask, &mut hear) => said,
+            said = context.model.client.reply(&ask, &mut hear) => said,
         };
         match said {
             Ok(()) => break gather,
@@ -71,7 +71,7 @@ pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, tri
     };
     let usage = gather
         .usage()
-        .map(|usage| core.model.usage.borrow_mut().count(&conversation.model, &conversation.model, &usage))
+        .map(|usage| context.model.usage.borrow_mut().count(&conversation.model, &conversation.model, &usage))
         .unwrap_or_default();
     let summary = gather.message().text();
     if summary.trim().is_empty() {
@@ -91,7 +91,7 @@ pub(crate) async fn now(core: &Rc<Context>, conversation: &mut Conversation, tri
     }
     conversation.context_tokens = usage.output;
     let boundary = crate::conversation::transcript::compacted(conversation, trigger == "manual", before, usage.output, &summary, open.as_deref());
-    told(core, trigger, before, usage.output, boundary);
+    told(context, trigger, before, usage.output, boundary);
     Ok(())
 }
 
@@ -133,15 +133,15 @@ fn unanswered(messages: &mut Vec<Rc<Message>>) -> Option<Vec<Part>> {
 }
 
 /// Tells the host, as its dialect does.
-fn told(core: &Context, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
-    let told = core.host.persona.compacted(&Compacted {
+fn told(context: &Context, trigger: &str, before: u64, after: u64, boundary: Option<String>) {
+    let told = context.host.persona.compacted(&Compacted {
         trigger,
         before,
         after,
         boundary: &boundary.unwrap_or_else(crate::host::event_writer::line_id),
-        session: &core.host.session.borrow(),
+        session: &context.host.session.borrow(),
     });
-    core.host.events.told(&told);
+    context.host.events.told(&told);
 }
 
 fn stopped() -> ModelError {

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::conversation::Conversation;
 use crate::hooks::{Facts, HookEvent, HookOutcome, Hooks, Permission, Told};
 use crate::host::Host;
-use crate::host::event_writer::{EventWriter, Speaks};
+use crate::host::event_writer::{EventWriter, RunningSubagent};
 use crate::model::message::{Call, Part};
 use crate::persona::HostPersona;
 use crate::tools::Given;
@@ -60,21 +60,21 @@ pub(crate) enum Before {
 }
 
 /// Before a call; whether it is the only one of its reply.
-pub(crate) async fn before(core: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, alone: bool) -> Before {
+pub(crate) async fn before(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, alone: bool) -> Before {
     let fields = about(call, input);
-    let outcome = run(core, conversation.speaks.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
-    if let Some(context) = outcome.context() {
-        core.hooks.context.borrow_mut().insert(call.id.clone(), context);
+    let outcome = run(context, conversation.subagent.as_ref(), HookEvent::PreToolUse, fields, Some(&call.id)).await;
+    if let Some(added) = outcome.context() {
+        context.hooks.context.borrow_mut().insert(call.id.clone(), added);
     }
     if let Some(why) = outcome.stop {
         return Before::Stop(why);
     }
     // Whoever put a call off wants to have a say before it runs.
-    let again = core.turns.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
+    let again = context.turns.deferred.borrow().as_ref().is_some_and(|deferred| deferred.id == call.id);
     if again && outcome.unheard {
         return Before::Defer;
     }
-    let deferrable = alone && conversation.speaks.is_none() && core.persona.hooks.defers;
+    let deferrable = alone && conversation.subagent.is_none() && context.persona.hooks.defers;
     let permission = outcome.permission.filter(|(permission, _)| {
         let ignored = *permission == Permission::Defer && !deferrable;
         if ignored {
@@ -92,9 +92,9 @@ pub(crate) async fn before(core: &Rc<Context>, conversation: &Conversation, call
     }
 }
 
-/// The host is about to be asked for leave. Returns an answer in its place, in the shape of its own.
+/// The host is about to be asked for permission. Returns an answer in its place, in the shape of its own.
 pub(crate) async fn before_question(
-    core: &Rc<Context>,
+    context: &Rc<Context>,
     conversation: &Conversation,
     call: &Call,
     input: &Value,
@@ -102,9 +102,15 @@ pub(crate) async fn before_question(
 ) -> Option<Value> {
     let mut fields = vec![("tool_name", json!(call.name)), ("tool_input", input.clone())];
     fields.extend(suggestions.map(|suggestions| ("permission_suggestions", suggestions.clone())));
-    run(core, conversation.speaks.as_ref(), HookEvent::PermissionRequest, fields, Some(&call.id))
-        .await
-        .decision
+    run(
+        context,
+        conversation.subagent.as_ref(),
+        HookEvent::PermissionRequest,
+        fields,
+        Some(&call.id),
+    )
+    .await
+    .decision
 }
 
 /// What hooks want behind a call.
@@ -119,8 +125,8 @@ pub(crate) struct After {
 }
 
 /// Behind a call, which took so long.
-pub(crate) async fn after(core: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
-    let earlier = core.hooks.context.borrow_mut().remove(&call.id);
+pub(crate) async fn after(context: &Rc<Context>, conversation: &Conversation, call: &Call, input: &Value, given: &Given, took: Duration) -> After {
+    let earlier = context.hooks.context.borrow_mut().remove(&call.id);
     let mut fields = about(call, input);
     let text = || -> String {
         let texts = given.content.iter().filter_map(|part| match part {
@@ -141,14 +147,14 @@ pub(crate) async fn after(core: &Rc<Context>, conversation: &Conversation, call:
         fields.push(("duration_ms", millis));
         HookEvent::PostToolUseFailure
     };
-    let outcome = run(core, conversation.speaks.as_ref(), event, fields, Some(&call.id)).await;
+    let outcome = run(context, conversation.subagent.as_ref(), event, fields, Some(&call.id)).await;
     let blocked = outcome
         .block
         .as_ref()
-        .map(|why| format!("{}:{} hook blocking error: {why}", core.persona.hooks.name(event), call.name));
-    let context: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
+        .map(|why| format!("{}:{} hook blocking error: {why}", context.persona.hooks.name(event), call.name));
+    let added: Vec<String> = earlier.into_iter().chain(blocked).chain(outcome.context()).collect();
     After {
-        context: (!context.is_empty()).then(|| context.join("\n")),
+        context: (!added.is_empty()).then(|| added.join("\n")),
         stop: outcome.stop,
         content: outcome.updated_output.map(|output| match output {
             Value::String(text) => text,
@@ -159,12 +165,12 @@ pub(crate) async fn after(core: &Rc<Context>, conversation: &Conversation, call:
 
 /// Behind all calls of a reply, with what each of them gave. Returns what the model is told besides, and why the turn ends if it does.
 pub(crate) async fn after_batch(
-    core: &Rc<Context>,
+    context: &Rc<Context>,
     conversation: &Conversation,
     calls: &[Call],
     results: &[Part],
 ) -> (Option<String>, Option<String>) {
-    if !core.hooks.runner.any(HookEvent::PostToolBatch) {
+    if !context.hooks.runner.any(HookEvent::PostToolBatch) {
         return (None, None);
     }
     let response = |call: &Call| {
@@ -178,9 +184,9 @@ pub(crate) async fn after_batch(
         json!({"tool_name": call.name, "tool_input": input, "tool_use_id": call.id, "tool_response": response(call)})
     };
     let fields = vec![("tool_calls", calls.iter().map(told).collect())];
-    let outcome = run(core, conversation.speaks.as_ref(), HookEvent::PostToolBatch, fields, None).await;
-    let context: Vec<String> = outcome.block.clone().into_iter().chain(outcome.context()).collect();
-    ((!context.is_empty()).then(|| context.join("\n")), outcome.stop)
+    let outcome = run(context, conversation.subagent.as_ref(), HookEvent::PostToolBatch, fields, None).await;
+    let added: Vec<String> = outcome.block.clone().into_iter().chain(outcome.context()).collect();
+    ((!added.is_empty()).then(|| added.join("\n")), outcome.stop)
 }
 
 fn text(part: &Part) -> Option<&str> {
@@ -200,23 +206,23 @@ pub(crate) struct Heard {
 }
 
 /// Before the first turn the session begins. Returns what the model is told of that.
-pub(crate) async fn session_begins(core: &Rc<Context>) -> Option<String> {
-    if core.turns.begun.get() > 1 {
+pub(crate) async fn session_begins(context: &Rc<Context>) -> Option<String> {
+    if context.turns.begun.get() > 1 {
         return None;
     }
-    let source = if core.store.resumed { "resume" } else { "startup" };
+    let source = if context.store.resumed { "resume" } else { "startup" };
     let fields = vec![("source", json!(source))];
-    run(core, None, HookEvent::SessionStart, fields, None).await.context()
+    run(context, None, HookEvent::SessionStart, fields, None).await.context()
 }
 
 /// The user has said something.
-pub(crate) async fn before_prompt(core: &Rc<Context>, prompt: &str) -> Heard {
-    let mut context: Vec<String> = session_begins(core).await.into_iter().collect();
-    let outcome = run(core, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
-    context.extend(outcome.context());
+pub(crate) async fn before_prompt(context: &Rc<Context>, prompt: &str) -> Heard {
+    let mut added: Vec<String> = session_begins(context).await.into_iter().collect();
+    let outcome = run(context, None, HookEvent::UserPromptSubmit, vec![("prompt", json!(prompt))], None).await;
+    added.extend(outcome.context());
     Heard {
         blocked: outcome.block.or(outcome.stop),
-        context: (!context.is_empty()).then(|| context.join("\n")),
+        context: (!added.is_empty()).then(|| added.join("\n")),
     }
 }
 
@@ -224,14 +230,14 @@ pub(crate) async fn before_prompt(core: &Rc<Context>, prompt: &str) -> Heard {
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Somebody waits for the user, until what this gives is dropped: hooks hear of it after [`PATIENCE`].
-pub(crate) fn notice_later(core: &Rc<Context>, message: String, kind: &'static str) -> Option<DropGuard> {
-    core.hooks.runner.any(HookEvent::Notification).then(|| {
+pub(crate) fn notice_later(context: &Rc<Context>, message: String, kind: &'static str) -> Option<DropGuard> {
+    context.hooks.runner.any(HookEvent::Notification).then(|| {
         let answered = CancellationToken::new();
-        let (core, token) = (Rc::clone(core), answered.clone());
-        Rc::clone(&core).host.jobs.spawn(async move {
+        let (context, token) = (Rc::clone(context), answered.clone());
+        Rc::clone(&context).host.jobs.spawn(async move {
             if tokio::time::timeout(PATIENCE, token.cancelled()).await.is_err() {
                 let fields = vec![("message", json!(message)), ("notification_type", json!(kind))];
-                run(&core, None, HookEvent::Notification, fields, None).await;
+                run(&context, None, HookEvent::Notification, fields, None).await;
             }
         });
         answered.drop_guard()
@@ -239,16 +245,16 @@ pub(crate) fn notice_later(core: &Rc<Context>, message: String, kind: &'static s
 }
 
 /// The session ends.
-pub(crate) async fn session_ends(core: &Rc<Context>) {
-    run(core, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
+pub(crate) async fn session_ends(context: &Rc<Context>) {
+    run(context, None, HookEvent::SessionEnd, vec![("reason", json!("other"))], None).await;
 }
 
 /// The model wants to stop. Returns why it may not.
-pub(crate) async fn before_stop(core: &Rc<Context>, conversation: &Conversation, text: &str) -> Option<String> {
-    let who = conversation.speaks.as_ref().map(|speaks| speaks.id.clone()).unwrap_or_default();
-    let active = core.hooks.held_up.borrow().contains(&who);
+pub(crate) async fn before_stop(context: &Rc<Context>, conversation: &Conversation, text: &str) -> Option<String> {
+    let who = conversation.subagent.as_ref().map(|subagent| subagent.id.clone()).unwrap_or_default();
+    let active = context.hooks.held_up.borrow().contains(&who);
     let mut fields = vec![("stop_hook_active", json!(active))];
-    let event = match &conversation.speaks {
+    let event = match &conversation.subagent {
         None => HookEvent::Stop,
         Some(_) => {
             fields.push(("agent_transcript_path", json!(transcript(conversation))));
@@ -257,12 +263,12 @@ pub(crate) async fn before_stop(core: &Rc<Context>, conversation: &Conversation,
     };
     fields.extend([
         ("last_assistant_message", json!(text)),
-        ("background_tasks", core.tasks.for_hooks().into()),
+        ("background_tasks", context.tasks.for_hooks().into()),
         ("session_crons", json!([])),
     ]);
-    let outcome = run(core, conversation.speaks.as_ref(), event, fields, None).await;
+    let outcome = run(context, conversation.subagent.as_ref(), event, fields, None).await;
     let why = outcome.block.filter(|_| outcome.stop.is_none());
-    let mut held_up = core.hooks.held_up.borrow_mut();
+    let mut held_up = context.hooks.held_up.borrow_mut();
     match why {
         Some(why) => {
             held_up.insert(who);
@@ -276,19 +282,19 @@ pub(crate) async fn before_stop(core: &Rc<Context>, conversation: &Conversation,
 }
 
 /// The conversation is about to be made shorter.
-pub(crate) async fn before_compaction(core: &Rc<Context>, trigger: &str, wish: Option<&str>) {
+pub(crate) async fn before_compaction(context: &Rc<Context>, trigger: &str, wish: Option<&str>) {
     let fields = vec![("trigger", json!(trigger)), ("custom_instructions", json!(wish))];
-    run(core, None, HookEvent::PreCompact, fields, None).await;
+    run(context, None, HookEvent::PreCompact, fields, None).await;
 }
 
 /// A subagent begins.
-pub(crate) async fn subagent_begins(core: &Rc<Context>, speaks: &Speaks) {
-    run(core, Some(speaks), HookEvent::SubagentStart, Vec::new(), None).await;
+pub(crate) async fn subagent_begins(context: &Rc<Context>, subagent: &RunningSubagent) {
+    run(context, Some(subagent), HookEvent::SubagentStart, Vec::new(), None).await;
 }
 
 /// A subagent ended. Its hooks have been asked when it wanted to, as [`before_stop`] does for it too.
-pub(crate) fn subagent_ends(core: &Context, speaks: &Speaks) {
-    core.hooks.held_up.borrow_mut().remove(&speaks.id);
+pub(crate) fn subagent_ends(context: &Context, subagent: &RunningSubagent) {
+    context.hooks.held_up.borrow_mut().remove(&subagent.id);
 }
 
 /// Shows what a command hook does.
@@ -319,30 +325,36 @@ fn transcript(conversation: &Conversation) -> String {
         .unwrap_or_default()
 }
 
-async fn run(core: &Rc<Context>, speaks: Option<&Speaks>, event: HookEvent, fields: Vec<(&str, Value)>, call: Option<&str>) -> HookOutcome {
-    if !core.hooks.runner.any(event) {
+async fn run(
+    context: &Rc<Context>,
+    subagent: Option<&RunningSubagent>,
+    event: HookEvent,
+    fields: Vec<(&str, Value)>,
+    call: Option<&str>,
+) -> HookOutcome {
+    if !context.hooks.runner.any(event) {
         return HookOutcome::default();
     }
     let facts = Facts {
-        session: core.host.session.borrow().clone(),
-        transcript: core
+        session: context.host.session.borrow().clone(),
+        transcript: context
             .store
             .transcript
             .as_ref()
             .and_then(|kept| kept.borrow().path().map(|path| path.display().to_string()))
             .unwrap_or_default(),
-        cwd: core.world.wall.root().display().to_string(),
-        prompt: Some(core.host.events.turn()).filter(|turn| !turn.is_empty()),
-        mode: core.policy.borrow().mode_name().to_owned(),
-        agent: speaks.map(|speaks| (speaks.id.clone(), speaks.kind.clone())),
-        effort: Some(core.model.options.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
+        cwd: context.world.wall.root().display().to_string(),
+        prompt: Some(context.host.events.turn()).filter(|turn| !turn.is_empty()),
+        mode: context.policy.borrow().mode_name().to_owned(),
+        agent: subagent.map(|subagent| (subagent.id.clone(), subagent.kind.clone())),
+        effort: Some(context.model.options.borrow().effort.clone().unwrap_or_else(|| "medium".to_owned())),
     };
-    let outcome = core.hooks.runner.run(event, &facts, fields, call).await;
+    let outcome = context.hooks.runner.run(event, &facts, fields, call).await;
     for failure in &outcome.failures {
-        inform(&core.host, "warning", failure, json!({"tag": "hook_callback_failed"}));
+        inform(&context.host, "warning", failure, json!({"tag": "hook_callback_failed"}));
     }
     for message in &outcome.messages {
-        inform(&core.host, "notice", message, json!({}));
+        inform(&context.host, "notice", message, json!({}));
     }
     outcome
 }

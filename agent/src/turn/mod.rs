@@ -68,7 +68,7 @@ pub(crate) enum End {
 
 /// What came of a conversation with the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Came {
+pub(crate) struct Finished {
     /// How it ended.
     pub end: End,
     /// Rounds.
@@ -76,108 +76,114 @@ pub(crate) struct Came {
 }
 
 /// Runs rounds until the model stops.
-pub(crate) async fn rounds(core: &Rc<Context>, conversation: &mut Conversation) -> Came {
-    let cancel = core.turns.cancel_of(conversation);
-    let main = conversation.speaks.is_none();
+pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversation) -> Finished {
+    let cancel = context.turns.cancel_of(conversation);
+    let main = conversation.subagent.is_none();
     let mut rounds = 0;
     let mut tries = Tries::default();
     loop {
         if cancel.is_cancelled() {
-            return Came::of(End::Interrupted(rounds > 0), rounds);
+            return Finished::of(End::Interrupted(rounds > 0), rounds);
         }
         if let Some(limit) = conversation.max_rounds.filter(|limit| rounds >= *limit) {
-            return Came::of(End::Rounds(limit), rounds);
+            return Finished::of(End::Rounds(limit), rounds);
         }
-        if let Some(limit) = core.host.launch.max_budget_usd.filter(|limit| core.model.usage.borrow().cost() >= *limit) {
-            return Came::of(End::Budget(limit), rounds);
+        if let Some(limit) = context
+            .host
+            .launch
+            .max_budget_usd
+            .filter(|limit| context.model.usage.borrow().cost() >= *limit)
+        {
+            return Finished::of(End::Budget(limit), rounds);
         }
         if main {
-            compact::if_full(core, conversation).await;
+            compact::if_full(context, conversation).await;
         }
         rounds += 1;
-        let reply = match round(core, conversation).await {
+        let reply = match round(context, conversation).await {
             Ok(reply) => reply,
-            Err(Broken::Cancelled) => return Came::of(End::Interrupted(false), rounds),
+            Err(Broken::Cancelled) => return Finished::of(End::Interrupted(false), rounds),
             Err(Broken::Failed(error)) if error.kind == ModelErrorKind::TooLong && main && tries.shortened() => {
-                if compact::now(core, conversation, "auto", None).await.is_ok() {
+                if compact::now(context, conversation, "auto", None).await.is_ok() {
                     continue;
                 }
-                return Came::of(End::Failed(error), rounds);
+                return Finished::of(End::Failed(error), rounds);
             }
-            Err(Broken::Failed(error)) => return Came::of(End::Failed(error), rounds),
+            Err(Broken::Failed(error)) => return Finished::of(End::Failed(error), rounds),
         };
         let calls: Vec<_> = reply.message.calls().cloned().collect();
         let text = reply.message.text();
         let cut = matches!(reply.stop, Some((StopKind::Length | StopKind::Refusal, _)));
         conversation.messages.push(Rc::new(reply.message));
         if matches!(reply.stop, Some((StopKind::Refusal, _))) {
-            return Came::of(End::Refused(text), rounds);
+            return Finished::of(End::Refused(text), rounds);
         }
         if calls.is_empty() {
-            if main && let Some(reminder) = core.persona_session.unfinished().filter(|_| !cut) {
-                remind(core, conversation, &reminder);
+            if main && let Some(reminder) = context.persona_session.unfinished().filter(|_| !cut) {
+                remind(context, conversation, &reminder);
                 continue;
             }
             if main && cut {
-                core.host
+                context
+                    .host
                     .events
                     .notice("MAX_TOKENS", Topic::Limit, Some("Response truncated due to token limits."), None);
             }
-            let wanted = main && core.model.options.borrow().schema.is_some();
+            let wanted = main && context.model.options.borrow().schema.is_some();
             let missing = wanted
-                .then(|| structured::missing(&core.tools.structured, &mut tries.unstructured))
+                .then(|| structured::missing(&context.tools.structured, &mut tries.unstructured))
                 .flatten();
             match missing {
                 Some(structured::Missing::Again(nudge)) => {
                     conversation.add_user([Part::Text(nudge)]);
                     continue;
                 }
-                Some(structured::Missing::GivenUp(tries)) => return Came::of(End::Unstructured(tries), rounds),
+                Some(structured::Missing::GivenUp(tries)) => return Finished::of(End::Unstructured(tries), rounds),
                 None => {}
             }
-            if let Some(why) = hooks::before_stop(core, conversation, &text).await {
+            if let Some(why) = hooks::before_stop(context, conversation, &text).await {
                 conversation.add_user([Part::Text(why)]);
                 continue;
             }
-            return Came::of(End::Done(text, reply.stop), rounds);
+            return Finished::of(End::Done(text, reply.stop), rounds);
         }
-        let mut done = calls::run(core, conversation, calls.clone(), cut).await;
+        let mut done = calls::run(context, conversation, calls.clone(), cut).await;
         if done.end.is_none() {
-            let (context, stop) = hooks::after_batch(core, conversation, &calls, &done.results).await;
-            done.results.extend(context.map(Part::Text));
+            let (added, stop) = hooks::after_batch(context, conversation, &calls, &done.results).await;
+            done.results.extend(added.map(Part::Text));
             done.end = stop.map(End::Held);
         }
         if !done.results.is_empty() {
             conversation.add_user(done.results);
         }
         if let Some(end) = done.end {
-            return Came::of(end, rounds);
+            return Finished::of(end, rounds);
         }
-        if core.tools.structured.borrow().is_some() && main {
-            return Came::of(End::Done(text, reply.stop), rounds);
+        if context.tools.structured.borrow().is_some() && main {
+            return Finished::of(End::Done(text, reply.stop), rounds);
         }
-        if let Some(reminder) = core.persona_session.reminder().filter(|_| main) {
-            remind(core, conversation, &reminder);
+        if let Some(reminder) = context.persona_session.reminder().filter(|_| main) {
+            remind(context, conversation, &reminder);
         }
     }
 }
 
 /// Runs the call that was put off, and then rounds until the model stops.
-pub(crate) async fn go_on(core: &Rc<Context>, conversation: &mut Conversation, call: Call) -> Came {
+pub(crate) async fn go_on(context: &Rc<Context>, conversation: &mut Conversation, call: Call) -> Finished {
     if conversation.tool(&call.name).is_none() {
-        return Came::of(End::Unavailable(call), 0);
+        return Finished::of(End::Unavailable(call), 0);
     }
-    let done = calls::run(core, conversation, vec![call], false).await;
+    let done = calls::run(context, conversation, vec![call], false).await;
     if !done.results.is_empty() {
         conversation.add_user(done.results);
     }
     match done.end {
-        Some(end) => Came::of(end, 0),
-        None => rounds(core, conversation).await,
+        Some(end) => Finished::of(end, 0),
+        None => rounds(context, conversation).await,
     }
 }
 
-impl Came {
+impl Finished {
     const fn of(end: End, rounds: u64) -> Self {
         Self { end, rounds }
     }
@@ -208,27 +214,27 @@ enum Broken {
 }
 
 /// Asks the model once.
-async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Reply, Broken> {
-    let cancel = core.turns.cancel_of(conversation);
+async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result<Reply, Broken> {
+    let cancel = context.turns.cancel_of(conversation);
     if conversation.messages.iter().map(|message| message.size()).sum::<usize>() > MOST {
         let why = format!("the conversation has more than {} MiB", MOST >> 20);
         return Err(Broken::Failed(ModelError::new(ModelErrorKind::TooLong, why)));
     }
-    let speaks = conversation.speaks.clone();
-    let mut gather = Gather::new(core.model.client.api(), &conversation.model);
+    let subagent = conversation.subagent.clone();
+    let mut gather = Gather::new(context.model.client.api(), &conversation.model);
     let mut ids = Vec::new();
-    let wishes = core.model.options.borrow().clone();
+    let wishes = context.model.options.borrow().clone();
     let begun = Instant::now();
     let mut teller = Teller::new(
-        core.host.events.clone(),
-        speaks.clone(),
-        speaks.is_some() && core.host.persona.hides_subagents() && !wishes.forwards_text,
-        core.host.persona.whole_calls(),
+        context.host.events.clone(),
+        subagent.clone(),
+        subagent.is_some() && context.host.persona.hides_subagents() && !wishes.forwards_text,
+        context.host.persona.whole_calls(),
     );
     // Hosts that count rounds are told of one before the model is asked, and of those that fail too.
-    let counts = core.host.persona.counts_rounds();
+    let counts = context.host.persona.counts_rounds();
     if counts {
-        core.host.events.say(Kind::RoundStart(&RoundStart::default()), speaks.as_ref(), None);
+        context.host.events.say(Kind::RoundStart(&RoundStart::default()), subagent.as_ref(), None);
     }
     let ask = Ask {
         model: &conversation.model,
@@ -247,7 +253,7 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
         gather.event(event);
         if let Kind::Notice(notice) = event.kind
             && notice.topic == Topic::Retry
-            && crate::host::display::retried(&core.host, notice)
+            && crate::host::display::retried(&context.host, notice)
         {
             return;
         }
@@ -268,19 +274,19 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
     let span = Span::begin("round", true);
     span.set("gen_ai.operation.name", "chat");
     span.set("gen_ai.request.model", conversation.model.as_str());
-    if let Some(text) = core.persona_session.debug_request(&ask) {
-        core.host.events.say(Kind::Noise(&text), None, None);
+    if let Some(text) = context.persona_session.debug_request(&ask) {
+        context.host.events.say(Kind::Noise(&text), None, None);
     }
     let said = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
-        said = span.within(core.model.client.reply(&ask, &mut hear)) => Some(said),
+        said = span.within(context.model.client.reply(&ask, &mut hear)) => Some(said),
     };
-    core.model.usage.borrow_mut().api += begun.elapsed();
+    context.model.usage.borrow_mut().api += begun.elapsed();
     let model = gather.model().map_or_else(|| conversation.model.clone(), str::to_owned);
     let tokens = gather
         .usage()
-        .map(|usage| core.model.usage.borrow_mut().count(&model, &conversation.model, &usage))
+        .map(|usage| context.model.usage.borrow_mut().count(&model, &conversation.model, &usage))
         .unwrap_or_default();
     span.set("gen_ai.response.model", model.as_str());
     if tokens != Tokens::default() {
@@ -295,8 +301,8 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
     drop(span);
     if tokens != Tokens::default() {
         conversation.context_tokens = tokens.read() + tokens.output;
-        if speaks.is_none() {
-            let mut spent = core.model.usage.borrow_mut();
+        if subagent.is_none() {
+            let mut spent = context.model.usage.borrow_mut();
             spent.turn += tokens;
             spent.session += tokens;
         }
@@ -318,8 +324,8 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
         }
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
-            if let Some(text) = core.persona_session.debug_reply(&id, &model, &message, tokens) {
-                core.host.events.say(Kind::Noise(&text), None, None);
+            if let Some(text) = context.persona_session.debug_reply(&id, &model, &message, tokens) {
+                context.host.events.say(Kind::Noise(&text), None, None);
             }
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             crate::conversation::transcript::reply(conversation, &message, &id, &model, word, &ids, Some(tokens));
@@ -329,9 +335,9 @@ async fn round(core: &Rc<Context>, conversation: &mut Conversation) -> Result<Re
 }
 
 /// Tells the model something that the agent reminds it of, and the host that it did.
-fn remind(core: &Context, conversation: &mut Conversation, reminder: &str) {
+fn remind(context: &Context, conversation: &mut Conversation, reminder: &str) {
     conversation.add_user([Part::Text(reminder.to_owned())]);
-    core.host.events.notice("reminder", Topic::Reminder, Some(reminder), None);
+    context.host.events.notice("reminder", Topic::Reminder, Some(reminder), None);
 }
 
 /// How long a turn may take to end once it is stopped.

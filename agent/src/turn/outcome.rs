@@ -10,38 +10,39 @@ use crate::model::usage::Tokens;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::persona::host::{Ended, Reached};
 use crate::turn::context::Context;
-use crate::turn::{Came, End};
+use crate::turn::{End, Finished};
 use agentglot_adapters::raw::event::{Block, Count, Kind, Limit, Outcome, OutcomeKind, Place, PromptSource, Reply, Scope, Stop, StopKind, Usage};
 use agentglot_adapters::raw::json::{Raw, Str};
 
 /// Tells how a turn ended.
-pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(String, Value)>) {
-    let mut said = Said::of(core, &came.end);
-    if let Some(told) = reached(&came.end, &said.text).and_then(|limit| core.host.persona.reached(&limit)) {
-        core.host.events.told(&told);
+pub(crate) fn tell(context: &Context, finished: &Finished, begun: Instant, fields: Vec<(String, Value)>) {
+    let mut said = Said::of(context, &finished.end);
+    if let Some(told) = reached(&finished.end, &said.text).and_then(|limit| context.host.persona.reached(&limit)) {
+        context.host.events.told(&told);
     }
-    if let End::Failed(error) = &came.end {
-        synthetic(core, error, &said.text);
+    if let End::Failed(error) = &finished.end {
+        synthetic(context, error, &said.text);
     }
-    if let End::Interrupted(in_tools) = came.end
-        && !tell_cancelled(core)
+    if let End::Interrupted(in_tools) = finished.end
+        && !tell_cancelled(context)
     {
         let text = if in_tools {
             "[Request interrupted by user for tool use]"
         } else {
             "[Request interrupted by user]"
         };
-        core.host
+        context
+            .host
             .events
             .prompt(&[Part::Text(text.to_owned())], PromptSource::Agent, None, &line_id());
     }
-    let spent = core.model.usage.borrow();
+    let spent = context.model.usage.borrow();
     let tokens = spent.turn;
     let number = |n: u128| n.to_string();
     let (whole, api) = (number(begun.elapsed().as_millis()), number(spent.api.as_millis()));
     let cost = format!("{}", spent.cost());
     let denials = Value::Array(spent.denials.clone()).to_string();
-    let structured = core.tools.structured.borrow().as_ref().map(Value::to_string);
+    let structured = context.tools.structured.borrow().as_ref().map(Value::to_string);
     let text = body(&said.text);
     let word = said.stop.take();
     let word = word.as_ref().map(|(kind, word)| (*kind, body(word)));
@@ -56,41 +57,41 @@ pub(crate) fn tell(core: &Context, came: &Came, begun: Instant, fields: Vec<(Str
         duration_ms: Some(Raw::trusted(&whole)),
         duration_api_ms: Some(Raw::trusted(&api)),
         // A command of the agent's own is no turn of the model's.
-        num_turns: (!core.host.persona.codec_counts_turns() || came.rounds == 0).then_some(Count::derived(came.rounds)),
+        num_turns: (!context.host.persona.codec_counts_turns() || finished.rounds == 0).then_some(Count::derived(finished.rounds)),
         cost_usd: Some(Raw::trusted(&cost)),
         usage: Some(usage(tokens)),
         stop,
         denials: Some(Raw::trusted(&denials)),
         structured: structured.as_deref().map(Raw::trusted),
-        synthetic: matches!(came.end, End::Denied(_)),
+        synthetic: matches!(finished.end, End::Denied(_)),
         ..Outcome::new(said.kind)
     };
-    let mut added = vec![("modelUsage".to_owned(), by_model(core))];
-    if let Some((name, reason)) = ended(came).and_then(|ended| core.host.persona.ended(ended)) {
+    let mut added = vec![("modelUsage".to_owned(), by_model(context))];
+    if let Some((name, reason)) = ended(finished).and_then(|ended| context.host.persona.ended(ended)) {
         added.push((name.to_owned(), reason.into()));
     }
-    if let End::Deferred(call, input) = &came.end {
+    if let End::Deferred(call, input) = &finished.end {
         added.push(("deferred_tool_use".to_owned(), crate::turn::deferred::told(call, input)));
     }
     added.extend(fields);
-    core.host.events.outcome(&outcome, &added, &line_id());
+    context.host.events.outcome(&outcome, &added, &line_id());
 }
 
 /// How it ended, where that does not follow from the kind of the outcome. A turn without the model has no such word.
-fn ended(came: &Came) -> Option<Ended> {
-    match &came.end {
+fn ended(finished: &Finished) -> Option<Ended> {
+    match &finished.end {
         End::Deferred(..) => Some(Ended::Deferred),
         End::Unavailable(_) => Some(Ended::Unavailable),
         End::Held(_) => Some(Ended::Held),
-        End::Done(..) | End::Refused(_) if came.rounds > 0 => Some(Ended::Done),
+        End::Done(..) | End::Refused(_) if finished.rounds > 0 => Some(Ended::Done),
         _ => None,
     }
 }
 
 /// Tells that the host has cancelled a prompt, if its dialect has an event for it.
-pub(crate) fn tell_cancelled(core: &Context) -> bool {
-    let told = core.host.persona.cancelled();
-    told.inspect(|told| core.host.events.told(told)).is_some()
+pub(crate) fn tell_cancelled(context: &Context) -> bool {
+    let told = context.host.persona.cancelled();
+    told.inspect(|told| context.host.events.told(told)).is_some()
 }
 
 /// The limit at which a turn ended.
@@ -109,7 +110,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(core: &Context, end: &End) -> Self {
+    fn of(context: &Context, end: &End) -> Self {
         let (kind, text, stop) = match end {
             End::Done(text, stop) => (OutcomeKind::Success, text.clone(), stop.clone()),
             End::Refused(text) => (OutcomeKind::Refused, text.clone(), Some((StopKind::Refusal, "refusal".to_owned()))),
@@ -134,7 +135,7 @@ impl Said {
                 ),
                 Some((StopKind::Other, "tool_deferred_unavailable".to_owned())),
             ),
-            End::Failed(error) => (OutcomeKind::Failed(Place::Model), core.host.persona.failure(error), None),
+            End::Failed(error) => (OutcomeKind::Failed(Place::Model), context.host.persona.failure(error), None),
             End::Unstructured(tries) => (
                 OutcomeKind::Limit(Limit::Retries),
                 format!("Failed to provide valid structured output after {tries} attempts"),
@@ -146,7 +147,7 @@ impl Said {
 }
 
 /// The message that stands for the reply that did not come.
-fn synthetic(core: &Context, error: &ModelError, text: &str) {
+fn synthetic(context: &Context, error: &ModelError, text: &str) {
     let word = match error.kind {
         ModelErrorKind::Authentication => "authentication_failed",
         ModelErrorKind::Billing => "billing_error",
@@ -156,7 +157,7 @@ fn synthetic(core: &Context, error: &ModelError, text: &str) {
         _ => "unknown",
     };
     // The session has its conversation back by now; without it nothing is kept.
-    if let Ok(conversation) = core.conversation.try_borrow() {
+    if let Ok(conversation) = context.conversation.try_borrow() {
         crate::conversation::transcript::failure(&conversation, text, word, error.status);
     }
     let text = body(text);
@@ -172,8 +173,8 @@ fn synthetic(core: &Context, error: &ModelError, text: &str) {
         last: true,
         ..Reply::default()
     };
-    if core.host.persona.tells_failures() {
-        core.host.events.say(Kind::Reply(&reply), None, Some(&line_id()));
+    if context.host.persona.tells_failures() {
+        context.host.events.say(Kind::Reply(&reply), None, Some(&line_id()));
     }
 }
 
@@ -189,8 +190,8 @@ fn usage(tokens: Tokens) -> Usage<'static> {
 }
 
 /// Tokens and cost of the whole session by model.
-fn by_model(core: &Context) -> Value {
-    let spent = core.model.usage.borrow();
+fn by_model(context: &Context) -> Value {
+    let spent = context.model.usage.borrow();
     let models = spent.models.iter().map(|(model, spent)| {
         let about = json!({
             "inputTokens": spent.tokens.input, "outputTokens": spent.tokens.output, "cacheReadInputTokens": spent.tokens.cache_read,

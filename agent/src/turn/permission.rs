@@ -17,7 +17,7 @@ use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What became of the question.
 #[derive(Debug)]
-pub(crate) enum Leave {
+pub(crate) enum Permission {
     /// It runs, with these arguments, by this decision.
     Given(Value, Decision),
     /// It does not run, and the turn ends behind the results of its round, for this reason.
@@ -36,23 +36,23 @@ pub(crate) enum Leave {
 }
 
 /// Whether a tool is there for this session.
-pub(crate) fn offers(core: &Context, tool: &dyn Tool) -> bool {
-    tool.spec().name == crate::turn::structured::NAME || core.policy.borrow().offered(tool.spec())
+pub(crate) fn offers(context: &Context, tool: &dyn Tool) -> bool {
+    tool.spec().name == crate::turn::structured::NAME || context.policy.borrow().offered(tool.spec())
 }
 
-/// Asks for leave: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
-pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Leave {
+/// Asks for permission: hooks first, then the rules, then the host. `alone`: the call is the only one of its reply.
+pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
     let mut asked_by_hook = false;
-    match hooks::before(core, conversation, call, &input, alone).await {
+    match hooks::before(context, conversation, call, &input, alone).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
             let input = updated.unwrap_or(input);
-            // A hook's leave makes questions needless; what is forbidden it does not allow.
-            return match core.policy.borrow().judge(spec, &input, &tool.access(&input)) {
+            // A hook's permission makes questions needless; what is forbidden it does not allow.
+            return match context.policy.borrow().judge(spec, &input, &tool.access(&input)) {
                 Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
-                _ => Leave::Given(input, Decision::accepts("hook", Some("hook"))),
+                _ => Permission::Given(input, Decision::accepts("hook", Some("hook"))),
             };
         }
         Before::Ask(updated) => {
@@ -60,15 +60,15 @@ pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &
             asked_by_hook = true;
         }
         Before::Changed(updated) => input = updated,
-        Before::Defer => return Leave::Deferred(input),
-        Before::Deny(why) => return unheard(core, tool, &access, &Unheard::Hook(why), false),
-        Before::Stop(why) => return Leave::Held(why),
+        Before::Defer => return Permission::Deferred(input),
+        Before::Deny(why) => return unheard(context, tool, &access, &Unheard::Hook(why), false),
+        Before::Stop(why) => return Permission::Held(why),
     }
     // What hooks have changed is judged as it is now.
     let access = tool.access(&input);
-    let judged = core.policy.borrow().judge(spec, &input, &access);
-    let bypass = core.policy.borrow().mode() == PermissionMode::Bypass;
-    let needs = core.persona_session.needs_permission(&call.name).map(|needs| needs && !bypass);
+    let judged = context.policy.borrow().judge(spec, &input, &access);
+    let bypass = context.policy.borrow().mode() == PermissionMode::Bypass;
+    let needs = context.persona_session.needs_permission(&call.name).map(|needs| needs && !bypass);
     let verdict = match judged {
         denied @ Verdict::Deny { .. } => denied,
         _ if asked_by_hook || needs == Some(true) => Verdict::Ask {
@@ -80,35 +80,35 @@ pub(crate) async fn ask(core: &Rc<Context>, conversation: &Conversation, tool: &
             reason: Reason::Rule { .. } | Reason::Unclear(_),
             ..
         } => asked,
-        _ if needs == Some(false) => return Leave::Given(input, Decision::accepts("config", None)),
+        _ if needs == Some(false) => return Permission::Given(input, Decision::accepts("config", None)),
         judged => judged,
     };
     match verdict {
-        Verdict::Allow { reason } => Leave::Given(input, Decision::of(&reason, true)),
+        Verdict::Allow { reason } => Permission::Given(input, Decision::of(&reason, true)),
         Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
         Verdict::Ask { suggestions, mut fields, .. } => {
-            if let Some(speaks) = &conversation.speaks {
-                fields.push(("agent_id".to_owned(), json!(speaks.id)));
+            if let Some(subagent) = &conversation.subagent {
+                fields.push(("agent_id".to_owned(), json!(subagent.id)));
             }
-            if core.host.persona.previews_changes() {
+            if context.host.persona.previews_changes() {
                 fields.extend(
-                    preview(core, tool, call, &input)
+                    preview(context, tool, call, &input)
                         .await
                         .map(|diff| ("preview".to_owned(), Value::String(diff))),
                 );
             }
-            host(core, conversation, tool, &access, call, &input, suggestions, fields).await
+            host(context, conversation, tool, &access, call, &input, suggestions, fields).await
         }
     }
 }
 
 /// What a call would change, for a person who is asked about it.
-async fn preview(core: &Context, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
+async fn preview(context: &Context, tool: &dyn Tool, call: &Call, input: &Value) -> Option<String> {
     let tell = |_: Progress<'_>| {};
     let cx = Cx {
         call: &call.id,
-        cancel: core.turns.cancel(),
-        world: &core.world,
+        cancel: context.turns.cancel(),
+        world: &context.world,
         tell: &tell,
     };
     tool.preview(input, &cx).await
@@ -117,7 +117,7 @@ async fn preview(core: &Context, tool: &dyn Tool, call: &Call, input: &Value) ->
 /// Asks the host.
 #[allow(clippy::too_many_arguments)]
 async fn host(
-    core: &Rc<Context>,
+    context: &Rc<Context>,
     conversation: &Conversation,
     tool: &dyn Tool,
     access: &Access,
@@ -125,20 +125,20 @@ async fn host(
     input: &Value,
     suggestions: Option<Value>,
     fields: Vec<(String, Value)>,
-) -> Leave {
-    if let Some(decision) = hooks::before_question(core, conversation, call, input, suggestions.as_ref()).await {
-        return read(core, tool, access, &decision, input);
+) -> Permission {
+    if let Some(decision) = hooks::before_question(context, conversation, call, input, suggestions.as_ref()).await {
+        return read(context, tool, access, &decision, input);
     }
-    let diff = if crate::host::display::shows_changes(&core.host, access) {
-        preview(core, tool, call, input).await
+    let diff = if crate::host::display::shows_changes(&context.host, access) {
+        preview(context, tool, call, input).await
     } else {
         None
     };
-    crate::host::display::confirms(&core.host, conversation.speaks.as_ref(), tool, call, input, diff.as_deref());
+    crate::host::display::confirms(&context.host, conversation.subagent.as_ref(), tool, call, input, diff.as_deref());
     let question = Question {
         kind: ControlKind::CanUseTool,
         subtype: "can_use_tool".to_owned(),
-        permission: Some(control_requests::Asked {
+        permission: Some(control_requests::PermissionRequest {
             name: call.name.clone(),
             call: call.id.clone(),
             input: input.clone(),
@@ -147,20 +147,20 @@ async fn host(
         fields,
     };
     let notice = hooks::notice_later(
-        core,
-        format!("{} needs your permission to use {}", core.persona.hooks.agent, call.name),
+        context,
+        format!("{} needs your permission to use {}", context.persona.hooks.agent, call.name),
         "permission_prompt",
     );
-    let answer = crate::host::state::waiting(&core.host, core.host.requests.ask(question)).await;
+    let answer = crate::host::state::waiting(&context.host, context.host.requests.ask(question)).await;
     drop(notice);
     match answer {
-        Ok(answer) => read(core, tool, access, &answer, input),
-        Err(control_requests::Unanswered::Failed(why)) => unheard(core, tool, access, &Unheard::Failed(why), false),
-        Err(control_requests::Unanswered::Gone) => unheard(core, tool, access, &Unheard::Gone, false),
+        Ok(answer) => read(context, tool, access, &answer, input),
+        Err(control_requests::Unanswered::Failed(why)) => unheard(context, tool, access, &Unheard::Failed(why), false),
+        Err(control_requests::Unanswered::Gone) => unheard(context, tool, access, &Unheard::Gone, false),
     }
 }
 
-fn read(core: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Leave {
+fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Permission {
     let text = |names: &[&str]| names.iter().find_map(|name| answer.get(name)?.as_str());
     let word = text(&["behavior", "decision", "outcome"]).unwrap_or_default();
     let why = text(&["message", "reason"]).filter(|why| !why.is_empty()).map(str::to_owned);
@@ -169,30 +169,30 @@ fn read(core: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input:
         "allow" | "approve" => {
             let updates = ["updatedPermissions", "updated_permissions"].iter().find_map(|name| answer.get(name));
             if let Some(updates) = updates
-                && let Err(why) = permission_updates(core, updates)
+                && let Err(why) = permission_updates(context, updates)
             {
                 tracing::warn!("{why}");
-                return unheard(core, tool, access, &Unheard::Invalid, false);
+                return unheard(context, tool, access, &Unheard::Invalid, false);
             }
             let updated = ["updatedInput", "updated_input"]
                 .iter()
                 .find_map(|name| answer.get(name))
                 .filter(|value| value.is_object());
             let decision = Decision::accepts(if is_kept(updates) { "user_permanent" } else { "user_temporary" }, None);
-            Leave::Given(updated.unwrap_or(input).clone(), decision)
+            Permission::Given(updated.unwrap_or(input).clone(), decision)
         }
-        "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(core, tool, access, &Unheard::Nobody, false),
-        "deny" | "reject" if interrupt => unheard(core, tool, access, &Unheard::Stopped(why), true),
-        "deny" | "reject" => unheard(core, tool, access, &Unheard::Denied(why), false),
-        _ => unheard(core, tool, access, &Unheard::Invalid, false),
+        "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(context, tool, access, &Unheard::Nobody, false),
+        "deny" | "reject" if interrupt => unheard(context, tool, access, &Unheard::Stopped(why), true),
+        "deny" | "reject" => unheard(context, tool, access, &Unheard::Denied(why), false),
+        _ => unheard(context, tool, access, &Unheard::Invalid, false),
     }
 }
 
-fn unheard(core: &Context, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Leave {
-    denied(&core.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
+fn unheard(context: &Context, tool: &dyn Tool, access: &Access, why: &Unheard, end: bool) -> Permission {
+    denied(&context.policy.borrow().unheard(tool.spec(), access, why), end, Decision::unheard(why))
 }
 
-/// Whether the host's leave goes into a file of settings.
+/// Whether the host's permission goes into a file of settings.
 fn is_kept(updates: Option<&Value>) -> bool {
     let updates = updates.and_then(Value::as_array).into_iter().flatten();
     let mut places = updates.filter_map(|update| update.get("destination")?.as_str());
@@ -200,24 +200,24 @@ fn is_kept(updates: Option<&Value>) -> bool {
 }
 
 /// A call that was not allowed.
-fn denied(why: &str, end: bool, decision: Decision) -> Leave {
-    Leave::Denied {
+fn denied(why: &str, end: bool, decision: Decision) -> Permission {
+    Permission::Denied {
         given: Given::denied(why).with(DetailShape::Claude, json!(format!("Error: {why}"))),
         end,
         decision,
     }
 }
 
-/// Rules that the host gives together with its leave.
+/// Rules that the host gives together with its permission.
 ///
 /// # Errors
 /// When they cannot be understood: then the answer that they stand in is none.
-fn permission_updates(core: &Context, updates: &Value) -> Result<(), String> {
-    let updated = core.policy.borrow_mut().update(updates);
+fn permission_updates(context: &Context, updates: &Value) -> Result<(), String> {
+    let updated = context.policy.borrow_mut().update(updates);
     match updated {
         Ok(updated) => {
             for (source, update) in &updated.keep {
-                if let Err(problem) = core.settings.get().places().write(*source, update) {
+                if let Err(problem) = context.settings.get().places().write(*source, update) {
                     tracing::warn!("{problem}");
                 }
             }
@@ -225,12 +225,12 @@ fn permission_updates(core: &Context, updates: &Value) -> Result<(), String> {
                 tracing::warn!("{problem}");
             }
             if updated.mode.is_some() {
-                let mode = core.policy.borrow().mode_name();
-                core.host.events.told(&core.host.persona.mode_changed(mode));
+                let mode = context.policy.borrow().mode_name();
+                context.host.events.told(&context.host.persona.mode_changed(mode));
             }
-            for folder in core.policy.borrow().folders().skip(1) {
+            for folder in context.policy.borrow().folders().skip(1) {
                 // One that is there already, or cannot be had, changes nothing.
-                let _ = core.world.wall.add(folder);
+                let _ = context.world.wall.add(folder);
             }
         }
         Err(problem) => return Err(problem),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
-use crate::host::event_writer::{Speaks, line_id};
+use crate::host::event_writer::{RunningSubagent, line_id};
 use crate::model::message::{Call, Message, Part};
 use crate::settings::subagent::SubagentKind;
 use crate::tools::{Cx, Given, Spec, Tool};
@@ -102,18 +102,18 @@ pub(crate) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
 }
 
 /// Runs one to its end.
-pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, wanted: Wanted) -> Given {
-    if parent.speaks.is_some() {
+pub(crate) async fn run(context: &Rc<Context>, parent: &Conversation, call: &Call, wanted: Wanted) -> Given {
+    if parent.subagent.is_some() {
         return Given::error("A subagent cannot begin another one.");
     }
-    let kind = match core.model.options.borrow().agents.get(&wanted.kind) {
+    let kind = match context.model.options.borrow().agents.get(&wanted.kind) {
         Some(kind) => kind.clone(),
         None if wanted.kind == GENERAL => SubagentKind {
-            prompt: core.persona_session.system_prompt(&core.world),
+            prompt: context.persona_session.system_prompt(&context.world),
             ..SubagentKind::default()
         },
         None => {
-            let known: Vec<String> = kinds(core).map(|(name, _)| name).collect();
+            let known: Vec<String> = kinds(context).map(|(name, _)| name).collect();
             return Given::error(format!("Agent type '{}' not found. Available agents: {}", wanted.kind, known.join(", ")));
         }
     };
@@ -124,14 +124,14 @@ pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, 
         .filter(|tool| kind.has(&tool.spec().name))
         .cloned()
         .collect();
-    let speaks = Speaks {
+    let subagent = RunningSubagent {
         call: call.id.clone(),
         id: format!("a{}", &uuid::Uuid::new_v4().simple().to_string()[..16]),
         kind: wanted.kind.clone(),
         task: wanted.task.clone(),
     };
-    let background = (wanted.background || kind.background) && turn::background::begins_turns(core);
-    let task = Rc::new(Task::new(core, speaks.clone(), wanted.prompt.clone(), background));
+    let background = (wanted.background || kind.background) && turn::background::begins_turns(context);
+    let task = Rc::new(Task::new(context, subagent.clone(), wanted.prompt.clone(), background));
     let mut conversation = Conversation {
         specs: Vec::new(),
         tools: Vec::new(),
@@ -139,25 +139,25 @@ pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, 
         model: kind
             .model
             .clone()
-            .and_then(|model| core.model.names.named(&model))
+            .and_then(|model| context.model.names.named(&model))
             .unwrap_or_else(|| parent.model.clone()),
         messages: vec![Rc::new(Message::user(wanted.prompt.clone()))],
         written: Rc::default(),
         max_rounds: kind.max_rounds,
-        transcript: crate::conversation::transcript::subagent(parent, &speaks),
+        transcript: crate::conversation::transcript::subagent(parent, &subagent),
         context_tokens: 0,
         stop: background.then(|| task.stop.clone()),
         calls: Cell::new(0),
-        speaks: Some(speaks),
+        subagent: Some(subagent),
     };
     conversation.equip(tools);
-    core.tasks.begin(core, &task);
+    context.tasks.begin(context, &task);
     if background {
         let given = launched(&task);
-        core.host.jobs.spawn({
-            let core = Rc::clone(core);
+        context.host.jobs.spawn({
+            let context = Rc::clone(context);
             async move {
-                work(&core, conversation, &task).await;
+                work(&context, conversation, &task).await;
             }
         });
         return given;
@@ -168,14 +168,14 @@ pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, 
         tokens,
         calls,
         took,
-    } = work(core, conversation, &task).await;
+    } = work(context, conversation, &task).await;
     if how != How::Completed {
         return Given::error(text);
     }
     let detail = json!({
         "status": "completed",
         "prompt": wanted.prompt,
-        "agentId": task.speaks.id,
+        "agentId": task.subagent.id,
         "agentType": wanted.kind,
         "content": [{"type": "text", "text": text}],
         "totalDurationMs": took.as_millis() as u64,
@@ -187,7 +187,7 @@ pub(crate) async fn run(core: &Rc<Context>, parent: &Conversation, call: &Call, 
 
 /// What the model is told of one that has begun and that it does not wait for.
 fn launched(task: &Task) -> Given {
-    let Speaks { id, task: about, .. } = &task.speaks;
+    let RunningSubagent { id, task: about, .. } = &task.subagent;
     let text = format!(
         "The agent works in the background now (agentId: {id}). You will be told when it has ended, and know nothing of its results before \
          that: do not guess them. Go on with other work, or end your turn."
@@ -204,16 +204,19 @@ fn launched(task: &Task) -> Given {
 }
 
 /// Lets one work to its end, which is told to the host.
-async fn work(core: &Rc<Context>, mut conversation: Conversation, task: &Rc<Task>) -> Ended {
-    turn::hooks::subagent_begins(core, &task.speaks).await;
+async fn work(context: &Rc<Context>, mut conversation: Conversation, task: &Rc<Task>) -> Ended {
+    turn::hooks::subagent_begins(context, &task.subagent).await;
     let prompt = [Part::Text(task.prompt.clone())];
     let prompt_id = line_id();
-    core.host.events.prompt(&prompt, PromptSource::Parent, Some(&task.speaks), &prompt_id);
-    crate::conversation::transcript::prompt(&conversation, core.policy.borrow().mode_name(), &prompt, &prompt_id, "", None);
-    let came = turn::rounds(core, &mut conversation).await;
-    crate::conversation::transcript::shown(&core.host, &conversation);
-    turn::hooks::subagent_ends(core, &task.speaks);
-    let (how, text) = match came.end {
+    context
+        .host
+        .events
+        .prompt(&prompt, PromptSource::Parent, Some(&task.subagent), &prompt_id);
+    crate::conversation::transcript::prompt(&conversation, context.policy.borrow().mode_name(), &prompt, &prompt_id, "", None);
+    let finished = turn::rounds(context, &mut conversation).await;
+    crate::conversation::transcript::shown(&context.host, &conversation);
+    turn::hooks::subagent_ends(context, &task.subagent);
+    let (how, text) = match finished.end {
         End::Done(text, _) => (How::Completed, text),
         End::Refused(text) => (How::Failed, format!("The agent refused: {text}")),
         End::Rounds(limit) => (How::Failed, format!("The agent reached its limit of {limit} rounds.")),
@@ -230,13 +233,13 @@ async fn work(core: &Rc<Context>, mut conversation: Conversation, task: &Rc<Task
         calls: conversation.calls.get(),
         took: task.took(),
     };
-    core.tasks.end(core, task, ended.clone());
+    context.tasks.end(context, task, ended.clone());
     ended
 }
 
 /// The kinds that there are, with what each is for.
-pub(crate) fn kinds(core: &Context) -> impl Iterator<Item = (String, String)> {
-    let own: Vec<(String, String)> = core
+pub(crate) fn kinds(context: &Context) -> impl Iterator<Item = (String, String)> {
+    let own: Vec<(String, String)> = context
         .model
         .options
         .borrow()

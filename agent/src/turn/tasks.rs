@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::event_writer::Speaks;
+use crate::host::event_writer::RunningSubagent;
 use crate::persona::host::{self, SubagentEnd, SubagentTask};
 use crate::turn::context::Context;
 
@@ -25,7 +25,7 @@ pub(crate) struct Tasks {
 #[derive(Debug)]
 pub(crate) struct Task {
     /// Who it is.
-    pub speaks: Speaks,
+    pub subagent: RunningSubagent,
     /// What it was asked.
     pub prompt: String,
     /// The model does not wait for it.
@@ -77,10 +77,10 @@ impl How {
 
 impl Task {
     /// One that begins now.
-    pub(crate) fn new(core: &Context, speaks: Speaks, prompt: String, background: bool) -> Self {
-        let output = core.world.scratch.join("tasks").join(format!("{}.output", speaks.id));
+    pub(crate) fn new(context: &Context, subagent: RunningSubagent, prompt: String, background: bool) -> Self {
+        let output = context.world.scratch.join("tasks").join(format!("{}.output", subagent.id));
         Self {
-            speaks,
+            subagent,
             prompt,
             background,
             stop: CancellationToken::new(),
@@ -103,10 +103,10 @@ impl Task {
     /// As a host is told of it.
     pub(crate) fn told<'a>(&'a self, ended: Option<&'a Ended>) -> SubagentTask<'a> {
         SubagentTask {
-            id: &self.speaks.id,
-            call: &self.speaks.call,
-            kind: &self.speaks.kind,
-            about: &self.speaks.task,
+            id: &self.subagent.id,
+            call: &self.subagent.call,
+            kind: &self.subagent.kind,
+            about: &self.subagent.task,
             prompt: &self.prompt,
             background: self.background,
             output: &self.output,
@@ -122,7 +122,7 @@ impl Task {
 
     /// What the model reads of its end.
     pub(crate) fn notice(&self, ended: &Ended) -> String {
-        let Speaks { id, call, task, .. } = &self.speaks;
+        let RunningSubagent { id, call, task, .. } = &self.subagent;
         let how = match ended.how {
             How::Completed => "finished",
             How::Failed => "failed",
@@ -143,30 +143,30 @@ impl Task {
 
 impl Tasks {
     /// One more.
-    pub(crate) fn begin(&self, core: &Context, task: &Rc<Task>) {
+    pub(crate) fn begin(&self, context: &Context, task: &Rc<Task>) {
         if task.background {
             self.open.borrow_mut().push(Rc::clone(task));
         }
-        if let Some(tasks) = core.host.persona.tasks() {
-            core.host.events.told(&tasks.started(host::Task::Subagent(&task.told(None))));
+        if let Some(tasks) = context.host.persona.tasks() {
+            context.host.events.told(&tasks.started(host::Task::Subagent(&task.told(None))));
         }
         if task.background {
-            crate::turn::background::tell_running(core);
+            crate::turn::background::tell_running(context);
         }
     }
 
     /// One has ended.
-    pub(crate) fn end(&self, core: &Context, task: &Rc<Task>, ended: Ended) {
+    pub(crate) fn end(&self, context: &Context, task: &Rc<Task>, ended: Ended) {
         // Nobody has to read it; a disk that is full stops nobody.
         if let Some(folder) = task.output.parent() {
             let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&task.output, &ended.text));
         }
         *task.end.borrow_mut() = Some(ended.clone());
-        if let Some(tasks) = core.host.persona.tasks() {
-            core.host.events.told(&tasks.ended(host::Task::Subagent(&task.told(Some(&ended)))));
+        if let Some(tasks) = context.host.persona.tasks() {
+            context.host.events.told(&tasks.ended(host::Task::Subagent(&task.told(Some(&ended)))));
         }
         if task.background {
-            crate::turn::background::tell_running(core);
+            crate::turn::background::tell_running(context);
             self.wake.notify_one();
         }
     }
@@ -198,7 +198,7 @@ impl Tasks {
     /// Stops one. Returns whether it was at work.
     pub(crate) fn stop(&self, id: &str) -> bool {
         let open = self.open.borrow();
-        let task = open.iter().find(|task| task.speaks.id == id && task.end.borrow().is_none());
+        let task = open.iter().find(|task| task.subagent.id == id && task.end.borrow().is_none());
         task.inspect(|task| task.stop.cancel()).is_some()
     }
 
@@ -216,7 +216,7 @@ impl Tasks {
     /// The same for hooks that hear of a stop.
     pub(crate) fn for_hooks(&self) -> Vec<Value> {
         let shown = |task: Rc<Task>| {
-            let Speaks { id, kind, task: about, .. } = &task.speaks;
+            let RunningSubagent { id, kind, task: about, .. } = &task.subagent;
             json!({"id": id, "type": "subagent", "status": "running", "description": about, "agent_type": kind})
         };
         self.running().into_iter().map(shown).collect()

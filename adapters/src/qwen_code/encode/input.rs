@@ -184,7 +184,7 @@ impl Core {
             text.push_str(value.as_str());
         }
         text.push('}');
-        out.renamed(body.as_str(), "this dialect's word for leave");
+        out.renamed(body.as_str(), "this dialect's word for permission");
         self.response(
             &Response {
                 body: Some(Raw::trusted(&text)),

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::commands::{Clears, Command, Commands, Compressing, Does, Reads, Stats};
 use crate::ids::line_id;
+use crate::persona::commands::{Clears, Command, Commands, Compressing, Does, Reads, Stats};
 
 pub(super) static COMMANDS: Commands = Commands {
     reads: Reads::Prompts,

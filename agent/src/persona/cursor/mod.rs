@@ -8,11 +8,10 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::PermissionMode;
 
 use super::session::Plain;
-use super::{Persona, shared};
-use crate::commands;
+use super::{Persona, commands, shared};
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp::{self};
+use crate::mcp;
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
 use crate::store::{Ids, SessionFiles, own_root};

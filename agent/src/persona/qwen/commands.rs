@@ -1,7 +1,7 @@
 //! Qwen Code's commands. A host of the RFC knows all of them and shows dialogs of its own; in Qwen Code those that need a screen are
 //! refused, and those that end the program are text.
 
-use crate::commands::{Clears, Command, Commands, Does, Fault, Reads, Stats};
+use crate::persona::commands::{Clears, Command, Commands, Does, Fault, Reads, Stats};
 
 pub(super) static RFC: Commands = Commands {
     reads: Reads::Requests,

@@ -1,4 +1,4 @@
-//! What a person sees of a call that waits for leave: the `confirmation` of the RFC's `x-qwen-tool-display`.
+//! What a person sees of a call that waits for permission: the `confirmation` of the RFC's `x-qwen-tool-display`.
 
 use agentglot_adapters::raw::event::ToolKind;
 use serde_json::{Value, json};

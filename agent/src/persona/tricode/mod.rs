@@ -8,10 +8,9 @@ use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
 
-use super::Persona;
-use crate::commands;
+use super::{Persona, commands};
 use crate::hooks::{HookForm, PLAIN};
-use crate::mcp::{self};
+use crate::mcp;
 use crate::store::{Ids, SessionFiles, own_root};
 
 static SESSIONS: SessionFiles = SessionFiles {

@@ -1,8 +1,6 @@
-//! What commands want to know of a vendor.
+//! A vendor's commands: which there are, and what they are called.
 
 use serde_json::Value;
-
-use super::Given;
 
 /// A vendor's commands.
 #[derive(Debug)]
@@ -54,13 +52,6 @@ pub enum Fault {
     PromptId,
     /// There is no such session.
     Session,
-}
-
-/// A request that is refused, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(super) fault: Fault,
-    pub(super) why: String,
 }
 
 /// Where commands are read from.
@@ -165,8 +156,8 @@ impl Commands {
         commands.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }
 
-    /// Whether it is one of [`Self::dialogs`].
-    pub(super) fn is_dialog(&self, given: &Given) -> bool {
-        self.dialogs.contains(&given.path[0].as_str())
+    /// Whether only a program with a screen can do it.
+    pub(crate) fn is_dialog(&self, name: &str) -> bool {
+        self.dialogs.contains(&name)
     }
 }
