@@ -65,7 +65,7 @@ use agentglot_adapters::raw::launch::{Launch, SystemPrompt, Text};
 use agentglot_process::file::read_named_text;
 use agentglot_process::leftover;
 
-/// The most bytes of prompts that wait before the host is not read any more are counted from here.
+/// How long what still runs may take to end when an agent is stopped.
 const LAST: Duration = Duration::from_secs(2);
 
 /// The largest file that the command line names for the model to be told of, in bytes.

@@ -1,5 +1,6 @@
 //! Arrows run one way: what a part of the agent imports stands below it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The parts, those that know nobody first.

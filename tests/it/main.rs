@@ -21,6 +21,8 @@ mod agent_mcp_sse;
 mod agent_permissions;
 #[cfg(target_os = "linux")]
 mod agent_secrets;
+#[cfg(unix)]
+mod agent_sessions;
 #[cfg(target_os = "linux")]
 mod agent_shows;
 #[cfg(unix)]
@@ -67,6 +69,8 @@ mod python_types;
 mod rfc;
 #[cfg(target_os = "linux")]
 mod rfc_commands;
+#[cfg(target_os = "linux")]
+mod rfc_ends;
 #[cfg(target_os = "linux")]
 mod rfc_faults;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::config::{self, Reach};
-use super::link::{self, Around, Link, Trouble};
+use super::link::{Around, Link, Trouble};
 use super::slot::Phase;
 use super::{Mcp, Status, connect, told, variable};
 
@@ -172,7 +172,7 @@ impl Mcp {
             "ping" => Ok(json!({})),
             "roots/list" => Ok(json!({ "roots": [{ "uri": connect::address(&self.inner.options.cwd) }] })),
             "elicitation/create" if self.inner.options.asks_user => {
-                Ok(link::elicit(requests, server, message.get("params").unwrap_or(&Value::Null)).await)
+                Ok(super::host_link::elicit(requests, server, message.get("params").unwrap_or(&Value::Null)).await)
             }
             "elicitation/create" => Ok(json!({ "action": "decline" })),
             _ => Err(json!({ "code": -32601, "message": "Method not found" })),

@@ -34,6 +34,7 @@ pub mod config;
 mod connect;
 mod content;
 mod control;
+mod host_link;
 mod lazy;
 mod link;
 mod names;

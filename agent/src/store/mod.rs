@@ -22,11 +22,13 @@
 //! # Ok(()) }
 //! ```
 
+mod ask;
 mod chain;
 mod checkpoint;
 mod dir;
 mod entry;
 mod facts;
+mod found;
 mod line;
 mod list;
 mod place;
@@ -44,8 +46,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::FlockOperation;
-
+pub use ask::{Ask, StoreError};
 pub use chain::History;
 pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
@@ -57,9 +58,10 @@ pub use transcript::{Transcript, Writing};
 use crate::redact::Secrets;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::ids;
-use agentglot_adapters::raw::launch::{ArgError, Launch, Resume};
+use agentglot_adapters::raw::launch::Resume;
 use chain::{Chain, Unfit, Upto};
 use dir::Dir;
+use found::{Found, lock};
 use scan::Tail;
 use transcript::Place;
 
@@ -106,117 +108,6 @@ pub struct SessionFiles {
     pub exit_code: u8,
     /// The variable by which the host asks for [`Checkpoints`].
     pub checkpoints: Option<&'static str>,
-}
-
-/// Which session is wanted.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// A new one, the latest, or one of this id, title or file.
-    pub which: Resume,
-    /// The id of a new session, or of the copy.
-    pub id: Option<String>,
-    /// Go on in a copy.
-    pub fork: bool,
-    /// Go on behind this entry.
-    pub at: Option<String>,
-    /// What [`Self::at`] drops has to be the turn of this prompt.
-    pub drops_turn: Option<String>,
-    /// Keep it: otherwise nothing is written, and a copy goes on of what is read.
-    pub keep: bool,
-    /// Tell what is written ([`Transcript::take_mirror`]).
-    pub mirror: bool,
-}
-
-impl Default for Ask {
-    fn default() -> Self {
-        Self {
-            which: Resume::New,
-            id: None,
-            fork: false,
-            at: None,
-            drops_turn: None,
-            keep: true,
-            mirror: false,
-        }
-    }
-}
-
-impl Ask {
-    /// What a command line asks for.
-    pub fn of(launch: &Launch) -> Self {
-        let given = |flag| crate::flags::given(launch, flag);
-        let off = given("--no-session-persistence").is_some()
-            || given("--chat-recording").is_some_and(|(_, value)| value.as_deref() == Some("false"))
-            || given("--no-chat-recording").is_some();
-        Self {
-            which: launch.resume.clone(),
-            id: launch.session_id.clone(),
-            fork: launch.fork,
-            at: launch.resume_at.clone(),
-            drops_turn: given("--resume-drops-turn").and_then(|(_, value)| value.clone()),
-            keep: !off,
-            mirror: given("--session-mirror").is_some(),
-        }
-    }
-}
-
-/// Why a session cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// There is none of this id or title.
-    #[error("there is no session {0:?}")]
-    NotFound(String),
-    /// There is none that could be gone on with.
-    #[error("there is no session to go on with")]
-    NoneYet,
-    /// A new session cannot have this id.
-    #[error("session id {0} is already in use")]
-    InUse(String),
-    /// Another process writes it.
-    #[error("session {0} is being written by another process")]
-    Busy(String),
-    /// It is no id of the dialect's.
-    #[error("{0:?} is no session id")]
-    BadId(String),
-    /// There is no such entry in it.
-    #[error("there is no message {0:?} in the session")]
-    NoMessage(String),
-    /// More than the turn would be dropped that was named.
-    #[error("{0}")]
-    DropsMore(String),
-    /// It cannot be read.
-    #[error("session {0} cannot be read: {1}")]
-    Io(String, io::Error),
-}
-
-impl StoreError {
-    /// What the program says, and its exit code. Some say it in a result too ([`Self::has_result`]).
-    pub fn refusal(&self, files: &SessionFiles) -> ArgError {
-        let line = |text: String| ArgError {
-            text: format!(
-                "{text}
-"
-            ),
-            exit_code: files.exit_code,
-        };
-        match (self, files.none_yet, files.bad_id) {
-            (Self::NotFound(id), ..) => ArgError::no_session(files.dialect, id),
-            (Self::NoneYet, Some(text), _) | (Self::BadId(_), _, Some(text)) => line(text.to_owned()),
-            (Self::InUse(id), ..) => ArgError::session_in_use(id),
-            (Self::Busy(id), ..) => line(format!(
-                "Error: Session ID {id} is already in use. Another process is writing this session: end it first{}.",
-                files.copies.map(|flag| format!(", or go on in a copy with {flag}")).unwrap_or_default()
-            )),
-            (Self::NoMessage(at), ..) => line(format!("No message found with message.uuid of: {at}")),
-            (Self::DropsMore(why), ..) => line(format!("Resume rejected by --resume-drops-turn: {why}")),
-            (other, ..) => line(format!("Error: {other}")),
-        }
-    }
-
-    /// Whether a host that reads results gets one with the text in `errors`, before the program ends.
-    pub const fn has_result(&self) -> bool {
-        matches!(self, Self::NotFound(_) | Self::NoneYet | Self::NoMessage(_) | Self::DropsMore(_))
-    }
 }
 
 impl Store {
@@ -514,42 +405,5 @@ impl Store {
     /// Sessions of several dialects may lie side by side; those of the vendor's own program do not say whose they are.
     fn is_ours(&self, found: &Found) -> bool {
         list::dialect(&found.file).is_none_or(|name| name == self.files.dialect.name())
-    }
-}
-
-/// A session that there is.
-#[derive(Debug)]
-struct Found {
-    id: String,
-    home: Rc<Dir>,
-    path: PathBuf,
-    file: File,
-}
-
-impl Found {
-    fn open(home: Dir, id: &str) -> Option<Self> {
-        Self::open_in(&Rc::new(home), id)
-    }
-
-    fn open_in(home: &Rc<Dir>, id: &str) -> Option<Self> {
-        let name = format!("{id}.jsonl");
-        let file = home.append(&name, false).or_else(|_| home.read(&name)).ok()?;
-        Some(Self {
-            id: id.to_owned(),
-            path: home.path().join(&name),
-            home: Rc::clone(home),
-            file,
-        })
-    }
-}
-
-/// Takes a file for us alone, until it is closed. Returns whether nobody else had.
-fn lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        // Some file systems cannot; there a second process goes unnoticed.
-        Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK | rustix::io::Errno::INVAL) => Ok(true),
-        Err(error) => Err(error.into()),
     }
 }

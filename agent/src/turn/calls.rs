@@ -41,7 +41,7 @@ pub(crate) async fn run(context: &Rc<Context>, conversation: &Conversation, call
     while at < calls.len() {
         let many = calls[at..]
             .iter()
-            .take(core.persona_session.side_by_side())
+            .take(context.persona_session.side_by_side())
             .take_while(|call| !cut && all.end.is_none() && only_reads(conversation, call))
             .count();
         let batch = &calls[at..at + many.max(1)];

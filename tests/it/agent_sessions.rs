@@ -1,0 +1,162 @@
+//! Sessions of the built-in agent that go on, and conversations that are too long.
+
+use serde_json::Value;
+
+use super::agent::{FREE, done, shell};
+use crate::support::model::{Answer, Step};
+use crate::support::play::{ONE, PRINT, Play, said};
+use crate::support::stage::{Host, QWEN, user};
+
+/// The id that a run says it has.
+fn session(dialect: &str, lines: &[Value]) -> String {
+    if dialect == "tricode" {
+        let line = lines.iter().find_map(|line| line["message"].as_str()).expect("it says its session");
+        return line.rsplit(' ').next().unwrap().to_owned();
+    }
+    let id = lines.iter().find_map(|line| line["session_id"].as_str());
+    id.expect("lines have a session").to_owned()
+}
+
+/// What takes the prompt stands last: the flag of Qwen Code.
+fn before<'a>(more: &[&'a str], args: &[&'a str]) -> Vec<&'a str> {
+    [more, args].concat()
+}
+
+#[test]
+fn sessions_go_on_and_fork() {
+    let none: &[&str] = &[];
+    for (dialect, args, resume, latest, fork) in [
+        ("claude", PRINT, "--resume", &["--continue"][..], &["--fork-session"][..]),
+        ("qwen-code", ONE[1].1, "--resume", &["--continue"], none),
+        ("cursor", ONE[5].1, "--resume", &["--continue"], none),
+        ("tricode", ONE[4].1, "-r", none, none),
+    ] {
+        let play = Play::new(|_, number| Answer::text(&format!("answer-{number}")));
+        let first = play.one(dialect, args, "prompt-0");
+        let id = session(dialect, &first.lines);
+        let second = play.one(dialect, &before(&[resume, &id], args), "prompt-1");
+        assert_eq!(session(dialect, &second.lines), id, "{dialect}: {second:#?}");
+        let mut last = 1;
+        if !latest.is_empty() {
+            last += 1;
+            let third = play.one(dialect, &before(latest, args), "prompt-2");
+            assert_eq!(session(dialect, &third.lines), id, "{dialect}: {third:#?}");
+        }
+        if !fork.is_empty() {
+            last += 1;
+            let fourth = play.one(dialect, &before(&[&[resume, &id], fork].concat(), args), "prompt-3");
+            assert_ne!(session(dialect, &fourth.lines), id, "{dialect}: {fourth:#?}");
+        }
+        let all = play.server.asked().pop().unwrap().all();
+        for n in 0..last {
+            assert!(
+                all.contains(&format!("prompt-{n}")) && all.contains(&format!("answer-{n}")),
+                "{dialect}: {all}"
+            );
+        }
+        assert!(all.contains(&format!("prompt-{last}")), "{dialect}: {all}");
+    }
+}
+
+#[test]
+fn a_session_has_the_id_it_is_given_and_one_writer() {
+    let id = "0d5e2a52-9e4f-4c83-8f6e-3f1a8f1f7a11";
+    let play = Play::script(vec![Answer::steps(vec![
+        Step::Text("Hm".into()),
+        Step::Pause(1500),
+        Step::Text("m".into()),
+    ])]);
+    let mut command = play.command("claude", &[FREE, &["--session-id", id]].concat());
+    command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "10");
+    let mut host = Host::new(command);
+    host.say(&user("go"));
+    let init = host.until("system");
+    assert_eq!(init["session_id"], id);
+    let second = play.one("claude", &[PRINT, &["--resume", id]].concat(), "me too");
+    assert_ne!(second.code(), 0, "{second:#?}");
+    assert!(second.stderr.contains("Another process"), "{second:#?}");
+    host.close();
+    assert_eq!(host.end().code(), 0);
+    let home = play.base().join("home/.claude/projects");
+    let folder = std::fs::read_dir(&home).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read_to_string(folder.join(format!("{id}.jsonl"))).unwrap();
+    assert!(kept.contains("\"go\"") && kept.contains("Hmm"), "{kept}");
+}
+
+/// Says that it has read so much.
+fn full(text: &str) -> Answer {
+    Answer::steps(vec![Step::Text(text.to_owned()), Step::Used(125_000, 10)])
+}
+
+#[test]
+fn a_full_conversation_is_replaced_by_a_summary() {
+    for (dialect, args) in [("claude", FREE), ("qwen-code", QWEN)] {
+        let play = Play::script(vec![full("the first answer"), Answer::text("they spoke of wool"), done()]);
+        let mut host = play.host(dialect, args);
+        host.say(&user("the first prompt"));
+        host.until("result");
+        host.say(&user("the second prompt"));
+        host.until("result");
+        host.close();
+        let end = host.end();
+        let told = said(&end);
+        assert!(dialect == "qwen-code" || told.contains("compact_boundary"), "{dialect}: {told}");
+        assert_eq!(end.results()[1]["result"], "All done.", "{dialect}: {end:#?}");
+        let asked = play.server.asked();
+        assert_eq!(asked.len(), 3, "{dialect}");
+        let last = asked[2].all();
+        assert!(last.contains("they spoke of wool") && last.contains("the second prompt"), "{last}");
+        assert!(!last.contains("the first answer"), "{last}");
+    }
+}
+
+#[test]
+fn a_summary_in_the_middle_of_work_is_announced() {
+    for (dialect, args, announced) in [(ONE[0].0, ONE[0].1, "compact_boundary"), (ONE[3].0, ONE[3].1, "ChatCompressed")] {
+        let call = Step::Call(
+            "call_0".into(),
+            shell(dialect).into(),
+            r#"{"command": "echo wool", "description": "x"}"#.into(),
+        );
+        let play = Play::script(vec![
+            Answer::steps(vec![call, Step::Used(125_000, 10)]),
+            Answer::text("they ran a command"),
+            done(),
+        ]);
+        let end = play.one(dialect, args, "go");
+        assert!(said(&end).contains(announced) && said(&end).contains("All done."), "{dialect}: {end:#?}");
+        assert!(play.server.asked()[1].all().contains("wool"), "{dialect}");
+        assert!(play.server.asked()[2].all().contains("they ran a command"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_conversation_that_the_model_finds_too_long_is_made_shorter() {
+    let too_long = || {
+        Answer::error(
+            400,
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        )
+    };
+    let play = Play::new(move |asked, _| {
+        let all = asked.all();
+        if all.len() > 60_000 {
+            too_long()
+        } else if all.contains("Summarise this conversation") {
+            Answer::text("they spoke of wool")
+        } else {
+            done()
+        }
+    });
+    let mut host = play.host("claude", FREE);
+    // Each of them fits alone, and the summary of all of them is too long to be asked for at once too.
+    for n in 0..4 {
+        host.say(&user(&format!("prompt {n} {}", "wool ".repeat(4000))));
+        let result = host.until("result");
+        assert_eq!(result["result"], "All done.", "{n}: {result}");
+    }
+    host.close();
+    let end = host.end();
+    assert!(said(&end).contains("compact_boundary"));
+    assert_eq!(end.code(), 0);
+}
