@@ -72,7 +72,7 @@ fn the_hosts_side_is_told_by_the_agents_side_beside_it() {
 fn a_session_in_another_dialect_is_followed_or_said_to_be_damage() {
     let mut log = std::fs::read(golden("claude/cli_bash.out.jsonl")).unwrap();
     let first = log.iter().filter(|&&byte| byte == b'\n').count();
-    log.extend(std::fs::read(golden("tricode/tools_all.jsonl")).unwrap());
+    log.extend(std::fs::read(golden("tricode/list.jsonl")).unwrap());
     let ran = feed(["convert", "--to", "cursor"], &log);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let told = format!("stdin:{}: tricode (", first + 1);
