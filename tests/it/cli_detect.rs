@@ -75,7 +75,7 @@ fn a_session_in_another_dialect_is_followed_or_said_to_be_damage() {
     log.extend(std::fs::read(golden("tricode/list.jsonl")).unwrap());
     let ran = feed(["convert", "--to", "cursor"], &log);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let told = format!("stdin:{}: tricode (", first + 1);
+    let told = format!("-:{}: tricode (", first + 1);
     assert!(ran.err.contains(&told), "{}", ran.err);
     let calls = |out: &[u8]| String::from_utf8_lossy(out).matches("\"subtype\":\"started\"").count();
     assert!(calls(&ran.out) > 5, "{}", calls(&ran.out));
