@@ -72,8 +72,9 @@ impl Pipe<'_, '_> {
 
     /// Whether the line said something of which nothing came.
     #[inline]
-    pub(super) fn is_silent(&self) -> bool {
-        self.told.events > 0 && self.down.out.len() == self.told.before
+    pub(super) fn is_silent(&mut self) -> bool {
+        let promised = self.down.out.take_promise();
+        !promised && self.told.events > 0 && self.down.out.len() == self.told.before
     }
 
     /// Nothing has come yet of the line that begins.
