@@ -298,10 +298,10 @@ mod tests {
 
     #[test]
     fn answers_are_learnt_but_those_that_a_host_may_have_given() {
-        let commands = r#"{"name":"a","description":"what it does"},"#.repeat(300);
+        let models = r#"{"name":"a","description":"what it does"},"#.repeat(300);
         let answer = |id: &str, pid: u32, mode: &str| {
             format!(
-                "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"{id}\",\"response\":{{\"commands\":[{commands}1],\"pid\":{pid},\"mode\":\"{mode}\"}},\"pending\":[]}}}}"
+                "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"{id}\",\"response\":{{\"models\":[{models}1],\"pid\":{pid},\"mode\":\"{mode}\"}},\"pending\":[]}}}}"
             )
         };
         let asks = |id: &str| {
@@ -325,5 +325,28 @@ mod tests {
         is_learnt(interrupts);
         assert!(is_learnt(&answer("i", 9, "y")));
         assert!(!is_learnt(&answer("i", 9, "y")), "the host answers somebody");
+    }
+
+    /// The answer to `initialize` says which process speaks from here on, each time.
+    #[test]
+    fn a_process_is_told_each_time() {
+        #[derive(Default)]
+        struct Told(Vec<String>);
+        impl<'a> Sink<'a> for Told {
+            fn event(&mut self, _: &Event<'a>) {}
+            fn input(&mut self, _: &Input<'a>) {}
+            fn program(&mut self, _: Option<Str<'a>>, process: Option<Raw<'a>>) {
+                self.0.extend(process.map(|process| process.as_str().to_owned()));
+            }
+        }
+        let (arena, mut decoder, mut told) = (bumpalo::Bump::new(), Decoder::default(), Told::default());
+        let cx = Cx { arena: &arena, trace: None };
+        for pid in ["7", "8", "9"] {
+            let line = arena.alloc_str(&format!(
+                "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"r\",\"response\":{{\"commands\":[],\"pid\":{pid}}}}}}}"
+            ));
+            crate::codec::Decode::line(&mut decoder, line, &cx, &mut told).unwrap();
+        }
+        assert_eq!(told.0, ["7", "8", "9"]);
     }
 }
