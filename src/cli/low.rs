@@ -50,7 +50,8 @@ pub enum Command {
 }
 
 const CONVERT_MORE: &str = "\
-Pipes may live: what one read brings is written before the next one.
+Pipes may live: what one read brings is written before the next one. The receipt of the
+RFC alone waits for a line behind it, whose time it has when its own says none.
 
 Exit codes:
   0  all was understood

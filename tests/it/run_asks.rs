@@ -56,10 +56,8 @@ fn what_tricode_asks_in_plain_text_the_host_is_asked_and_the_answer_is_typed() {
             assert_eq!(asked["request"]["input"]["content"], "x", "{asked}");
             let shown = host.seen.iter().find(|line| line["type"] == "assistant").unwrap();
             assert_eq!(shown["message"]["content"][0]["id"], asked["request"]["tool_use_id"], "{shown}");
-            host.say(&answer(
-                &asked["request_id"],
-                "{\"behavior\":\"allow\",\"updatedInput\":{\"file_path\":\"p.txt\",\"content\":\"x\"}}",
-            ));
+            let same = format!("{{\"behavior\":\"allow\",\"updatedInput\":{}}}", asked["request"]["input"]);
+            host.say(&answer(&asked["request_id"], &same));
             let asked = host.until("control_request");
             host.say(&answer(&asked["request_id"], "{\"behavior\":\"allow\"}")).close();
             let end = host.end();
