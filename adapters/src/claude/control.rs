@@ -339,13 +339,13 @@ mod tests {
                 self.0.extend(process.map(|process| process.as_str().to_owned()));
             }
         }
-        let (arena, mut decoder, mut told) = (bumpalo::Bump::new(), Decoder::default(), Told::default());
+        let (arena, mut decoder, mut told) = (Bump::new(), Decoder::default(), Told::default());
         let cx = Cx { arena: &arena, trace: None };
         for pid in ["7", "8", "9"] {
             let line = arena.alloc_str(&format!(
                 "{{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"r\",\"response\":{{\"commands\":[],\"pid\":{pid}}}}}}}"
             ));
-            crate::codec::Decode::line(&mut decoder, line, &cx, &mut told).unwrap();
+            decoder.line(line, &cx, &mut told).unwrap();
         }
         assert_eq!(told.0, ["7", "8", "9"]);
     }
