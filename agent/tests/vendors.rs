@@ -23,6 +23,7 @@ const NAMES: &[&str] = &[
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("", "DetailShape::Claude", "a shape of the event model"),
     ("model/", "claude-", "names of models, not of a program"),
+    ("permissions/shell/", "TreeCursor", "a place in a syntax tree"),
     ("model/", "Qwen", "a family of models, which servers want to be asked in its own way"),
     (
         "model/endpoint.rs",

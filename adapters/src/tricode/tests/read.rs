@@ -272,7 +272,7 @@ fn damage_is_named_and_tells_nothing() {
     for (line, why) in [
         ("{\"type\": \"final\", \"cont", "the value is cut off at byte 23"),
         ("{\"ty", "the value is cut off at byte 4"),
-        ("{\"type\": \"final\"}", "required member \"message\" is missing at byte 17"),
+        ("{\"type\": \"final\"}", "required member \"content\" is missing at byte 17"),
         ("{\"type\": \"final\", \"content\": 5}", "value of the wrong type at byte 29"),
         (
             "{\"type\": \"tool_result\", \"success\": \"yes\", \"result\": \"\"}",
