@@ -21,6 +21,17 @@ pub(crate) fn before_signals(before: fn()) {
 #[cfg(not(unix))]
 pub(crate) fn before_signals(_: fn()) {}
 
+/// A file that is made so has the permissions of another from the first moment.
+#[cfg(unix)]
+pub(crate) fn made_like(how: &mut std::fs::OpenOptions, other: &std::fs::Metadata) {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    how.mode(other.permissions().mode() & 0o777);
+}
+
+/// Permissions come from the folder here.
+#[cfg(not(unix))]
+pub(crate) fn made_like(_: &mut std::fs::OpenOptions, _: &std::fs::Metadata) {}
+
 /// Which plain file it is, whatever it is called. Devices and pipes are none: they hold nothing that could be lost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(Id);

@@ -234,13 +234,9 @@ pub fn no_link_below(folder: &Path, path: &Path) -> io::Result<()> {
 fn beside(path: &Path, old: Option<&fs::Metadata>) -> io::Result<(File, PathBuf)> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
-    #[cfg(unix)]
     if let Some(old) = old {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        how.mode(old.permissions().mode() & 0o777);
+        crate::system::made_like(&mut how, old);
     }
-    #[cfg(not(unix))]
-    let _ = old;
     for n in 0..1000 {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
         match how.open(&temporary) {

@@ -177,7 +177,7 @@ impl Assembler {
                 }
                 result = shaped;
             }
-            tools.follow(&stored, &source, down.cx.arena);
+            tools.follow(&stored, source, down.cx.arena);
             if let Some(call) = answered {
                 result.name = result.name.map(|_| call.name);
                 result.of = Some(call);

@@ -330,7 +330,7 @@ impl<'a> Shell<'a> {
 
 impl<'a> Todo<'a> {
     /// The items of a list for an agent that does not know what was called off: what is not to be done is not in its list.
-    pub(crate) fn going_on<'l>(list: &'l [Self]) -> impl Iterator<Item = &'l Self> {
+    pub(crate) fn going_on(list: &[Self]) -> impl Iterator<Item = &Self> {
         list.iter().filter(|todo| todo.status != TodoStatus::Cancelled)
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use agentglot_process::file::read_regular;
@@ -118,7 +118,7 @@ fn save(context: &Context, given: &Given, path: &PathBuf, name: &str) -> Value {
     }
 }
 
-fn resume(context: &Context, path: &PathBuf, name: &str) -> Value {
+fn resume(context: &Context, path: &Path, name: &str) -> Value {
     let bytes = match read_regular(path, LARGEST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -41,8 +41,11 @@ pub struct PermissionForm {
     /// What the model reads when a question brought no permission.
     pub unheard: fn(&Policy, &Spec, &Access, &Unheard) -> String,
     /// What a question says besides the call.
-    pub question: Option<fn(&Policy, &Spec, &Value, &Access, &Reason) -> Question>,
+    pub question: Option<Asks>,
 }
+
+/// Puts the question about a call.
+pub type Asks = fn(&Policy, &Spec, &Value, &Access, &Reason) -> Question;
 
 impl PermissionForm {
     /// Whether a rule about a family is about tools of this kind. `has_content`: something stands in its parentheses.

@@ -48,12 +48,9 @@ pub(crate) async fn said(client: &Client, ask: &Ask<'_>) -> Said {
         match event.kind {
             Kind::Notice(notice) if notice.topic == Topic::Retry => {
                 assert_eq!(notice.name.as_escaped(), "api_retry");
-                let number = |name: &str| event.fields.iter().find(|field| field.key.is(name)).and_then(|field| field.value.u64());
-                let word = event
-                    .fields
-                    .iter()
-                    .find(|field| field.key.is("error"))
-                    .and_then(|field| field.value.string());
+                let member = |name: &str| notice.data.and_then(|data| data.get(name));
+                let number = |name: &str| member(name).and_then(|value| value.u64());
+                let word = member("error").and_then(|value| value.string());
                 retries.push((
                     number("attempt").unwrap(),
                     number("max_retries").unwrap(),
