@@ -175,14 +175,14 @@ fn check(group: &str, from: Format, to: Format, log: &str, calls: &[usize], resu
     let mut wanted: Vec<(String, String, String)> = calls.iter().map(|&call| (id(call), name(call), input(call))).collect();
     let mut replies: Vec<(String, Option<String>)> = results.iter().map(|&call| (id(call), Some(format!("result {call}")))).collect();
     if to.dialect == Dialect::Tricode {
-        // Calls go out with their results, and are known by their place alone.
+        // Calls go out in the order of the reply, each with its result, and are known by their place alone.
         let place = |at: usize| (at + 1).to_string();
-        wanted = results
+        wanted = calls
             .iter()
             .enumerate()
             .map(|(at, &call)| (place(at), name(call), input(call)))
             .collect();
-        replies = results
+        replies = calls
             .iter()
             .enumerate()
             .map(|(at, &call)| (place(at), Some(format!("result {call}"))))

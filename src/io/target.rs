@@ -235,7 +235,7 @@ fn beside(path: &Path, old: Option<&fs::Metadata>) -> io::Result<(File, PathBuf)
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
     if let Some(old) = old {
-        crate::system::made_like(&mut how, old);
+        system::made_like(&mut how, old);
     }
     for n in 0..1000 {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
