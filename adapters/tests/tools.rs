@@ -155,8 +155,9 @@ fn entries(ledger: &str, fate: &str, pointer: &str) -> usize {
         let entry: Value = serde_json::from_str(line).ok()?;
         let at = entry["pointer"].as_str()?;
         let speaks = entry["fate"] == fate && (pointer == at || pointer.strip_prefix(at).is_some_and(|rest| rest.starts_with('/')));
-        // What is said of the line as a whole is not about its arguments.
-        (speaks && !at.is_empty()).then_some(entry["count"].as_u64().unwrap_or(1) as usize)
+        // What is said of the line as a whole, or of the tool's name, is not about its arguments.
+        let is_name = entry["note"] == "the target's own tool name";
+        (speaks && !at.is_empty() && !is_name).then_some(entry["count"].as_u64().unwrap_or(1) as usize)
     };
     ledger.lines().filter_map(entry).sum()
 }
