@@ -73,6 +73,8 @@ struct Place {
     parent: Option<usize>,
     /// Its key or its index there, as a pointer has it.
     name: String,
+    /// It holds no others.
+    is_leaf: bool,
 }
 
 impl Places {
@@ -107,6 +109,7 @@ impl Places {
                 to,
                 parent: open.last().copied(),
                 name: walk.pointer[above..].to_owned(),
+                is_leaf: matches!(now, Step::Leaf(..)),
             });
             if matches!(now, Step::Enter) {
                 open.push(values.len() - 1);
@@ -123,6 +126,13 @@ impl Places {
         let mut holder = begun.checked_sub(1);
         while let Some(at) = holder.filter(|&at| self.values[at].to < to) {
             holder = self.values[at].parent;
+        }
+        // A key is no value of its own: what is told of it is told of the line.
+        let begins = |at: usize| self.values[at].from >= from && self.values[at].from < to;
+        let is_key =
+            holder.is_some_and(|at| !self.values[at].is_leaf) && !holder.is_some_and(begins) && !(begun < self.values.len() && begins(begun));
+        if is_key {
+            return String::new();
         }
         let mut names = Vec::new();
         while let Some(at) = holder {
