@@ -177,11 +177,7 @@ fn check(group: &str, from: Format, to: Format, log: &str, calls: &[usize], resu
     if to.dialect == Dialect::Tricode {
         // Calls go out in the order of the reply, each with its result, and are known by their place alone.
         let place = |at: usize| (at + 1).to_string();
-        wanted = calls
-            .iter()
-            .enumerate()
-            .map(|(at, &call)| (place(at), name(call), input(call)))
-            .collect();
+        wanted = calls.iter().enumerate().map(|(at, &call)| (place(at), name(call), input(call))).collect();
         replies = calls
             .iter()
             .enumerate()

@@ -77,7 +77,7 @@ fn every_call_that_is_written_fits_the_targets_tool() {
                 // What its own agent called wrongly stays as it was.
                 let stays = said.contains(&(name.clone(), input.clone())) && own.is_none_or(|(_, own)| !fits(own, &name, &input).is_empty());
                 if !wrong.is_empty() && !stays {
-                    wrongs.add(&format!("{to} {name}"), format!("{}: {wrong:?} in {input}", log.name));
+                    wrongs.add(format!("{to} {name}"), format!("{}: {wrong:?} in {input}", log.name));
                 }
             }
         }
@@ -124,14 +124,14 @@ fn value(of: &Type, marks: &mut u64, choose: &mut dyn FnMut() -> usize) -> Value
         Type::String => json!(format!("mark{marks}x")),
         // Big enough to be no index, and whole seconds in milliseconds.
         Type::Integer => json!(10_000 + 1000 * *marks),
-        Type::Boolean => json!(choose() % 2 == 0),
+        Type::Boolean => json!(choose().is_multiple_of(2)),
         Type::Object => json!({format!("mark{marks}x"): {}}),
         Type::Word(words) => json!(words[choose() % words.len()]),
         Type::List(of) => (0..1 + choose() % 2).map(|_| value(of, marks, choose)).collect(),
         Type::Members(members) => {
             let mut object = serde_json::Map::new();
             for Member { name, required, of } in members {
-                if *required || choose() % 2 == 0 {
+                if *required || choose().is_multiple_of(2) {
                     object.insert(name.clone(), value(of, marks, choose));
                 }
             }

@@ -243,7 +243,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     let done = runtime.block_on(async {
         let stop = Signals::watch()?;
         let model = named_model(choice, launch).await?;
-        let mut backend = backend(run, choice, launch, &live_facts, &cwd, kept, servers, model)?;
+        let mut backend = backend(run, choice, launch, &live_facts, &cwd, Own { kept, servers, model })?;
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -491,16 +491,16 @@ fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     store.begin(&Ask::of(launch), Writer::new(cwd))
 }
 
-fn backend(
-    run: &Run,
-    choice: &Choice,
-    launch: &Launch,
-    live: &Live,
-    cwd: &Path,
+/// What only the built-in agent begins with.
+struct Own {
     kept: Option<Kept>,
     servers: Vec<mcp::Server>,
+    /// The model where the host names none.
     model: Option<String>,
-) -> Result<Box<dyn Backend>, Failure> {
+}
+
+fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path, own: Own) -> Result<Box<dyn Backend>, Failure> {
+    let Own { kept, servers, model } = own;
     match choice {
         Choice::Demo => {
             let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;

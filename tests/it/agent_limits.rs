@@ -128,7 +128,8 @@ fn a_folder_of_pipes_devices_and_endless_files_keeps_nobody_waiting() {
     let device = |path: &Path| symlink("/dev/zero", path).unwrap();
     let endless = |path: &Path| File::create(path).unwrap().set_len(1 << 40).unwrap();
     let folder = |path: &Path| std::fs::create_dir(path).unwrap();
-    let kinds: [(&str, &dyn Fn(&Path)); 4] = [("pipes", &pipe), ("devices", &device), ("endless", &endless), ("folders", &folder)];
+    type Make<'m> = &'m dyn Fn(&Path);
+    let kinds: [(&str, Make<'_>); 4] = [("pipes", &pipe), ("devices", &device), ("endless", &endless), ("folders", &folder)];
     for (what, make) in kinds {
         let play = Play::new(|_, _| done());
         for root in [play.path(""), play.base().join("home"), play.path("below")] {

@@ -213,10 +213,7 @@ fn calls_of_a_reply_stand_in_its_order_and_each_line_found_is_counted() {
     let root = &ran.root;
     let lines = format!("{root}/f157.txt:1:the needle\n{root}/f7.txt:1:a needle\n");
     assert_eq!((&all["result"], &all["formatted"]), (&json!(lines), &json!("[OK] 2 results")));
-    assert_eq!(
-        (&one["result"], &one["formatted"]),
-        (&json!("1:a needle\n"), &json!("[OK] 1 results"))
-    );
+    assert_eq!((&one["result"], &one["formatted"]), (&json!("1:a needle\n"), &json!("[OK] 1 results")));
 }
 
 #[test]

@@ -351,7 +351,7 @@ fn is_header(name: &str) -> bool {
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
     ["authorization", "proxy-authorization", "api-key", "cookie", "set-cookie", "private-token"]
         .iter()
-        .any(|known| is(known))
+        .any(is)
         || name.len() > 2 && name.as_bytes()[..2].eq_ignore_ascii_case(b"x-") && is_secret_name(name)
 }
 

@@ -118,7 +118,11 @@ fn rule(spec: &Spec) -> &str {
 fn suggestions(spec: &Spec, input: &Value, access: &Access) -> Value {
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
     let (label, description, block) = match (spec.kind, access) {
-        (_, Access::Run(asked)) => ("Allow Command", format!("Execute: {}", asked.line), "Block this command execution".to_owned()),
+        (_, Access::Run(asked)) => (
+            "Allow Command",
+            format!("Execute: {}", asked.line),
+            "Block this command execution".to_owned(),
+        ),
         (_, Access::Write(paths)) => {
             let path = paths.first().map(String::as_str).unwrap_or_default();
             let name = path.rsplit('/').next().unwrap_or(path);
