@@ -338,7 +338,6 @@ impl Encode for Encoder {
             return;
         }
         let from = out.len();
-        let late = self.late.is_some();
         if self.mode.layout == Layout::Text {
             self.plain(event, out);
         } else if event.origin.parent.is_some() {
@@ -346,7 +345,8 @@ impl Encode for Encoder {
         } else {
             self.lines(event, out);
         }
-        if late {
+        // It may have been made for this very event.
+        if self.late.is_some() {
             self.late_receipt(from, false, out);
         }
     }

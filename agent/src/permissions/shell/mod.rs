@@ -1,7 +1,7 @@
 //! Command lines for a shell, taken apart without running them.
 //!
-//! There are two readings. [`plain`] is for what may run unasked: a language so small that no shell can mean anything else by it, and
-//! [`reads`] says which commands of it only read. [`tree`] is for rules that forbid: it looks for commands wherever the language has them.
+//! There are two readings. `plain` is for what may run unasked: a language so small that no shell can mean anything else by it, and
+//! `reads` says which commands of it only read. `tree` is for rules that forbid: it looks for commands wherever the language has them.
 
 pub(super) mod git;
 pub(super) mod plain;
