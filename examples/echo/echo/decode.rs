@@ -25,7 +25,10 @@ impl Decode for Decoder {
         let mut at = Cursor::new(text);
         let mut members = Members::read(&mut at, cx)?;
         let used = at.position();
-        let missing = Error { at: 0, why: Why::Missing };
+        let missing = |member| Error {
+            at: used,
+            why: Why::Missing(member),
+        };
         let word = members.get("echo").and_then(Raw::string);
         let what = word.unwrap_or_default().unescape();
         if !matches!(&*what, "say" | "call" | "result" | "end") {
@@ -40,7 +43,7 @@ impl Decode for Decoder {
         };
         let kind = match &*what {
             "say" => {
-                let text = members.text("text", cx).ok_or(missing)?;
+                let text = members.text("text", cx).ok_or(missing("text"))?;
                 Kind::Reply(cx.keep(Reply {
                     blocks: cx.list(&[Block::Text { text, fields: &[] }]),
                     ..Reply::default()
@@ -48,11 +51,11 @@ impl Decode for Decoder {
             }
             "call" => {
                 let call = ToolCall {
-                    id: members.text("id", cx).ok_or(missing)?,
-                    name: members.text("tool", cx).ok_or(missing)?,
+                    id: members.text("id", cx).ok_or(missing("id"))?,
+                    name: members.text("tool", cx).ok_or(missing("tool"))?,
                     // Nobody else knows these tools.
                     kind: ToolKind::Other,
-                    input: members.shaped("input", Shape::Object, cx).ok_or(missing)?,
+                    input: members.shaped("input", Shape::Object, cx).ok_or(missing("input"))?,
                     fields: &[],
                 };
                 Kind::Reply(cx.keep(Reply {
@@ -61,12 +64,12 @@ impl Decode for Decoder {
                 }))
             }
             "result" => {
-                let ok = truth(&mut members, cx).ok_or(missing)?;
+                let ok = truth(&mut members, cx).ok_or(missing("ok"))?;
                 Kind::ToolResult(cx.keep(ToolResult {
-                    call: members.text("id", cx).ok_or(missing)?,
+                    call: members.text("id", cx).ok_or(missing("id"))?,
                     name: None,
                     status: if ok { ResultStatus::Success } else { ResultStatus::Error },
-                    content: Content::Text(members.text("text", cx).ok_or(missing)?),
+                    content: Content::Text(members.text("text", cx).ok_or(missing("text"))?),
                     is_error: None,
                     detail: None,
                     fields: &[],
@@ -74,7 +77,7 @@ impl Decode for Decoder {
                 }))
             }
             _ => {
-                let ok = truth(&mut members, cx).ok_or(missing)?;
+                let ok = truth(&mut members, cx).ok_or(missing("ok"))?;
                 let text = members.text("text", cx);
                 let (kind, text, error) = match ok {
                     true => (OutcomeKind::Success, text, None),

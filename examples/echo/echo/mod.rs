@@ -39,6 +39,7 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
+    arguments_at: "/input",
     detail: None,
     lists_denials: false,
 };
