@@ -14,7 +14,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("adapters/src/registry.rs", "the list of vendors"),
     ("src/backend/demo.rs", "the demonstration is a log of this dialect"),
     ("src/command/sessions.rs", "sessions are kept in lines of this dialect"),
-    ("src/command/run.rs", "the model APIs, and the environment that names one"),
+    ("src/command/run", "the model APIs"),
+    ("src/backend/choice.rs", "the model APIs, and the environment that names one"),
 ];
 
 /// Words that mean something else too; as such they are no vendor's name.

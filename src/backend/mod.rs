@@ -5,6 +5,7 @@
 //! ([`crate::session`]).
 
 pub mod agent;
+pub mod choice;
 pub mod cli;
 pub mod demo;
 pub mod hooks;

@@ -9,8 +9,8 @@ use agentglot_adapters::raw::launch::Program;
 use serde_json::{Value, json};
 
 use super::print;
-use super::run::Choice;
 use crate::agent::redact::is_secret_name;
+use crate::backend::choice::{Choice, no_backend};
 use crate::backend::cli::{is_script, version};
 use crate::backend::model::{Api, Client, Endpoint};
 use crate::child::{Environment, Ourselves, find};
@@ -69,7 +69,7 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
         found.push(runtime.block_on(look(program, chosen, &pass_env)));
     }
     match &backend {
-        None if problems.is_empty() && models(None).is_empty() => problems.push(super::run::no_backend()),
+        None if problems.is_empty() && models(None).is_empty() => problems.push(no_backend()),
         Some(Choice::Cli(dialect, _)) => {
             for program in found.iter().filter(|program| program.dialect == *dialect) {
                 problems.extend(program.path.as_ref().err().or(program.version.as_ref().err()).cloned());

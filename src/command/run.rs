@@ -1,13 +1,13 @@
 //! `run`: be another program.
 
+mod begin;
+mod prompt;
+mod signals;
+
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use agentglot_adapters::raw::codec::{Dialect, Layout, Mode};
@@ -15,31 +15,27 @@ use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
 
-use rustix::process::{Resource, Signal, getrlimit};
-
 use super::refusal::{self, Reader, refuse};
 use crate::agent::flags::given;
-use crate::agent::model::names::Models;
+use crate::agent::mcp;
 use crate::agent::persona;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
-use crate::agent::tools::confine::Confine;
 use crate::agent::tools::environment;
-use crate::agent::tools::shell::Settings;
-use crate::agent::tools::web_search::Engine;
-use crate::agent::{Parts, mcp};
-use crate::backend::agent::Builtin;
-use crate::backend::demo::demo;
-use crate::backend::model::{Api, Client, Endpoint, ModelErrorKind};
-use crate::backend::replay::{Asked, Live, Pace, Replay};
-use crate::backend::{Backend, cli};
-use crate::child::{family, leftover, sys};
+use crate::backend::choice::{Choice, no_backend};
+use crate::backend::model::{Client, ModelErrorKind};
+use crate::backend::replay::{Live, Pace};
+use crate::child::{family, leftover};
 use crate::config::trust::Trust;
-use crate::io::{Console, Input, Source};
+use crate::config::waits::{FOR_EVER, seconds};
+use crate::io::Console;
 use crate::live;
 use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive, words};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::status::{Failure, Status};
+use begin::{Own, backend, model_trouble, named_model};
+use prompt::prompt;
+use signals::Signals;
 
 /// A transcript, and what was said in it by now.
 type Kept = (Transcript, Option<History>);
@@ -88,19 +84,6 @@ pub struct Run {
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
     pub max_queued: usize,
-}
-
-/// Who answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// A recorded log.
-    Replay(PathBuf),
-    /// The session inside the program.
-    Demo,
-    /// Another agent's program.
-    Cli(Dialect, Option<PathBuf>),
-    /// The built-in agent, with a model behind this API.
-    Model(Api),
 }
 
 /// Runs until the session ends. Returns the exit code of the program that we stand in for.
@@ -375,54 +358,6 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     answer.exit_code
 }
 
-/// The prompt of a host that does not talk: from the command line, else all of standard input.
-///
-/// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
-fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result<Option<String>, String> {
-    let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
-    if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
-        return match prompt.len() > most {
-            true => Err(too_long("on the command line")),
-            false => Ok(Some(prompt.clone())),
-        };
-    }
-    let mut stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Ok(None);
-    }
-    let (give, coming) = mpsc::sync_channel(4);
-    std::thread::spawn(move || {
-        let mut room = vec![0; crate::io::READ];
-        loop {
-            let read = match stdin.read(&mut room) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                read => read.unwrap_or(0),
-            };
-            if read == 0 || give.send(room[..read].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    let mut bytes = Vec::new();
-    loop {
-        match coming.recv_timeout(patience) {
-            Ok(piece) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
-            Ok(piece) => bytes.extend_from_slice(&piece),
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(format!(
-                    "the prompt on standard input has not ended: {} bytes, and nothing more for {:.1} s; close standard input behind it, or \
-                     give the prompt as an argument",
-                    bytes.len(),
-                    patience.as_secs_f64()
-                ));
-            }
-        }
-    }
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    Ok((!text.is_empty()).then_some(text))
-}
-
 /// What happens to questions that the host cannot be asked, where nobody says it.
 fn usual_on_ask(dialect: Dialect, choice: &Choice) -> OnAsk {
     if matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
@@ -489,261 +424,4 @@ fn keep(launch: &Launch, cwd: &Path) -> Result<Kept, StoreError> {
     let dialect = launch.format.dialect;
     let store = Store::open(persona::of(dialect).sessions, cwd, &|name| std::env::var_os(name));
     store.begin(&Ask::of(launch), Writer::new(cwd))
-}
-
-/// What only the built-in agent begins with.
-struct Own {
-    kept: Option<Kept>,
-    servers: Vec<mcp::Server>,
-    /// The model where the host names none.
-    model: Option<String>,
-}
-
-fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, cwd: &Path, own: Own) -> Result<Box<dyn Backend>, Failure> {
-    let Own { kept, servers, model } = own;
-    match choice {
-        Choice::Demo => {
-            let demo = demo(live).map_err(|error| Failure::Usage(format!("demo: {error}")))?;
-            Ok(Box::new(demo))
-        }
-        Choice::Replay(path) => replay(path, run.pace, live),
-        Choice::Model(api) => {
-            let client = Client::of_environment(*api).map_err(|error| Failure::Usage(error.message))?;
-            let variable = |name: &str| std::env::var(name).ok();
-            let usual = model.clone().unwrap_or_else(|| usual_model(*api).to_owned());
-            let models = Models::new(*api, run.models.clone(), usual, &variable);
-            let engine = Engine::new(run.search_engine.as_deref(), variable).map_err(Failure::Usage)?;
-            let parts = Parts {
-                dialect: run.dialect,
-                engine,
-                trusts: |root| Trust::now().holds(root),
-                heeds_host: run.heeds_host,
-                warn: |text| Console::plain().say(text),
-                launch: launch.clone(),
-                kept: kept.ok_or_else(|| Failure::Usage("the session is not kept".to_owned()))?,
-                servers,
-                cwd: cwd.to_owned(),
-                model: Rc::new(client),
-                model_name: launch.model.clone().or(model),
-                models,
-                pass_env: run.pass_env.clone(),
-                commands: Settings {
-                    confine: run.confine_commands.then(Confine::default),
-                    keeps_daemons: run.keep_daemons,
-                    ..Settings::default()
-                },
-            };
-            Ok(Box::new(Builtin::new(parts)?))
-        }
-        Choice::Cli(dialect, path) => {
-            let cli = cli::Cli::new(*dialect, path.as_deref(), launch, live, cwd, &run.pass_env)?;
-            Ok(Box::new(
-                cli.with_models(run.models.clone())
-                    .keeping_daemons(run.keep_daemons)
-                    .patient(run.timers.permission),
-            ))
-        }
-    }
-}
-
-/// The model that is asked where the host names none: what the environment names, or else one that a server of our own machine has. What an
-/// API of the net calls its models is known.
-async fn named_model(choice: &Choice, launch: &Launch) -> Result<Option<String>, Failure> {
-    let &Choice::Model(api) = choice else { return Ok(None) };
-    let set = Endpoint::model_of_environment(api, &|name| std::env::var(name).ok());
-    if set.is_some() || launch.model.is_some() || api != Api::Openai {
-        return Ok(set);
-    }
-    let client = Client::of_environment(api).map_err(|error| Failure::Usage(error.message))?;
-    if !client.endpoint().is_local() {
-        return Ok(None);
-    }
-    match client.models().await {
-        Ok(models) => Ok(models.into_iter().next()),
-        Err(error) => {
-            tracing::info!("the server does not say which models it has: {}", error.message);
-            Ok(None)
-        }
-    }
-}
-
-/// Why the built-in agent could not begin with this API, if the environment says too little for it.
-pub fn model_trouble(api: Api) -> Option<String> {
-    Client::of_environment(api).err().map(|error| error.message)
-}
-
-/// A log, and beside it what its host said, if that was recorded too.
-fn replay(path: &Path, pace: Pace, live: &Live) -> Result<Box<dyn Backend>, Failure> {
-    let console = Console::plain();
-    let input = Input::File(path.to_owned());
-    let mut source = Source::open(&input, &console)?;
-    let name = input.name();
-    let found = source
-        .detect()?
-        .ok_or_else(|| Failure::Usage(format!("{name}: there is nothing in it")))?;
-    let dialect = found.format.dialect;
-    let log = source.read_all()?;
-    let beside = name.strip_suffix(".out.jsonl").map(|stem| PathBuf::from(format!("{stem}.in.jsonl")));
-    let asked = match beside.filter(|path| path.is_file()) {
-        Some(path) => Asked::read(dialect, &Source::open(&Input::File(path), &console)?.read_all()?),
-        None => Asked::default(),
-    };
-    let replay = Replay::new(dialect, &log, &asked, live, pace).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-    Ok(Box::new(replay))
-}
-
-/// The signals that would end us and can be caught: each ends the session with an outcome.
-struct Signals(Vec<(i32, tokio::signal::unix::Signal)>);
-
-impl Signals {
-    const ALL: [Signal; 12] = [
-        Signal::TERM,
-        Signal::INT,
-        Signal::HUP,
-        Signal::QUIT,
-        Signal::USR1,
-        Signal::USR2,
-        Signal::ALARM,
-        Signal::VTALARM,
-        Signal::PROF,
-        Signal::IO,
-        Signal::XCPU,
-        Signal::XFSZ,
-    ];
-
-    /// What waits for the next of them.
-    fn watch() -> Result<impl AsyncFnMut() -> i32, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Where files have a limit, it is one of them that reached it: writing it fails, and that is told where it was written.
-        let is_limited = getrlimit(Resource::Fsize).current.is_some();
-        let mut signals = Self(Vec::new());
-        for one in Self::ALL {
-            let number = one.as_raw();
-            // `nohup`, and shells that put us into the background, want us to live on; by these two we are stopped all the same.
-            if sys::is_ignored(number) && !matches!(one, Signal::TERM | Signal::INT) {
-                continue;
-            }
-            let heard = signal(SignalKind::from_raw(number)).map_err(|error| Failure::Read {
-                name: "signals".to_owned(),
-                error,
-            })?;
-            signals.0.push((number, heard));
-        }
-        Ok(async move || {
-            poll_fn(|cx| {
-                for (number, heard) in &mut signals.0 {
-                    while heard.poll_recv(cx).is_ready() {
-                        if !(is_limited && *number == Signal::XFSZ.as_raw()) {
-                            return Poll::Ready(*number);
-                        }
-                    }
-                }
-                Poll::Pending
-            })
-            .await
-        })
-    }
-}
-
-/// The back ends, for messages.
-fn choices() -> String {
-    let programs: Vec<&str> = programs().collect();
-    format!("demo, replay:FILE, cli:{}[=PATH] and model:openai|anthropic", programs.join("|"))
-}
-
-/// What the programs are called that can be started behind us.
-fn programs() -> impl Iterator<Item = &'static str> {
-    launch::Program::backends().filter_map(|program| program.backend.first().copied())
-}
-
-/// What is said to somebody who has chosen no back end.
-pub(super) fn no_backend() -> String {
-    format!(
-        "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it, or a model's API by OPENAI_API_KEY, \
-         OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {}",
-        choices()
-    )
-}
-
-/// The model of an API, where nobody names one.
-const fn usual_model(api: Api) -> &'static str {
-    match api {
-        Api::Openai => "gpt-5.1",
-        Api::Anthropic => "claude-sonnet-4-5",
-    }
-}
-
-impl Choice {
-    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`, `model:API`.
-    ///
-    /// # Errors
-    /// What is wrong with it, in a sentence that names the choices.
-    pub fn read(text: &str) -> Result<Self, String> {
-        if text == "demo" {
-            return Ok(Self::Demo);
-        }
-        if let Some(file) = text.strip_prefix("replay:").filter(|file| !file.is_empty()) {
-            return Ok(Self::Replay(PathBuf::from(file)));
-        }
-        if let Some(program) = text.strip_prefix("cli:") {
-            let (name, path) = program.split_once('=').map_or((program, None), |(name, path)| (name, Some(path)));
-            let program = launch::Program::of_backend(name).ok_or_else(|| {
-                let known: Vec<String> = programs().map(|name| format!("cli:{name}")).collect();
-                format!("cli:{name}: there are {}", known.join(", "))
-            })?;
-            return Ok(Self::Cli(program.dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
-        }
-        if let Some(name) = text.strip_prefix("model:") {
-            return Api::read(name)
-                .map(Self::Model)
-                .ok_or_else(|| format!("model:{name}: there are model:openai and model:anthropic"));
-        }
-        Err(format!("{text:?} is no back end; there are {}", choices()))
-    }
-
-    /// What the environment has a key or an address for. With both, the program that we are decides.
-    pub(super) fn of_environment(dialect: Dialect) -> Option<Self> {
-        let has = |names: [&str; 2]| names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-        let openai = has(["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
-        let anthropic = has(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]) || has(["ANTHROPIC_AUTH_TOKEN", ""]);
-        match (openai, anthropic) {
-            (false, false) => None,
-            (true, true) => {
-                let api = dialect.program().and_then(|program| Api::read(program.api));
-                Some(Self::Model(api.unwrap_or(Api::Openai)))
-            }
-            (true, false) => Some(Self::Model(Api::Openai)),
-            (false, true) => Some(Self::Model(Api::Anthropic)),
-        }
-    }
-}
-
-/// As [`Choice::read`] reads it.
-impl std::fmt::Display for Choice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Replay(path) => write!(f, "replay:{}", path.display()),
-            Self::Demo => f.write_str("demo"),
-            Self::Model(api) => write!(f, "model:{}", api.name()),
-            Self::Cli(dialect, path) => {
-                let name = dialect.program().and_then(|program| program.backend.first()).copied();
-                let name = name.unwrap_or_else(|| dialect.name());
-                write!(f, "cli:{name}")?;
-                path.iter().try_for_each(|path| write!(f, "={}", path.display()))
-            }
-        }
-    }
-}
-
-/// As long as any program lives.
-pub const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
-
-/// The waits of a session, from seconds; 0 is for ever.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is wanted".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(Duration::ZERO) => Ok(FOR_EVER),
-        Ok(wait) => Ok(wait.min(FOR_EVER)),
-        Err(error) => Err(error.to_string()),
-    }
 }

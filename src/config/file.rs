@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::adapters::raw::launch::Program;
+use crate::backend::choice::Choice;
 use crate::cli::live::low::{count, pace};
 use crate::cli::low::size;
-use crate::command::run::{Choice, seconds};
+use crate::config::waits::seconds;
 
 /// A value as a flag would take it.
 #[derive(Clone, Debug, PartialEq, Eq)]

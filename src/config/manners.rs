@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Layer, Setting};
 use crate::cli::live::low::pace;
-use crate::command::run::seconds;
+use crate::config::waits::seconds;
 
 /// What counts of a file that nobody trusts: how long is waited and how strictly arguments are read. There is no place in it for anything else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

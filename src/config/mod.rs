@@ -7,6 +7,7 @@
 mod file;
 mod manners;
 pub mod trust;
+pub mod waits;
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};

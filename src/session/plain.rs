@@ -36,6 +36,9 @@ impl Plain {
             Kind::Reply(reply) if !self.in_pieces => {
                 for block in reply.blocks {
                     if let Block::Text { text, .. } = block {
+                        if !self.said.is_empty() {
+                            self.said.push('\n');
+                        }
                         self.said.push_str(&text.unescape());
                     }
                 }

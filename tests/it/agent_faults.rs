@@ -215,8 +215,10 @@ fn a_stall_ends_in_time() {
         ),
     ] {
         let play = Play::script(vec![Answer::steps(steps)]);
+        let mut command = play.command("claude", &[PRINT, &["go"]].concat());
+        command.env("AGENTGLOT_MODEL_STALL_TIMEOUT", "1");
         let begun = Instant::now();
-        let end = play.print("go");
+        let end = run(command);
         assert!(begun.elapsed() < Duration::from_secs(12), "{what}: {:?}", begun.elapsed());
         failed(&end, what, "seconds");
     }

@@ -74,10 +74,13 @@ fn what_hides_ends_with_the_session() {
 #[test]
 fn what_hides_lives_on_where_daemons_are_kept() {
     let seconds = number();
-    let play = Play::script(vec![Answer::calls(&[bash(&HIDING[0].replace("SLEEP", &seconds))]), done()]);
+    // It has left the command's session before the command is over.
+    let daemon = format!("setsid env -i sh -c 'touch up; exec sleep {seconds}' >/dev/null 2>&1 </dev/null & until [ -e up ]; do sleep 0.01; done");
+    let play = Play::script(vec![Answer::calls(&[bash(&daemon)]), done()]);
     let mut command = play.command("claude", &[PRINT, &["go"]].concat());
     command.env("AGENTGLOT_KEEP_DAEMONS", "1");
     assert_eq!(run(command).code(), 0);
+    eventually("it lives on", Duration::from_secs(10), || sleeps(&seconds));
     rustix::process::kill_process(sleeper(&seconds).unwrap(), Signal::KILL).unwrap();
 }
 

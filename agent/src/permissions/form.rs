@@ -48,6 +48,32 @@ pub struct PermissionForm {
 pub type Asks = fn(&Policy, &Spec, &Value, &Access, &Reason) -> Question;
 
 impl PermissionForm {
+    /// What most vendors do: names mean one tool each, and nothing is special.
+    pub(crate) const fn new(
+        names: &'static [(Family, &'static [&'static str])],
+        modes: Dialect,
+        mode_named: fn(&str) -> Result<PermissionMode, String>,
+        denied: fn(&Spec, &Access, &Reason) -> String,
+        unheard: fn(&Policy, &Spec, &Access, &Unheard) -> String,
+    ) -> Self {
+        Self {
+            names,
+            bare: Width::Tool,
+            writing_is_changing: false,
+            rules_are_beginnings: false,
+            rules_allow_what_is_run: true,
+            modes,
+            mode_named,
+            may_bypass_later: false,
+            hides_what_nobody_allows: false,
+            asks_about_subagents: false,
+            reads_anywhere: false,
+            denied,
+            unheard,
+            question: None,
+        }
+    }
+
     /// Whether a rule about a family is about tools of this kind. `has_content`: something stands in its parentheses.
     pub fn covers(&self, family: Family, kind: ToolKind, has_content: bool) -> bool {
         let width = if has_content { Width::Family } else { self.bare };

@@ -9,7 +9,7 @@ use super::{HostPersona, Persona, commands};
 use crate::hooks::{self};
 use crate::mcp;
 use crate::model::ModelError;
-use crate::permissions::{PermissionForm, Policy, Reason, Unheard, Width, mode_named};
+use crate::permissions::{PermissionForm, Policy, Reason, Unheard, mode_named};
 use crate::store::{Ids, SessionFiles, own_root};
 use crate::tools::jobs::Job;
 use crate::tools::{Access, Given, Spec};
@@ -60,22 +60,7 @@ pub(super) static NEUTRAL: Persona = Persona {
     host: &Neutral,
 };
 
-static PERMISSIONS: PermissionForm = PermissionForm {
-    names: &[],
-    bare: Width::Tool,
-    writing_is_changing: false,
-    rules_are_beginnings: false,
-    rules_allow_what_is_run: true,
-    modes: Dialect::Agentglot,
-    mode_named: |name| mode_named(Dialect::Agentglot, name),
-    may_bypass_later: false,
-    hides_what_nobody_allows: false,
-    asks_about_subagents: false,
-    reads_anywhere: false,
-    denied,
-    unheard,
-    question: None,
-};
+static PERMISSIONS: PermissionForm = PermissionForm::new(&[], Dialect::Agentglot, |name| mode_named(Dialect::Agentglot, name), denied, unheard);
 
 fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {
     format!("{} is not allowed: {reason}", spec.name)

@@ -7,11 +7,13 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::tools::Tools;
 
 use super::low;
+use crate::backend::choice::Choice;
 use crate::cli::low::{Chosen, nearest};
-use crate::command::run::{Choice, FOR_EVER, Run};
+use crate::command::run::Run;
 use crate::command::sessions::Sessions;
 use crate::command::trust;
 use crate::config::Config;
+use crate::config::waits::FOR_EVER;
 use crate::session::{OnAsk, Timers};
 use crate::status::Failure;
 

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use crate::backend::replay::Pace;
 use crate::cli::low::{Chosen, Dialects, size};
-use crate::command::run::seconds;
+use crate::config::waits::seconds;
 
 /// What can be done with agents that live.
 #[derive(Debug, Subcommand)]
@@ -142,8 +142,8 @@ pub enum TrustBy {
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
     /// Who answers: demo, replay:FILE, cli:NAME[=PATH], model:openai|anthropic
-    #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::command::run::Choice::read)]
-    pub backend: Option<crate::command::run::Choice>,
+    #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::backend::choice::Choice::read)]
+    pub backend: Option<crate::backend::choice::Choice>,
     /// What happens to permission questions that the host cannot be asked: deny, a list of tools that are allowed, a command that
     /// decides, or host: as Tricode, ask in plain text and read the choice from standard input. Unless said, it is deny, and for the
     /// built-in agent as Tricode host

@@ -119,7 +119,7 @@ impl Play {
                 ("ANTHROPIC_MODEL", "claude-sonnet-4-5".to_owned()),
                 ("AGENTGLOT_MODEL_RETRIES", "0".to_owned()),
                 ("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "10".to_owned()),
-                ("AGENTGLOT_MODEL_STALL_TIMEOUT", "1".to_owned()),
+                ("AGENTGLOT_MODEL_STALL_TIMEOUT", "30".to_owned()),
                 ("TEST_MARK", self.mark.clone()),
             ])
             .stdin(Stdio::piped())

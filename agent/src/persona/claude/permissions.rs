@@ -7,7 +7,7 @@ use agentglot_adapters::raw::event::ToolKind;
 use agentglot_adapters::raw::launch::PermissionMode;
 use serde_json::{Value, json};
 
-use crate::permissions::{Family, PermissionForm, Policy, Question, Reason, Unheard, Width, host, mode_named};
+use crate::permissions::{Family, PermissionForm, Policy, Question, Reason, Unheard, host, mode_named};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools.
@@ -33,21 +33,9 @@ const INVALID: &str = "The canUseTool callback returned an invalid permission re
                        {behavior: 'deny', message: string}. updatedPermissions may hold at most 4096 updates, rules and directories in all.";
 
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
-    names: TOOL_NAMES,
-    // `Edit(…)` and `Read(…)` are whole families.
-    bare: Width::Tool,
-    writing_is_changing: false,
-    rules_are_beginnings: false,
-    rules_allow_what_is_run: true,
-    modes: Dialect::Claude,
-    mode_named: |name| mode_named(Dialect::Claude, name),
-    may_bypass_later: false,
-    hides_what_nobody_allows: false,
-    asks_about_subagents: false,
-    reads_anywhere: false,
-    denied,
-    unheard,
     question: Some(question),
+    // `Edit(…)` and `Read(…)` are whole families.
+    ..PermissionForm::new(TOOL_NAMES, Dialect::Claude, |name| mode_named(Dialect::Claude, name), denied, unheard)
 };
 
 fn denied(spec: &Spec, access: &Access, reason: &Reason) -> String {

@@ -15,22 +15,12 @@ const TOOL_NAMES: &[(Family, &[&str])] = &[
 ];
 
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
-    names: TOOL_NAMES,
     // `Write` and `Read` are families always.
     bare: Width::Family,
     writing_is_changing: true,
     rules_are_beginnings: true,
-    rules_allow_what_is_run: true,
-    modes: Dialect::Cursor,
-    // Its hosts have no words for them.
-    mode_named: |name| mode_named(Dialect::Agentglot, name),
-    may_bypass_later: false,
-    hides_what_nobody_allows: false,
-    asks_about_subagents: false,
-    reads_anywhere: false,
-    denied,
-    unheard,
-    question: None,
+    // Its hosts have no words for modes.
+    ..PermissionForm::new(TOOL_NAMES, Dialect::Cursor, |name| mode_named(Dialect::Agentglot, name), denied, unheard)
 };
 
 fn denied(_: &Spec, _: &Access, reason: &Reason) -> String {

@@ -44,21 +44,14 @@ pub(super) static CODE: PermissionForm = PermissionForm {
 
 const fn form(modes: Dialect, mode_named: fn(&str) -> Result<PermissionMode, String>) -> PermissionForm {
     PermissionForm {
-        names: TOOL_NAMES,
         // `edit` and `read_file` are families always.
         bare: Width::Family,
-        writing_is_changing: false,
         rules_are_beginnings: true,
         rules_allow_what_is_run: false,
-        modes,
-        mode_named,
         may_bypass_later: true,
         hides_what_nobody_allows: true,
-        asks_about_subagents: false,
-        reads_anywhere: false,
-        denied,
-        unheard,
         question: Some(question),
+        ..PermissionForm::new(TOOL_NAMES, modes, mode_named, denied, unheard)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use agentglot_adapters::raw::codec::Dialect;
 
-use crate::permissions::{Family, PermissionForm, Policy, Reason, Unheard, Width, mode_named};
+use crate::permissions::{Family, PermissionForm, Policy, Reason, Unheard, mode_named};
 use crate::tools::{Access, Spec};
 
 /// What rules call the tools.
@@ -19,21 +19,9 @@ const TOOL_NAMES: &[(Family, &[&str])] = &[
 ];
 
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
-    names: TOOL_NAMES,
-    bare: Width::Tool,
-    writing_is_changing: false,
-    rules_are_beginnings: false,
-    rules_allow_what_is_run: true,
-    modes: Dialect::Tricode,
-    // Its hosts have no words for them.
-    mode_named: |name| mode_named(Dialect::Agentglot, name),
-    may_bypass_later: false,
-    hides_what_nobody_allows: false,
-    asks_about_subagents: false,
     reads_anywhere: true,
-    denied,
-    unheard,
-    question: None,
+    // Its hosts have no words for modes.
+    ..PermissionForm::new(TOOL_NAMES, Dialect::Tricode, |name| mode_named(Dialect::Agentglot, name), denied, unheard)
 };
 
 fn denied(spec: &Spec, _: &Access, reason: &Reason) -> String {

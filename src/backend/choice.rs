@@ -1,0 +1,102 @@
+//! Which back end answers: by its name, or by what the environment has a key for.
+
+use std::path::PathBuf;
+
+use crate::adapters::raw::codec::Dialect;
+use crate::adapters::raw::launch::Program;
+use crate::backend::model::Api;
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// A recorded log.
+    Replay(PathBuf),
+    /// The session inside the program.
+    Demo,
+    /// Another agent's program.
+    Cli(Dialect, Option<PathBuf>),
+    /// The built-in agent, with a model behind this API.
+    Model(Api),
+}
+
+impl Choice {
+    /// `demo`, `replay:FILE`, `cli:NAME[=PATH]`, `model:API`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence that names the choices.
+    pub fn read(text: &str) -> Result<Self, String> {
+        if text == "demo" {
+            return Ok(Self::Demo);
+        }
+        if let Some(file) = text.strip_prefix("replay:").filter(|file| !file.is_empty()) {
+            return Ok(Self::Replay(PathBuf::from(file)));
+        }
+        if let Some(program) = text.strip_prefix("cli:") {
+            let (name, path) = program.split_once('=').map_or((program, None), |(name, path)| (name, Some(path)));
+            let program = Program::of_backend(name).ok_or_else(|| {
+                let known: Vec<String> = programs().map(|name| format!("cli:{name}")).collect();
+                format!("cli:{name}: there are {}", known.join(", "))
+            })?;
+            return Ok(Self::Cli(program.dialect, path.filter(|path| !path.is_empty()).map(PathBuf::from)));
+        }
+        if let Some(name) = text.strip_prefix("model:") {
+            return Api::read(name)
+                .map(Self::Model)
+                .ok_or_else(|| format!("model:{name}: there are model:openai and model:anthropic"));
+        }
+        Err(format!("{text:?} is no back end; there are {}", choices()))
+    }
+
+    /// What the environment has a key or an address for. With both, the program that we are decides.
+    pub fn of_environment(dialect: Dialect) -> Option<Self> {
+        let has = |names: [&str; 2]| names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let openai = has(["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+        let anthropic = has(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]) || has(["ANTHROPIC_AUTH_TOKEN", ""]);
+        match (openai, anthropic) {
+            (false, false) => None,
+            (true, true) => {
+                let api = dialect.program().and_then(|program| Api::read(program.api));
+                Some(Self::Model(api.unwrap_or(Api::Openai)))
+            }
+            (true, false) => Some(Self::Model(Api::Openai)),
+            (false, true) => Some(Self::Model(Api::Anthropic)),
+        }
+    }
+}
+
+/// As [`Choice::read`] reads it.
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Replay(path) => write!(f, "replay:{}", path.display()),
+            Self::Demo => f.write_str("demo"),
+            Self::Model(api) => write!(f, "model:{}", api.name()),
+            Self::Cli(dialect, path) => {
+                let name = dialect.program().and_then(|program| program.backend.first()).copied();
+                let name = name.unwrap_or_else(|| dialect.name());
+                write!(f, "cli:{name}")?;
+                path.iter().try_for_each(|path| write!(f, "={}", path.display()))
+            }
+        }
+    }
+}
+
+/// The back ends, for messages.
+fn choices() -> String {
+    let programs: Vec<&str> = programs().collect();
+    format!("demo, replay:FILE, cli:{}[=PATH] and model:openai|anthropic", programs.join("|"))
+}
+
+/// What the programs are called that can be started behind us.
+fn programs() -> impl Iterator<Item = &'static str> {
+    Program::backends().filter_map(|program| program.backend.first().copied())
+}
+
+/// What is said to somebody who has chosen no back end.
+pub fn no_backend() -> String {
+    format!(
+        "no back end is chosen: --backend, AGENTGLOT_BACKEND or `backend` in agentglot.toml names it, or a model's API by OPENAI_API_KEY, \
+         OPENAI_BASE_URL, ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL; there are {}",
+        choices()
+    )
+}

@@ -1,0 +1,55 @@
+//! The one prompt of a host that does not talk.
+
+use std::io::{ErrorKind, IsTerminal, Read};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use agentglot_adapters::raw::launch::Launch;
+
+/// The prompt of a host that does not talk: from the command line, else all of standard input.
+///
+/// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
+pub(super) fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result<Option<String>, String> {
+    let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
+    if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
+        return match prompt.len() > most {
+            true => Err(too_long("on the command line")),
+            false => Ok(Some(prompt.clone())),
+        };
+    }
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Ok(None);
+    }
+    let (give, coming) = mpsc::sync_channel(4);
+    std::thread::spawn(move || {
+        let mut room = vec![0; crate::io::READ];
+        loop {
+            let read = match stdin.read(&mut room) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.unwrap_or(0),
+            };
+            if read == 0 || give.send(room[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut bytes = Vec::new();
+    loop {
+        match coming.recv_timeout(patience) {
+            Ok(piece) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!(
+                    "the prompt on standard input has not ended: {} bytes, and nothing more for {:.1} s; close standard input behind it, or \
+                     give the prompt as an argument",
+                    bytes.len(),
+                    patience.as_secs_f64()
+                ));
+            }
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    Ok((!text.is_empty()).then_some(text))
+}
