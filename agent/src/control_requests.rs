@@ -12,6 +12,14 @@ use agentglot_adapters::raw::event::ControlKind;
 /// What a question is refused with where the host cannot be asked.
 pub const NOBODY: &str = "nobody can be asked for permission here";
 
+/// Permission that the host did not give in this call: a rule, a mode or a command of the user's gave it, and the host saw nothing.
+pub const UNSEEN: &str = "{\"behavior\":\"allow\",\"unseen\":true}";
+
+/// Whether an answer is such a permission.
+pub fn is_unseen(answer: &Value) -> bool {
+    answer.get("unseen") == Some(&Value::Bool(true))
+}
+
 /// What a question is refused with that was open when the host closed its input.
 pub const CLOSED: &str = "the host has closed its input";
 

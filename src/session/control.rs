@@ -10,7 +10,7 @@ use crate::adapters::raw::event::{ControlKind, Event, Input, InputKind, Kind, Or
 use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::launch::PermissionMode;
 use crate::adapters::raw::tools::Translate;
-use crate::agent::control_requests::NOBODY;
+use crate::agent::control_requests::{NOBODY, UNSEEN};
 use crate::backend::Backend;
 
 /// What the host was asked.
@@ -62,7 +62,7 @@ impl Session {
         self.learn_rules(body.and_then(|body| body.get("updatedPermissions")));
         let same = updated.is_none_or(|updated| Raw::trusted(&asked.input).same_value(updated));
         match updated {
-            Some(_) if same => respond(id, "{\"behavior\":\"allow\"}", backend),
+            Some(_) if same => respond(id, ALLOW, backend),
             Some(updated) if backend.takes_changes() => {
                 let arena = crate::adapters::raw::tools::Arena::new();
                 let native = Translate::new(self.host.format.dialect, backend.dialect());
@@ -233,7 +233,7 @@ impl Session {
         let mode = PermissionMode::from_name(host, &self.host.facts.permission_mode);
         match self.host.rules.judge(&call.name.unescape(), Some(call.input), mode) {
             None => return false,
-            Some(Verdict::Allow) => respond(id, "{\"behavior\":\"allow\"}", backend),
+            Some(Verdict::Allow) => allow_unseen(id, backend),
             Some(Verdict::Deny(why)) => {
                 let by_id = permission.call.map_or("", |id| id.as_escaped());
                 self.note_denial(call.name.as_escaped(), by_id, call.input.as_str());
@@ -251,9 +251,9 @@ impl Session {
             .unwrap_or_default();
         match &self.on_ask {
             // Who plays the host's own program has been told its mode, and asks in spite of it.
-            _ if self.host.allows_all && !self.same && request.kind == ControlKind::CanUseTool => respond(id, "{\"behavior\":\"allow\"}", backend),
+            _ if self.host.allows_all && !self.same && request.kind == ControlKind::CanUseTool => allow_unseen(id, backend),
             OnAsk::Allow(names) if request.kind == ControlKind::CanUseTool && names.contains(&name) => {
-                respond(id, "{\"behavior\":\"allow\"}", backend);
+                allow_unseen(id, backend);
             }
             OnAsk::Command(command) if request.kind == ControlKind::CanUseTool => {
                 let command = command.clone();
@@ -322,6 +322,14 @@ pub(super) fn refuse(id: &str, why: &str, backend: &mut dyn Backend) {
     let mut message = String::new();
     Str::escape(why, &mut message);
     respond(id, &format!("{{\"behavior\":\"deny\",\"message\":\"{message}\"}}"), backend);
+}
+
+/// Permission that the host gives.
+pub(super) const ALLOW: &str = "{\"behavior\":\"allow\"}";
+
+/// Permission by a rule, a mode or a command: the host has not seen this call. Our own agent is told so, for it trusts the host with more.
+pub(super) fn allow_unseen(id: &str, backend: &mut dyn Backend) {
+    respond(id, if backend.dialect() == Dialect::CANONICAL { UNSEEN } else { ALLOW }, backend);
 }
 
 pub(super) fn respond(id: &str, body: &str, backend: &mut dyn Backend) {

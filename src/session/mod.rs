@@ -32,7 +32,7 @@ use crate::backend::Backend;
 use aside::Aside;
 pub use aside::tell_end;
 use beat::Beat;
-use control::{Asked, refuse, respond, seen_by_host};
+use control::{Asked, allow_unseen, refuse, seen_by_host};
 pub use host::{Clock, Host, Oddities, OnAsk, Timers};
 use pending::Pending;
 use plain::Plain;
@@ -463,7 +463,7 @@ impl Session {
                 if asks_permission && self.allowed.contains(&asked.tool) {
                     // The host has said already what it thinks of it.
                     self.out.truncate(before);
-                    return respond(&id, "{\"behavior\":\"allow\"}", backend);
+                    return allow_unseen(&id, backend);
                 }
                 return self.asked.add(id, asked, now, self.timers.permission);
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Session;
-use super::control::{refuse, respond};
+use super::control::{allow_unseen, refuse};
 use crate::adapters::raw::event::Request;
 use crate::adapters::raw::json::{Raw, Str};
 use crate::backend::Backend;
@@ -72,7 +72,7 @@ impl Session {
     pub(super) fn decided(&mut self, decision: &Decision, now: Instant, backend: &mut dyn Backend) {
         self.deciding = self.deciding.saturating_sub(1);
         match &decision.verdict {
-            Ok(()) => respond(&decision.id, "{\"behavior\":\"allow\"}", backend),
+            Ok(()) => allow_unseen(&decision.id, backend),
             Err(why) => refuse(&decision.id, why, backend),
         }
         // The wait was the command's.

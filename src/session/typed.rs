@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use super::Session;
-use super::control::{Asked, refuse, respond};
+use super::control::{ALLOW, Asked, allow_unseen, refuse, respond};
 use crate::adapters::raw::conduct::Typed;
 use crate::adapters::raw::event::{At, ControlKind, Event, Field, Kind, Origin, OutcomeKind, Permission, Request, ToolCall};
 use crate::adapters::raw::json::{Raw, Str};
@@ -94,7 +94,7 @@ impl Session {
         {
             let tool = self.in_hosts_words(&question, backend);
             if self.allowed.contains(&tool) {
-                respond(&question.id, ALLOW, backend);
+                allow_unseen(&question.id, backend);
                 continue;
             }
             question.tell(|event| self.voice.event(event, &mut self.out));
@@ -184,5 +184,3 @@ impl Session {
 
 /// So many lines may be typed ahead.
 const AHEAD: usize = 1024;
-
-const ALLOW: &str = "{\"behavior\":\"allow\"}";

@@ -92,6 +92,35 @@ fn the_handshake_and_init_tell_the_same() {
 }
 
 #[test]
+fn of_a_project_nobody_trusts_the_style_counts_by_its_name() {
+    for (name, prompt) in [
+        ("local-test-style", None),
+        ("Explanatory", Some("# Output style: Explanatory")),
+        ("Mine", None),
+    ] {
+        let play = Play::script(vec![ok()]);
+        put(
+            &play,
+            ".claude/settings.local.json",
+            &json!({"outputStyle": name, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}).to_string(),
+        );
+        put(&play, ".claude/output-styles/Mine.md", "Do as the project says.");
+        let mut host = play.host("claude", BASH);
+        host.say(&hello(&[], &json!({}))).say(&user("go"));
+        serve(&mut host, 1, |_| json!({}));
+        let end = closed(host);
+        assert_eq!(init(&end.lines)["output_style"], name);
+        let system = play.server.asked()[0].system();
+        assert_eq!(system.contains("# Output style"), prompt.is_some(), "{name}: {system}");
+        assert!(
+            prompt.is_none_or(|text| system.contains(text)) && !system.contains("as the project says"),
+            "{name}: {system}"
+        );
+        assert!(!play.path("ran").exists(), "{name}");
+    }
+}
+
+#[test]
 fn models_have_the_names_that_hosts_call_them() {
     let asked = |api: &str, args: &[&str], file: &str, set: bool| {
         let play = Play::script(vec![ok()]);

@@ -9,6 +9,8 @@ mod agent_claude;
 mod agent_commands;
 #[cfg(unix)]
 mod agent_faults;
+#[cfg(unix)]
+mod agent_granted;
 #[cfg(target_os = "linux")]
 mod agent_leftovers;
 #[cfg(target_os = "linux")]

@@ -129,6 +129,11 @@ impl Policy {
         self.grounds.form
     }
 
+    /// Whether the host reads in a question where a call leads.
+    pub const fn questions_say_where(&self) -> bool {
+        self.form().question.is_some()
+    }
+
     fn read_all(&self, texts: &[String], problems: &mut Vec<String>) -> Vec<Rule> {
         let mut rules = Vec::new();
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {

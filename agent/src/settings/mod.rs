@@ -1,10 +1,11 @@
 //! Files of settings: whose they are, which of them count, what they say. Where they lie is the persona's business ([`SettingsFiles`]).
 //!
-//! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. A file that
-//! cannot be read is told and skipped.
+//! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. Of a project
+//! that is not, only what is [harmless] counts. A file that cannot be read is told and skipped.
 
 mod current;
 mod folder;
+mod harmless;
 pub mod memory;
 mod plugin;
 mod style;
@@ -129,7 +130,7 @@ impl Places {
         }
     }
 
-    /// Whether what lies at a source counts.
+    /// Whether all that lies at a source counts.
     pub fn counts(&self, source: Source) -> bool {
         self.sources.contains(&source) && (source == Source::User || self.trusted)
     }
@@ -169,15 +170,15 @@ impl Settings {
             let Some(path) = settings.places.file(source).filter(|_| settings.places.sources.contains(&source)) else {
                 continue;
             };
-            if !settings.places.counts(source) {
-                if path.exists() {
-                    let text = format!("{} does not count: the project is not trusted", path.display());
-                    tracing::info!("{text}");
-                }
-                continue;
-            }
             match read(&path) {
-                Ok(Some(value)) => settings.layers.push((source, value)),
+                Ok(Some(value)) if settings.places.counts(source) => settings.layers.push((source, value)),
+                Ok(Some(value)) => {
+                    let (part, more) = harmless::part(&value);
+                    if more {
+                        tracing::info!("of {} only what is harmless counts: the project is not trusted", path.display());
+                    }
+                    settings.layers.push((source, part));
+                }
                 Ok(None) => {}
                 Err(problem) => settings.problems.push(problem),
             }

@@ -109,14 +109,51 @@ fn a_project_counts_when_it_is_asked_for() {
 #[test]
 fn a_project_that_nobody_trusts_says_nothing() {
     let room = room(FILES);
-    for sources in [None, Some(&["user"][..])] {
+    for (sources, layers) in [(None, 2), (Some(&["user"][..]), 1)] {
         let mut unknown = Settings::load(places(&room, Dialect::Claude, sources));
-        assert_eq!(unknown.layers.len(), 1);
+        assert_eq!(unknown.layers.len(), layers);
+        assert_eq!(unknown.env(), [("A".to_owned(), "1".to_owned()), ("B".to_owned(), "1".to_owned())]);
         assert!(unknown.hooks().is_empty() && unknown.commands.is_empty() && unknown.agents.len() == 1);
         assert_eq!(unknown.mcp_servers(), json!({"mcpServers": {}}));
     }
     let none = Settings::load(places(&room, Dialect::Claude, Some(&[])));
     assert!(none.layers.is_empty() && none.agents.is_empty());
+}
+
+#[test]
+fn of_a_project_that_nobody_trusts_only_what_is_harmless_counts() {
+    let many: Vec<String> = (0..5000).map(|number| format!("Read(file-{number})")).collect();
+    let all = json!({
+        "outputStyle": "Explanatory", "model": "dear", "env": {"PATH": "/evil"}, "apiKeyHelper": "/evil", "disableAllHooks": true,
+        "hooks": {"Stop": []}, "mcpServers": {"a": {"command": "x"}}, "statusLine": {"type": "command", "command": "x"},
+        "permissions": {
+            "allow": ["Bash"], "deny": many, "ask": ["Bash(make:*)", "x".repeat(5000), 7], "defaultMode": "bypassPermissions",
+            "additionalDirectories": ["/"],
+        },
+    });
+    let room = room(&[
+        ("w/.claude/settings.json", &all.to_string()),
+        ("w/.claude/output-styles/Mine.md", "Say what the project wants."),
+        ("w/.claude/settings.local.json", r#"{"outputStyle": "Mine"}"#),
+    ]);
+    let settings = Settings::load(places(&room, Dialect::Claude, None));
+    let expected = json!({"outputStyle": "Explanatory", "permissions": {"deny": many[..1000], "ask": ["Bash(make:*)"]}});
+    assert_eq!(settings.layers[0], (Source::Project, expected));
+    assert_eq!(
+        (settings.style(), settings.style_prompt()),
+        ("Mine", None),
+        "the text of a stranger's style does not count"
+    );
+    let launch = Launch::new(Dialect::Claude);
+    let (mut policy, _) = Policy::new(
+        &launch,
+        crate::persona::of(launch.format.dialect).vocabulary(),
+        &settings.places().root,
+        None,
+        None,
+    );
+    settings.tell(&mut policy, &launch);
+    assert_eq!((policy.mode(), policy.folders().count()), (PermissionMode::Ask, 1));
 }
 
 #[test]

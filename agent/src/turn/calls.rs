@@ -1,6 +1,8 @@
 //! Tool calls: which of them run, in which order, and what comes of each.
 
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
@@ -11,7 +13,7 @@ use crate::model::message::{Call, CallResult, Part};
 use crate::permissions::Decision;
 use crate::telemetry::{self, Span};
 use crate::tools::text::beginning;
-use crate::tools::{Access, Cx, Given, Progress, Tool};
+use crate::tools::{Access, Cx, Given, Progress, Tool, World};
 use crate::turn::End;
 use crate::turn::context::Context;
 use crate::turn::hooks;
@@ -224,10 +226,10 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
         () = cancel.cancelled() => return canceled(INTERRUPTED),
         permission = permission::ask(context, conversation, tool.as_ref(), call, &input, alone) => permission,
     };
-    let input = match permission {
-        Permission::Given(input, decision) => {
+    let (input, granted) = match permission {
+        Permission::Given(input, decision, granted) => {
             ran.decision = Some(decision);
-            input
+            (input, granted)
         }
         Permission::Held(why) => {
             ran.end = Some(End::Held(why.clone()));
@@ -250,7 +252,7 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
         }
     };
     let begun = std::time::Instant::now();
-    let mut given = running(context, conversation, tool.as_ref(), call, &input).await;
+    let mut given = running(context, conversation, tool.as_ref(), call, &input, &granted).await;
     cut(&mut given.content);
     if tool.spec().kind == ToolKind::ExitPlan && given.status == ResultStatus::Success {
         let _ = context.policy.borrow_mut().set_mode("default");
@@ -264,18 +266,22 @@ async fn judged(context: &Rc<Context>, conversation: &Conversation, call: &Call,
     given
 }
 
-async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value) -> Given {
+async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, granted: &[PathBuf]) -> Given {
+    let opened = (!granted.is_empty()).then(|| World {
+        wall: Arc::new(context.world.wall.with_granted(granted)),
+        ..World::clone(&context.world)
+    });
     let cancel = context.turns.cancel_of(conversation);
     let tell = |progress: Progress<'_>| crate::host::display::printed(&context.host, conversation.subagent.as_ref(), call, progress);
     let cx = Cx {
         call: &call.id,
         cancel: cancel.clone(),
-        world: &context.world,
+        world: opened.as_ref().unwrap_or(&context.world),
         tell: &tell,
     };
     if let (Some(checkpoints), Access::Write(paths)) = (&context.store.checkpoints, tool.access(input)) {
         for path in paths {
-            checkpoints.borrow_mut().before_change(&context.world.wall.root().join(path));
+            checkpoints.borrow_mut().before_change(&context.world.wall.absolute(path.as_ref()));
         }
     }
     crate::host::display::begins(&context.host, conversation.subagent.as_ref(), call);

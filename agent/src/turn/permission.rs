@@ -1,25 +1,26 @@
 //! Whether a call may run: hooks, rules, and in the end the host.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::control_requests::NOBODY;
-use crate::control_requests::{self, Question};
+use crate::control_requests::{self, NOBODY, Question};
 use crate::conversation::Conversation;
 use crate::model::message::Call;
 use crate::permissions::{Decision, Reason, Unheard, Verdict};
 use crate::tools::{Access, Cx, Given, Progress, Tool};
 use crate::turn::context::Context;
 use crate::turn::hooks::{self, Before};
+use crate::workspace::Target;
 use agentglot_adapters::raw::event::{ControlKind, DetailShape};
 use agentglot_adapters::raw::launch::PermissionMode;
 
 /// What became of the question.
 #[derive(Debug)]
 pub(crate) enum Permission {
-    /// It runs, with these arguments, by this decision.
-    Given(Value, Decision),
+    /// It runs, with these arguments, by this decision. These paths outside of the workspace are open to it, for the host has granted them.
+    Given(Value, Decision, Vec<PathBuf>),
     /// It does not run, and the turn ends behind the results of its round, for this reason.
     Held(String),
     /// The turn ends before it. With its arguments.
@@ -52,7 +53,7 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
             // A hook's permission makes questions needless; what is forbidden it does not allow.
             return match context.policy.borrow().judge(spec, &input, &tool.access(&input)) {
                 Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
-                _ => Permission::Given(input, Decision::accepts("hook", Some("hook"))),
+                _ => given(input, Decision::accepts("hook", Some("hook"))),
             };
         }
         Before::Ask(updated) => {
@@ -80,11 +81,11 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
             reason: Reason::Rule { .. } | Reason::Unclear(_),
             ..
         } => asked,
-        _ if needs == Some(false) => return Permission::Given(input, Decision::accepts("config", None)),
+        _ if needs == Some(false) => return given(input, Decision::accepts("config", None)),
         judged => judged,
     };
     match verdict {
-        Verdict::Allow { reason } => Permission::Given(input, Decision::of(&reason, true)),
+        Verdict::Allow { reason } => given(input, Decision::of(&reason, true)),
         Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
         Verdict::Ask { suggestions, mut fields, .. } => {
             if let Some(subagent) = &conversation.subagent {
@@ -124,11 +125,12 @@ async fn host(
     call: &Call,
     input: &Value,
     suggestions: Option<Value>,
-    fields: Vec<(String, Value)>,
+    mut fields: Vec<(String, Value)>,
 ) -> Permission {
     if let Some(decision) = hooks::before_question(context, conversation, call, input, suggestions.as_ref()).await {
-        return read(context, tool, access, &decision, input);
+        return read(context, tool, access, &decision, input, None);
     }
+    let shown = show_targets(context, access, &mut fields);
     let diff = if crate::host::display::shows_changes(&context.host, access) {
         preview(context, tool, call, input).await
     } else {
@@ -154,13 +156,48 @@ async fn host(
     let answer = crate::host::state::waiting(&context.host, context.host.requests.ask(question)).await;
     drop(notice);
     match answer {
-        Ok(answer) => read(context, tool, access, &answer, input),
+        Ok(answer) => {
+            let shown = shown.filter(|_| !control_requests::is_unseen(&answer));
+            read(context, tool, access, &answer, input, shown.as_deref())
+        }
         Err(control_requests::Unanswered::Failed(why)) => unheard(context, tool, access, &Unheard::Failed(why), false),
         Err(control_requests::Unanswered::Gone) => unheard(context, tool, access, &Unheard::Gone, false),
     }
 }
 
-fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value) -> Permission {
+fn given(input: Value, decision: Decision) -> Permission {
+    Permission::Given(input, decision, Vec::new())
+}
+
+/// Says in a question where a path leads outside that goes through a link. Gives what the host then sees of such paths; `None` where
+/// questions do not say that.
+fn show_targets(context: &Context, access: &Access, fields: &mut Vec<(String, Value)>) -> Option<Vec<Target>> {
+    if !context.policy.borrow().questions_say_where() {
+        return None;
+    }
+    let mut shown = targets(context, access);
+    let linked = shown.iter().position(Target::is_linked);
+    if let Some(at) = linked {
+        fields.retain(|(name, _)| name != "blocked_path");
+        fields.push(("blocked_path".to_owned(), json!(shown[at].real)));
+    }
+    // A question has room for one.
+    let mut number = 0..;
+    shown.retain(|target| number.next() == linked || !target.is_linked());
+    Some(shown)
+}
+
+/// Where the paths of a call lead that lead outside.
+fn targets(context: &Context, access: &Access) -> Vec<Target> {
+    let (Access::Read(paths) | Access::Write(paths)) = access else {
+        return Vec::new();
+    };
+    paths.iter().filter_map(|path| context.world.wall.target_outside(path)).collect()
+}
+
+/// Reads an answer. `shown`: where the host saw that the call leads, if it was the host that answered: what it allows of that is open to the
+/// call, and so is a path without links that it gives instead.
+fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, input: &Value, shown: Option<&[Target]>) -> Permission {
     let text = |names: &[&str]| names.iter().find_map(|name| answer.get(name)?.as_str());
     let word = text(&["behavior", "decision", "outcome"]).unwrap_or_default();
     let why = text(&["message", "reason"]).filter(|why| !why.is_empty()).map(str::to_owned);
@@ -178,8 +215,23 @@ fn read(context: &Context, tool: &dyn Tool, access: &Access, answer: &Value, inp
                 .iter()
                 .find_map(|name| answer.get(name))
                 .filter(|value| value.is_object());
+            let input = updated.unwrap_or(input);
+            let now = tool.access(input);
+            if updated.is_some()
+                && let Verdict::Deny {
+                    message,
+                    reason: reason @ Reason::Rule { .. },
+                } = context.policy.borrow().judge(tool.spec(), input, &now)
+            {
+                return denied(&message, false, Decision::of(&reason, false));
+            }
+            let open = |shown: &[Target]| {
+                let targets = targets(context, &now).into_iter();
+                let granted = targets.filter(|target| !target.is_linked() || shown.contains(target));
+                granted.map(|target| target.real).collect()
+            };
             let decision = Decision::accepts(if is_kept(updates) { "user_permanent" } else { "user_temporary" }, None);
-            Permission::Given(updated.unwrap_or(input).clone(), decision)
+            Permission::Given(input.clone(), decision, shown.map(open).unwrap_or_default())
         }
         "deny" | "reject" if why.as_deref() == Some(NOBODY) => unheard(context, tool, access, &Unheard::Nobody, false),
         "deny" | "reject" if interrupt => unheard(context, tool, access, &Unheard::Stopped(why), true),

@@ -15,12 +15,19 @@
 //!
 //! Devices, pipes and sockets are refused before they are opened.
 //!
+//! # What a host may open
+//!
+//! A host that was asked about a call, saw a path outside and allowed the call opens that path for that call ([`Wall::with_granted`]): the
+//! file, or the folder with what lies in it. No rule, mode or hook does. The path is the one behind the links that the host was told of, and it is
+//! reached without going through any link.
+//!
 //! # What is not read
 //!
 //! Whatever opens a file to read it asks the [`ReadRules`] of the session: for the path, and for the file that was opened.
 
 mod draft;
 mod fault;
+mod granted;
 mod place;
 mod read_rules;
 mod stamp;
@@ -35,6 +42,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 pub use fault::Fault;
+use granted::Granted;
+pub use granted::Target;
 pub use place::{Guard, Kind, Place, Stat};
 pub use read_rules::{PathPattern, Patterns, ReadRules};
 pub use stamp::{HASHED_UP_TO, Stamp};
@@ -48,14 +57,18 @@ pub struct Wall {
     home: Option<PathBuf>,
     folders: RwLock<Arc<[Arc<Folder>]>>,
     read_rules: ReadRules,
+    /// What is open besides, to one call.
+    granted: Vec<Granted>,
 }
 
-/// A folder of the workspace.
+/// A folder of the workspace, or one by which a granted file is reached.
 #[derive(Debug)]
 struct Folder {
     /// Its path, free of links.
     path: PathBuf,
     handle: Dir,
+    /// Links on the way down are followed, as long as they do not lead out.
+    follows: bool,
 }
 
 impl fmt::Debug for Wall {
@@ -76,6 +89,7 @@ impl Wall {
             home: std::env::home_dir().filter(|home| home.is_absolute()),
             folders: RwLock::new(Arc::from([Arc::new(folder)])),
             read_rules: ReadRules::default(),
+            granted: Vec::new(),
         })
     }
 
@@ -173,11 +187,9 @@ impl Wall {
             .filter_map(|folder| Some((folder, real.strip_prefix(&folder.path).ok()?)))
             // The innermost one: the shortest way.
             .min_by_key(|(_, inside)| inside.as_os_str().len());
-        match inside {
-            Some((folder, inside)) => {
-                let inside = inside.to_owned();
-                Ok(Place::new(folder.clone(), inside, (named, real), self.read_rules.clone()))
-            }
+        let inside = inside.map(|(folder, inside)| (folder, inside.to_owned()));
+        match inside.or_else(|| self.granted.iter().find_map(|granted| granted.reaches(&real))) {
+            Some((folder, inside)) => Ok(Place::new(folder.clone(), inside, (named, real), self.read_rules.clone())),
             None => Err(self.outside(named)),
         }
     }
@@ -203,7 +215,18 @@ impl Folder {
     fn open(path: &Path) -> std::io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = Dir::open_ambient_dir(&path, ambient_authority())?;
-        Ok(Self { path, handle })
+        Ok(Self { path, handle, follows: true })
+    }
+
+    /// Opens a folder below it; with `make`, those that are missing are made.
+    fn dir(&self, path: &Path, make: bool) -> std::io::Result<Dir> {
+        if !self.follows {
+            return granted::walk(self.handle.try_clone()?.into_std_file(), path, make);
+        }
+        if make {
+            self.handle.create_dir_all(path)?;
+        }
+        self.handle.open_dir(path)
     }
 }
 

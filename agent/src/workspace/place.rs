@@ -305,7 +305,7 @@ impl Place {
     /// Its folder, opened, and its name there.
     fn parent(&self) -> Result<(Dir, &OsStr), Fault> {
         let (above, name) = self.split();
-        let parent = self.folder.handle.open_dir(above).map_err(|error| self.fault(&error))?;
+        let parent = self.folder.dir(above, false).map_err(|error| self.fault(&error))?;
         Ok((parent, name))
     }
 
@@ -313,9 +313,9 @@ impl Place {
     fn parent_made(&self) -> Result<(Dir, &OsStr), Fault> {
         match self.parent() {
             Err(Fault::Missing(_)) => {
-                let (above, _) = self.split();
-                self.folder.handle.create_dir_all(above).map_err(|error| self.fault(&error))?;
-                self.parent()
+                let (above, name) = self.split();
+                let parent = self.folder.dir(above, true).map_err(|error| self.fault(&error))?;
+                Ok((parent, name))
             }
             other => other,
         }
@@ -333,7 +333,7 @@ impl Place {
 
     fn open_in(&self, parent: &Dir, name: &OsStr, how: &OpenOptions) -> Result<(File, Stat), Fault> {
         self.regular(self.stat_in(parent, name)?.kind)?;
-        let file = parent.open_with(name, unblocked(&mut how.clone())).map_err(|error| self.fault(&error))?;
+        let file = parent.open_with(name, itself(&mut how.clone())).map_err(|error| self.fault(&error))?;
         let stat = stat(&file.metadata().map_err(|error| self.fault(&error))?);
         self.regular(stat.kind)?;
         Ok((file.into_std(), stat))
@@ -422,11 +422,17 @@ impl Place {
 
 /// A pipe that takes a file's place just now must not hold us up.
 fn unblocked(how: &mut OpenOptions) -> &OpenOptions {
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt;
-        how.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    }
+    flags(how, rustix::fs::OFlags::NONBLOCK)
+}
+
+/// The same where a link that takes its place just now must not lead elsewhere.
+fn itself(how: &mut OpenOptions) -> &OpenOptions {
+    flags(how, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW)
+}
+
+fn flags(how: &mut OpenOptions, flags: rustix::fs::OFlags) -> &OpenOptions {
+    use cap_std::fs::OpenOptionsExt;
+    how.custom_flags(flags.bits().cast_signed());
     how
 }
 

@@ -309,3 +309,65 @@ fn a_folder_without_leave_to_write_is_left_alone() {
     assert!(matches!(file.write(b"x", Guard::Anything), Err(Fault::Denied(_))));
     fs::set_permissions(two.inside.join("sub"), fs::Permissions::from_mode(0o755)).expect("a mode");
 }
+
+#[test]
+fn what_a_host_granted_is_open_and_nothing_beside_it() {
+    let two = two();
+    fs::create_dir(two.outside.join("tree")).expect("made");
+    fs::write(two.outside.join("tree/a"), "in the tree").expect("written");
+    symlink("../secret", two.outside.join("tree/out")).expect("a link");
+    symlink("a", two.outside.join("tree/in")).expect("a link");
+    let (secret, tree) = (two.outside.join("secret"), two.outside.join("tree"));
+
+    let file = two.wall.with_granted(std::slice::from_ref(&secret));
+    let stamp = file.locate(&secret).expect("open").read(100).expect("read").1;
+    file.locate(&secret).expect("open").write(b"new", Guard::Same(&stamp)).expect("written");
+    assert_eq!(fs::read_to_string(&secret).expect("read"), "new");
+    for path in ["", "tree", "secret2", "secret/x", "tree/a"] {
+        assert!(is_outside(&file, two.outside.join(path)), "{path}");
+    }
+    assert!(file.locate("a").is_ok(), "the workspace is as open as before");
+    assert!(is_outside(&two.wall, &secret), "and closed for other calls");
+
+    let folder = two.wall.with_granted(std::slice::from_ref(&tree));
+    for path in ["a", "in"] {
+        let read = folder.locate(tree.join(path)).and_then(|place| place.read(100)).expect(path);
+        assert_eq!(read.0, b"in the tree");
+    }
+    assert_eq!(folder.locate(&tree).expect("open").stat().expect("there").kind, Kind::Folder);
+    assert!(is_outside(&folder, &secret) && is_outside(&folder, tree.join("out")) && is_outside(&folder, tree.join("../secret")));
+
+    // Nothing is there yet, nor the folders above it.
+    let new = two.outside.join("more/and more/file");
+    let granted = two.wall.with_granted(std::slice::from_ref(&new));
+    granted.locate(&new).expect("open").write(b"x", Guard::New).expect("written");
+    assert_eq!(fs::read_to_string(&new).expect("read"), "x");
+    assert!(is_outside(&granted, two.outside.join("more/other")));
+}
+
+#[test]
+fn what_becomes_a_link_after_it_was_granted_leads_nowhere() {
+    let two = two();
+    let (there, elsewhere) = (two.outside.join("there"), two.outside.join("elsewhere"));
+    for folder in [&there, &elsewhere] {
+        fs::create_dir(folder).expect("made");
+        fs::write(folder.join("file"), "x").expect("written");
+    }
+    let (file, new) = (there.join("file"), two.outside.join("new/file"));
+    let before = two.wall.with_granted(&[file.clone(), new.clone()]);
+    let places = [&file, &new].map(|path| before.locate(path).expect("open"));
+    fs::rename(&there, two.outside.join("moved")).expect("moved");
+    symlink(&elsewhere, &there).expect("a link");
+    symlink(&elsewhere, two.outside.join("new")).expect("a link");
+    // What was opened before is what it was; a folder that was not there is not reached through a link.
+    places[0].write(b"mine", Guard::Anything).expect("written");
+    assert!(places[1].write(b"mine", Guard::Anything).is_err());
+    assert_eq!(fs::read_to_string(elsewhere.join("file")).expect("read"), "x");
+    // What is opened now is not opened through a link.
+    let after = two.wall.with_granted(&[file.clone(), there.clone(), new]);
+    assert!(is_outside(&after, &file) && is_outside(&after, there.join("file")));
+    // Nor is a file that is a link by now.
+    fs::remove_file(two.outside.join("moved/file")).expect("removed");
+    symlink(elsewhere.join("file"), two.outside.join("moved/file")).expect("a link");
+    assert_eq!(places[0].read(10).map(|_| ()), Err(Fault::Changed(file)));
+}
