@@ -8,7 +8,7 @@ use enum_dispatch::enum_dispatch;
 
 use crate::event::{Event, Input, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str};
-use crate::trace::Trace;
+use crate::trace::{Kept, Trace};
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
 
@@ -252,6 +252,25 @@ pub trait Encode {
     #[inline]
     fn takes_usage(&self) -> bool {
         true
+    }
+
+    /// Whether the tokens of rounds are summed up, for a turn whose outcome has none; each round then says where its own stand
+    /// ([`Self::round_tokens`]).
+    #[inline]
+    fn sums_usage(&self) -> bool {
+        false
+    }
+
+    /// Where the source says the tokens of the round that has ended.
+    #[inline]
+    fn round_tokens(&mut self, tokens: Kept) {
+        let _ = tokens;
+    }
+
+    /// A line of the source was read as `format`, and what was written of it, behind `from`, would not give back each byte of it: keeps
+    /// the line itself beside that. For dialects that store others.
+    fn spelled(&self, line: &[u8], format: Format, from: usize, out: &mut Out) {
+        let _ = (line, format, from, out);
     }
 
     /// The session is over: write what is still held. No event follows.

@@ -5,6 +5,7 @@ mod document;
 mod options;
 mod pipe;
 mod sessions;
+mod stored;
 
 use core::Core;
 pub use core::Silent;
@@ -87,24 +88,24 @@ impl Converter {
 
     /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
-        self.core.out.swap(out);
+        self.core.begin(out);
         self.reader.feed(input, &mut self.core);
-        self.core.out.swap(out);
+        self.core.pause(out);
     }
 
     /// The same as [`Self::feed`] for a piece that is known to be UTF-8: it is not checked again. It pays where another thread
     /// has looked at it, and where most pieces end with a line feed.
     pub fn feed_text(&mut self, input: &str, out: &mut Vec<u8>) {
-        self.core.out.swap(out);
+        self.core.begin(out);
         self.reader.feed_text(input, &mut self.core);
-        self.core.out.swap(out);
+        self.core.pause(out);
     }
 
     /// The input is over: appends what was still held.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        self.core.out.swap(out);
+        self.core.begin(out);
         self.reader.finish(&mut self.core);
-        self.core.out.swap(out);
+        self.core.pause(out);
     }
 
     /// Whether `strict` has ended the run; the last [`Damage`] says why.

@@ -420,7 +420,9 @@ impl<'a> Sink<'a> for Heard<'_, 'a> {
 
 impl Consumer for Ear {
     fn value<'a>(&mut self, text: &'a str, source: Place<'_, 'a>) -> Result<usize, crate::json::Error> {
-        let Place { decoder, arena, line, at } = source;
+        let Place {
+            decoder, arena, line, stand, ..
+        } = source;
         let cx = Cx { arena, trace: None };
         let mut heard = Heard {
             ear: self,
@@ -428,13 +430,13 @@ impl Consumer for Ear {
             events: 0,
             foreign: None,
         };
-        let used = decoder.line(text, &cx, &mut heard);
+        let used = stand.read(decoder, text, &cx, &mut heard);
         if used.is_err() {
             heard.foreign = heard.begins();
         }
         let Some(found) = heard.foreign else { return used };
         if let (false, Some(read)) = (self.follow, self.read) {
-            self.found.push(Error::damaged(line, at as u64 + 1, follow::why(found, read)));
+            self.found.push(Error::damaged(line, stand.at as u64 + 1, follow::why(found, read)));
             return used;
         }
         decoder.finish(&cx, &mut self.found);

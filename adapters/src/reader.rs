@@ -2,6 +2,8 @@
 //! decoder reads one value after the other. What is done with them is a [`Consumer`]'s: [`convert`](crate::convert),
 //! [`live`](crate::live), [`check`](crate::check), [`prompts`](crate::prompts) and [`cuts`](crate::cuts) are the five.
 
+mod blanks;
+
 use std::borrow::Cow;
 
 use bumpalo::Bump;
@@ -10,6 +12,7 @@ use crate::codec::{Cx, Decode, Decoder, Layout};
 use crate::event::Sink;
 use crate::frame::{Frame, Line, Lines, Sse, Values};
 use crate::json::{Cursor, Error, on_one_line, unfolded};
+pub(crate) use blanks::Stand;
 
 /// What some programs put at the beginning of a text in UTF-8.
 pub(crate) const MARK: &str = "\u{feff}";
@@ -46,7 +49,7 @@ pub(crate) trait Consumer {
         Taken::default()
     }
 
-    /// A line has been read, which was this; not called for one that was too long.
+    /// A line has been read, or a value with what stands around it, which was this; not called for a line that was too long.
     fn copy(&mut self, line: &[u8]) {
         let _ = line;
     }
@@ -71,8 +74,7 @@ pub(crate) struct Source<'r, 'a> {
     pub(crate) arena: &'a Bump,
     /// The line, counted from 1. In a `json` format: the message.
     pub(crate) line: u64,
-    /// The offset of the value in its line.
-    pub(crate) at: usize,
+    pub(crate) stand: Stand<'a>,
 }
 
 /// Lines that were read at once.
@@ -100,7 +102,7 @@ pub(crate) struct Damaged<'l> {
 impl<'a> Source<'_, 'a> {
     /// Tells `sink` what the value that `text` begins with means.
     pub(crate) fn tell(self, text: &'a str, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
-        self.decoder.line(text, &plain(self.arena), sink)
+        self.stand.read(self.decoder, text, &plain(self.arena), sink)
     }
 
     /// Tells `sink` what the decoder still holds.
@@ -160,7 +162,9 @@ impl Reader {
                 buffer.extend_from_slice(input);
                 while go_on && let Some(end) = finder.end(buffer) {
                     let rest = buffer.split_off(end);
-                    go_on = stage.document(&std::mem::replace(buffer, rest), to);
+                    let value = std::mem::replace(buffer, rest);
+                    go_on = stage.document(&value, to);
+                    to.copy(&value);
                 }
             }
         }
@@ -192,10 +196,16 @@ impl Reader {
                     *stopped = !stage.frame(frame, to);
                     !*stopped
                 }),
-                Framing::Values { buffer, .. } => *stopped = !stage.document(&std::mem::take(buffer), to),
+                Framing::Values { buffer, .. } => {
+                    let value = std::mem::take(buffer);
+                    *stopped = !stage.document(&value, to);
+                    if !value.is_empty() {
+                        to.copy(&value);
+                    }
+                }
             }
         }
-        to.end(stage.source(0));
+        to.end(stage.source());
         stage.arena.reset();
     }
 
@@ -221,12 +231,17 @@ struct Stage {
 
 impl Stage {
     #[inline]
-    fn source(&mut self, at: usize) -> Source<'_, '_> {
+    fn source(&mut self) -> Source<'_, '_> {
+        self.source_at(Stand { at: 0, line: "" })
+    }
+
+    #[inline]
+    fn source_at<'s>(&'s mut self, stand: Stand<'s>) -> Source<'s, 's> {
         Source {
             decoder: &mut self.decoder,
             arena: &self.arena,
             line: self.line,
-            at,
+            stand,
         }
     }
 
@@ -270,7 +285,7 @@ impl Stage {
     fn whole_lines(&mut self, mut text: &str, to: &mut impl Consumer) -> bool {
         let mut go_on = true;
         while go_on {
-            let taken = to.again(text, self.source(0));
+            let taken = to.again(text, self.source());
             if taken.lines > 0 {
                 self.line += taken.lines;
                 self.arena.reset();
@@ -411,7 +426,7 @@ impl Stage {
         let mut rest = text.trim_ascii_start();
         while !rest.is_empty() {
             let at = text.len() - rest.len();
-            let read = to.value(rest, self.source(at));
+            let read = to.value(rest, self.source_at(Stand { at, line: text }));
             self.arena.reset();
             match read {
                 Ok(used) => rest = rest[used.clamp(1, rest.len())..].trim_ascii_start(),

@@ -45,6 +45,11 @@ impl Kept {
         Self(self.0.split_off(at.min(self.0.len())))
     }
 
+    /// Keeps what the other has too.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     /// How many parts there are; zero when nobody keeps a ledger.
     pub const fn len(&self) -> usize {
         self.0.len()

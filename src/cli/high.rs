@@ -31,6 +31,7 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     }
     // Filled in for each log when its dialect is known.
     let mut options = Options::new(from.unwrap_or(to), to);
+    options.keep_spelling = true;
     options.tools = match typed.tools {
         Tools::Native => ToolNames::Native,
         Tools::Verbatim => ToolNames::Verbatim,

@@ -1,11 +1,11 @@
 use super::members::Members;
-use super::parts;
+use super::{parts, spelling};
 use crate::codec::{Cx, Decode, Dialect};
 use crate::event::{
     BlockStart, BlockStop, CancelResult, CommandResult, Content, Delta, Event, Fatal, Heartbeat, HintResult, Input, Kind, Notice, Outcome,
     OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Scope, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
 };
-use crate::json::{Cursor, Error, Raw, Str, Why};
+use crate::json::{Cursor, Error, Raw, Why};
 use crate::learn::{Aside, Learned, Rules};
 
 /// Reads canonical events.
@@ -32,13 +32,11 @@ impl Decode for Decoder {
         }
         let origin = Default::default();
         if !text.starts_with('{') {
+            // What the log of an agent holds besides JSON is an event here: other text is nobody's.
             let mut at = Cursor::new(text);
-            let event = match at.raw() {
-                Ok(value) if at.at_end() => Kind::Unknown(value),
-                _ => Kind::Noise(text),
-            };
-            sink.event(&Event::new(origin, event));
-            return Ok(text.len());
+            let value = at.raw()?;
+            sink.event(&Event::new(origin, Kind::Unknown(value)));
+            return Ok(at.position());
         }
         let mut at = Cursor::new(text);
         let mut members = Members::read(&mut at, cx)?;
@@ -72,9 +70,15 @@ impl Decode for Decoder {
             let unknown = matches!(kind, crate::event::InputKind::Unknown(raw) if raw == line);
             let fields = if unknown { &[] } else { members.fields() };
             sink.input(&Input { origin, kind, fields });
-        } else if members.word("agentglot").is_some() {
-            // Of what the header says, no event repeats whose fields and tools these are.
+        } else if let Some(what) = members.word("agentglot") {
             cx.took(line.as_str());
+            if what.is(spelling::WORD) {
+                if let Some(spelling) = spelling::read(&mut members, cx) {
+                    sink.spelled(&spelling);
+                }
+                return Ok(used);
+            }
+            // Of what the header says, no event repeats whose fields and tools these are.
             let source = members.word("source");
             if let Some(dialect) = Dialect::ALL
                 .into_iter()
@@ -114,6 +118,7 @@ fn lacks(name: &str, line: Raw<'_>) -> Why {
         "outcome" => &["outcome"],
         "fatal" => &["message"],
         "unknown" => &["line"],
+        "noise" => &["text"],
         "prompt" => &["content", "source"],
         "request" => &["subtype"],
         _ => &[],
@@ -281,7 +286,7 @@ fn kind<'a>(name: &str, m: &mut Members<'a, '_>, line: Raw<'a>, cx: &Cx<'a>) -> 
             param: m.part("param"),
             code: m.part("code"),
         })),
-        "noise" => Kind::Noise(cx.arena.alloc_str(&m.str("text").unwrap_or(Str::EMPTY).unescape())),
+        "noise" => Kind::Noise(m.noise(cx)?),
         "unknown" => Kind::Unknown(m.part("line")?),
         _ => Kind::Unknown(line),
     })

@@ -1,6 +1,6 @@
 use super::members::Writer;
-use super::parts;
-use crate::codec::{Dialect, Encode, Style, Want};
+use super::{parts, spelling};
+use crate::codec::{Dialect, Encode, Format, Style, Want};
 use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Prompt, PromptSource, Request, Response};
 use crate::json::Out;
 
@@ -222,6 +222,10 @@ impl Encode for Encoder {
         let mut w = Writer { out };
         w.input(input);
         w.end(input.fields);
+    }
+
+    fn spelled(&self, line: &[u8], format: Format, from: usize, out: &mut Out) {
+        spelling::write(line, format, from, out);
     }
 }
 

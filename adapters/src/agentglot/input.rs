@@ -101,7 +101,7 @@ impl<'a> Members<'a, '_> {
             cx.keep(Permission {
                 name,
                 call: part.str("call"),
-                input: part.raw("input"),
+                input: part.part("input"),
                 suggestions: part.part("suggestions"),
             })
         });
@@ -121,6 +121,13 @@ impl<'a> Members<'a, '_> {
             body: self.part("body"),
             error: self.part("error"),
         })
+    }
+
+    /// Text that is no JSON: no more than a line of it.
+    pub(super) fn noise(&mut self, cx: &Cx<'a>) -> Option<&'a str> {
+        let text = self.str("text")?.unescape();
+        let is_noise = !text.contains(['\n', '\r']);
+        is_noise.then(|| &*cx.arena.alloc_str(&text))
     }
 
     /// What the host says; `None` for a name that this version does not know.
@@ -158,7 +165,7 @@ impl<'a> Members<'a, '_> {
             "cancel" => InputKind::Cancel { reason: self.str("reason") },
             "keep_alive" => InputKind::KeepAlive,
             "environment" => InputKind::Environment(self.part("variables").unwrap_or(Raw::NULL)),
-            "noise" => InputKind::Noise(cx.arena.alloc_str(&self.str("text")?.unescape())),
+            "noise" => InputKind::Noise(self.noise(cx)?),
             "unknown" => InputKind::Unknown(self.part("line").unwrap_or(line)),
             _ => return None,
         })

@@ -17,54 +17,46 @@ pub(super) struct Members<'a, 'c> {
 struct Member<'a> {
     key: Str<'a>,
     value: Raw<'a>,
-    /// The value again, if it is a string that was checked in full.
-    text: Option<Str<'a>>,
     taken: bool,
 }
 
 impl<'a, 'c> Members<'a, 'c> {
-    /// Walks the object at the cursor.
+    /// Walks the object at the cursor. All of it is checked in full: it was put together from lines of a dialect by somebody, and what
+    /// stands in it is written as it is.
     pub(super) fn read(at: &mut Cursor<'a>, cx: &'c Cx<'a>) -> Result<Self, Error> {
-        let mut object = at.object()?;
-        let mut list = ArenaVec::with_capacity_in(12, cx.arena);
-        let mut escaped = false;
-        while let Some(key) = object.key(at)? {
-            escaped |= key.has_escapes();
-            let (value, text) = match at.peek() {
-                Some(b'"') => string(at)?,
-                _ => (at.skip()?, None),
-            };
-            list.push(Member {
-                key,
-                value,
-                text,
-                taken: false,
-            });
-        }
-        Ok(Self { list, escaped, cx })
+        Self::walk(at, Cursor::raw, cx)
     }
 
-    /// Walks an object inside another one; nothing if it is none.
+    /// Walks an object inside another one, which has been checked; nothing if it is none.
     pub(super) fn of(raw: Raw<'a>, cx: &'c Cx<'a>) -> Self {
-        Self::read(&mut Cursor::new(raw.as_str()), cx).unwrap_or(Self {
+        let sound = |at: &mut Cursor<'a>| at.skip().map(|value| Raw::known(value.as_str(), raw.is_checked()));
+        Self::walk(&mut Cursor::new(raw.as_str()), sound, cx).unwrap_or(Self {
             list: ArenaVec::new_in(cx.arena),
             escaped: false,
             cx,
         })
     }
 
-    fn find<T>(&mut self, key: &str, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<T> {
-        self.find_member(key, |member| read(member.value))
+    fn walk(at: &mut Cursor<'a>, read: impl Fn(&mut Cursor<'a>) -> Result<Raw<'a>, Error>, cx: &'c Cx<'a>) -> Result<Self, Error> {
+        let mut object = at.object()?;
+        let mut list = ArenaVec::with_capacity_in(12, cx.arena);
+        let mut escaped = false;
+        while let Some(key) = object.key(at)? {
+            escaped |= key.has_escapes();
+            let value = read(at)?;
+            list.push(Member { key, value, taken: false });
+        }
+        Ok(Self { list, escaped, cx })
     }
 
-    fn find_member<T>(&mut self, key: &str, read: impl FnOnce(&Member<'a>) -> Option<T>) -> Option<T> {
+    fn find<T>(&mut self, key: &str, read: impl FnOnce(Raw<'a>) -> Option<T>) -> Option<T> {
         // Nearly all names that are not meant differ in length or in the first byte.
         let first = key.as_bytes().first();
         let spelled = |name: &str| name.len() == key.len() && name.as_bytes().first() == first && name == key;
         let escaped = self.escaped;
         let named = |name: Str<'a>| spelled(name.as_escaped()) || escaped && name.is(key);
         let found = self.list.iter_mut().find(|member| !member.taken && named(member.key))?;
-        let value = read(found)?;
+        let value = read(found.value)?;
         found.taken = true;
         Some(value)
     }
@@ -76,7 +68,7 @@ impl<'a, 'c> Members<'a, 'c> {
 
     /// A string.
     pub(super) fn str(&mut self, key: &str) -> Option<Str<'a>> {
-        self.find_member(key, |member| member.text)
+        self.find(key, Raw::string)
     }
 
     /// A string that is structure: it decides what the event is.
@@ -86,12 +78,7 @@ impl<'a, 'c> Members<'a, 'c> {
         Some(word)
     }
 
-    /// Any value, checked in full.
-    pub(super) fn raw(&mut self, key: &str) -> Option<Raw<'a>> {
-        self.find(key, |raw| raw.check().is_ok().then_some(raw))
-    }
-
-    /// An object or array of which the parts are read later.
+    /// Any value.
     pub(super) fn part(&mut self, key: &str) -> Option<Raw<'a>> {
         self.find(key, Some)
     }
@@ -137,19 +124,6 @@ impl<'a, 'c> Members<'a, 'c> {
             known: false,
         }));
         fields.into_bump_slice()
-    }
-}
-
-/// A string at the cursor, checked in full; if that fails, as a value of which only the structure is known to be sound.
-fn string<'a>(at: &mut Cursor<'a>) -> Result<(Raw<'a>, Option<Str<'a>>), Error> {
-    let (before, rest) = (at.position(), at.rest());
-    let mut checked = *at;
-    match checked.string() {
-        Ok(text) => {
-            *at = checked;
-            Ok((Raw::trusted(&rest[..at.position() - before]), Some(text)))
-        }
-        Err(_) => Ok((at.skip()?, None)),
     }
 }
 

@@ -12,6 +12,7 @@ mod parts;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
+mod spelling;
 
 pub use decode::Decoder;
 pub use encode::Encoder;

@@ -190,8 +190,8 @@ impl<'a> Members<'a, '_> {
         let time = self
             .str("time")
             .map(Time::Iso)
-            .or_else(|| self.raw("time_ms").map(Time::Millis))
-            .or_else(|| self.raw("time_s").map(Time::Seconds));
+            .or_else(|| self.part("time_ms").map(Time::Millis))
+            .or_else(|| self.part("time_s").map(Time::Seconds));
         Origin {
             session: self.str("session"),
             id: self.str("id"),
@@ -306,7 +306,7 @@ fn block<'a>(raw: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
             fields: members.fields(),
         }),
         Some("call") => {
-            let (id, name, input) = (members.str("id"), members.str("name"), members.raw("input"));
+            let (id, name, input) = (members.str("id"), members.str("name"), members.part("input"));
             let kind = members.word("kind").and_then(read_tool_kind).unwrap_or_default();
             id.zip(name).zip(input).map(|((id, name), input)| {
                 Block::Call(ToolCall {

@@ -23,6 +23,7 @@ pub(super) static SIDES: Sides = Sides {
 
 const LINES: &[Line] = &[
     line::<Header>(&[("agentglot", "")]),
+    line::<Spelling>(&[("agentglot", "spelling")]),
     line::<Common>(&[("event", "")]),
     line::<Notice>(&[("event", "notice")]),
     line::<Prompt>(&[("event", "prompt")]),
@@ -50,6 +51,21 @@ struct Header {
     version: u64,
     /// The dialect that the events were read from.
     source: Option<String>,
+}
+
+/// How a line was spelled that the next lines were stored of.
+#[derive(JsonSchema)]
+struct Spelling {
+    agentglot: String,
+    /// What it was read as.
+    format: String,
+    /// How many lines follow that were stored of it.
+    lines: u64,
+    /// Whether those are still the same.
+    check: String,
+    line: Option<String>,
+    /// The line in hexadecimal digits, where it is no UTF-8.
+    bytes: Option<String>,
 }
 
 /// What every event has.

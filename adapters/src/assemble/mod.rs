@@ -29,6 +29,8 @@ pub struct Duties {
     pub repair: bool,
     /// What is answered on the control channel is in another dialect's words.
     pub foreign: bool,
+    /// What was stored goes back to where it comes from: an outcome that was made up for it stays away, if it is not to be repaired.
+    pub gives_back: bool,
     /// Nothing goes on but what is made up: repairs within one dialect, where the lines themselves are copied.
     pub watch: bool,
     /// Prompts that the log does not hold, in the order of the turns, as bodies of JSON strings.

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, Wait, in_thread, is_one_value, merge};
 use super::waiting::Waiting;
-use super::{Desk, EMPTY_REPLY};
+use super::{Desk, Down, EMPTY_REPLY};
+use crate::codec::Encode;
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, ToolResult, Usage,
 };
 use crate::json::Str;
+use crate::trace::Kept;
 
 /// What is half said in a thread.
 #[derive(Debug, Default)]
@@ -42,9 +44,29 @@ pub(super) struct Round {
     pub(super) model: String,
     pub(super) stop: Option<String>,
     pub(super) usage: Option<Usage<'static>>,
+    /// Where the source says it, for a target that sums up.
+    tokens: Kept,
 }
 
 impl Round {
+    /// A line says what the round has used so far.
+    fn counts(&mut self, usage: &Usage<'_>, desk: &mut Desk<'_, '_, '_>) {
+        merge(&mut self.usage, usage);
+        let Down { encoder, out, .. } = &mut *desk.down;
+        if !out.traced() {
+            return;
+        }
+        // A target that has no place for it leaves it where it is.
+        let (sums, takes) = (encoder.sums_usage(), encoder.takes_usage());
+        for source in usage.sources().filter(|_| takes) {
+            if sums {
+                out.hold(&mut self.tokens, source);
+            } else {
+                out.used(source);
+            }
+        }
+    }
+
     /// Forgets the round, keeps the memory.
     fn clear(&mut self) {
         let [mut id, mut model] = [&mut self.id, &mut self.model].map(std::mem::take);
@@ -72,7 +94,10 @@ impl Thread {
         }
         self.settle(event.origin, &mut desk);
         self.end_round(event.origin, &mut desk);
-        self.open_round(start.id, start.model, start.usage);
+        self.open_round(start.id, start.model);
+        if let Some(usage) = &start.usage {
+            self.round.counts(usage, &mut desk);
+        }
         self.round.declared = true;
         desk.emit(event);
     }
@@ -167,8 +192,7 @@ impl Thread {
             desk.down.out.used(stop.word.as_escaped());
         }
         if let Some(usage) = &stop.usage {
-            merge(&mut self.round.usage, usage);
-            usage.sources().for_each(|s| desk.down.out.used(s));
+            self.round.counts(usage, &mut desk);
         }
         desk.down.out.carried();
     }
@@ -182,8 +206,7 @@ impl Thread {
             desk.down.out.used(stop.word.as_escaped());
         }
         if let Some(usage) = &end.usage {
-            merge(&mut self.round.usage, usage);
-            usage.sources().for_each(|s| desk.down.out.used(s));
+            self.round.counts(usage, &mut desk);
         }
         if let Some(from) = end.abandoned_from {
             let gone = self.blocks.take_out(|block| block.source >= from && !block.confirmed);
@@ -225,8 +248,7 @@ impl Thread {
             reply.id.map_or("", Str::as_escaped).clone_into(&mut self.round.id);
         }
         if let Some(usage) = &reply.usage {
-            merge(&mut self.round.usage, usage);
-            usage.sources().for_each(|s| desk.down.out.used(s));
+            self.round.counts(usage, &mut desk);
         }
         if let Some(stop) = reply.stop {
             self.round.stop = Some(stop.word.as_escaped().to_owned());
@@ -348,14 +370,13 @@ impl Thread {
         }
     }
 
-    fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>, usage: Option<Usage<'_>>) {
+    fn open_round(&mut self, id: Option<Str<'_>>, model: Option<Str<'_>>) {
         self.forget_blocks();
         self.round.clear();
         let round = &mut self.round;
         round.open = true;
         round.id.push_str(id.unwrap_or_default().as_escaped());
         round.model.push_str(model.unwrap_or_default().as_escaped());
-        round.usage = usage.map(|u| u.detached());
     }
 
     fn forget_blocks(&mut self) {
@@ -389,6 +410,10 @@ impl Thread {
             kind: Kind::RoundEnd(&end),
             ..*event
         });
+        let tokens = std::mem::take(&mut self.round.tokens);
+        if !tokens.is_empty() {
+            desk.down.encoder.round_tokens(tokens);
+        }
     }
 
     /// A snapshot with something new comes: it belongs to the open round, or begins one. Returns whether it begins one.
@@ -408,7 +433,7 @@ impl Thread {
         }
         self.settle(event.origin, desk);
         self.end_round(event.origin, desk);
-        self.open_round(reply.id, reply.model, None);
+        self.open_round(reply.id, reply.model);
         let start = RoundStart {
             id: reply.id,
             model: reply.model,
@@ -447,7 +472,7 @@ impl Thread {
         if !self.round.open || (self.resulted && !self.round.declared) {
             self.settle(event.origin, desk);
             self.end_round(event.origin, desk);
-            self.open_round(None, None, None);
+            self.open_round(None, None);
             desk.emit(&Event {
                 kind: Kind::RoundStart(&RoundStart::default()),
                 fields: &[],

@@ -1,6 +1,6 @@
 //! What belongs to a turn as a whole: its beginning, prompts, requests, results and its outcome.
 
-use super::{Assembler, Desk, Down};
+use super::{Assembler, Desk, Down, Duties};
 use crate::codec::Encode;
 use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
@@ -234,7 +234,11 @@ impl Assembler {
             }
         }
         let made_up = matches!(outcome.kind, Kind::Outcome(o) if o.synthetic && o.word.is_none());
-        if !self.duties.watch || (self.duties.repair && made_up) {
+        let Duties {
+            watch, repair, gives_back, ..
+        } = self.duties;
+        let goes_on = if made_up { repair || !watch && !gives_back } else { !watch };
+        if goes_on {
             down.encoder.event(outcome, down.out);
         }
         self.calls.clear();

@@ -234,6 +234,10 @@ impl Encode for Encoder {
         }
     }
 
+    fn takes_usage(&self) -> bool {
+        self.style.mode.layout != Layout::Text
+    }
+
     fn takes_fields(&self) -> bool {
         self.own()
     }

@@ -15,6 +15,12 @@ const FAILED: &str = "stop_sequence";
 
 impl Encoder {
     pub(super) fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        // What the session has used goes on, whether a line says it or not.
+        let usage = outcome.usage.map(|usage| match usage.scope {
+            Scope::Session => usage.of_turn(&mut self.spent),
+            _ => usage,
+        });
+        let outcome = &Outcome { usage, ..*outcome };
         // The program's end was told already; what the lack of an outcome made up says nothing new.
         if outcome.synthetic && self.turn.fatal {
             out.merged("the program's own end is the turn's");
@@ -235,14 +241,11 @@ impl Encoder {
         }
     }
 
-    /// The turn's own tokens: some dialects count the whole session, or single rounds.
-    fn turn_usage(&mut self, outcome: &Outcome<'_>, out: &Out) -> Option<Usage<'static>> {
+    /// The turn's own tokens, or the sum of its rounds.
+    fn turn_usage(&self, outcome: &Outcome<'_>, out: &Out) -> Option<Usage<'static>> {
         let Some(told) = &outcome.usage else { return self.turn.usage };
         told.sources().for_each(|source| out.used(source));
-        Some(match told.scope {
-            Scope::Session => told.of_turn(&mut self.spent).detached(),
-            _ => told.detached(),
-        })
+        Some(told.detached())
     }
 }
 

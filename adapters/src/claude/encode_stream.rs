@@ -128,7 +128,7 @@ impl Encoder {
         }
         if let (Some(usage), false, None) = (&end.usage, self.own(), event.origin.parent) {
             usage.sources().for_each(|source| out.used(source));
-            add(&mut self.turn.usage, usage);
+            Usage::add(&mut self.turn.usage, usage);
         }
         if !self.streams(event) {
             return out.carried();
@@ -318,28 +318,6 @@ fn remember(kept: &mut Option<String>, word: Option<&str>) {
     match word {
         Some(word) => word.clone_into(kept.get_or_insert_default()),
         None => *kept = None,
-    }
-}
-
-/// Adds the tokens of a round to those of its turn.
-fn add(sum: &mut Option<Usage<'static>>, round: &Usage<'_>) {
-    let round = round.detached();
-    let Some(sum) = sum else {
-        *sum = Some(round);
-        return;
-    };
-    let both = [
-        (&mut sum.input, round.input),
-        (&mut sum.output, round.output),
-        (&mut sum.cache_read, round.cache_read),
-        (&mut sum.cache_write, round.cache_write),
-        (&mut sum.total, round.total),
-    ];
-    for (sum, round) in both {
-        if let Some(round) = round {
-            let sum = sum.get_or_insert(Count::derived(0));
-            sum.value = sum.value.saturating_add(round.value);
-        }
     }
 }
 

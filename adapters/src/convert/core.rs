@@ -7,6 +7,7 @@ use bumpalo::Bump;
 use super::document::Document;
 use super::pipe::{Pipe, Told};
 use super::sessions::Sessions;
+use super::stored::Stored;
 use super::{Damage, Followed, Options, ToolNames};
 use crate::assemble::{Assembler, Down, Duties};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
@@ -38,6 +39,7 @@ pub(super) struct Core {
     /// Nothing of the session has reached the assembler.
     fresh: bool,
     sessions: Sessions,
+    stored: Stored,
     pub(super) out: Out,
     trace: Option<Rc<Trace>>,
     pub(super) ledger: Option<Ledger>,
@@ -123,6 +125,7 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands)),
         foreign: from != to && !from.vendor().stores_others && !to.vendor().stores_others,
         repair: options.repair,
+        gives_back: gives_back(options, source) && !collects,
         watch: identity,
         prompts: options.prompts.iter().map(escape).collect(),
     };
@@ -177,6 +180,7 @@ impl Core {
             source,
             fresh: true,
             sessions: Sessions::default(),
+            stored: if collects { Stored::No } else { Stored::of(&options) },
             out: Out::new(trace.clone()),
             trace,
             ledger,
@@ -188,6 +192,18 @@ impl Core {
             document: (options.to.mode.layout == Layout::Document && !identity).then(Document::default),
             options,
         }
+    }
+
+    /// Writes to `out` from here on.
+    pub(super) fn begin(&mut self, out: &mut Vec<u8>) {
+        self.out.swap(out);
+        self.stored.resume(&mut self.out);
+    }
+
+    /// Gives `out` back.
+    pub(super) fn pause(&mut self, out: &mut Vec<u8>) {
+        self.stored.pause(&mut self.out);
+        self.out.swap(out);
     }
 
     /// What a decoder talks to.
@@ -202,6 +218,7 @@ impl Core {
             source: &mut self.source,
             fresh: &mut self.fresh,
             sessions: &mut self.sessions,
+            stored: &mut self.stored,
             down: Down {
                 encoder: &mut self.encoder,
                 out: &mut self.out,
@@ -322,14 +339,15 @@ impl Core {
 
 impl Consumer for Core {
     fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
-        self.line = source.line;
+        let Source { decoder, arena, line, stand } = source;
+        let at = stand.at;
+        self.line = line;
         if let Some(trace) = &self.trace {
-            trace.begin(text);
+            trace.begin(stand.with_blanks(text));
         }
-        let Source { decoder, arena, at, .. } = source;
         let mut pipe = self.pipe(text, arena);
         let cx = pipe.down.cx;
-        let mut used = decoder.line(text, &cx, &mut pipe);
+        let mut used = stand.read(decoder, text, &cx, &mut pipe);
         let mut told = pipe.told();
         if let Some(begin) = self.begins(&mut told, &used, text) {
             if let Some(trace) = self.trace.as_ref().filter(|_| told.events == 0) {
@@ -375,6 +393,82 @@ impl Consumer for Core {
     }
 
     fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
+        if !self.stored.looks_at_lines() {
+            let taken = self.lines_again(lines, source);
+            if let (Stored::Giving(giving), 1..) = (&mut self.stored, taken.lines) {
+                giving.plain();
+            }
+            return taken;
+        }
+        let first = &lines[..memchr::memchr(b'\n', lines.as_bytes()).map_or(lines.len(), |at| at + 1)];
+        let taken = self.lines_again(first, source);
+        if taken.lines > 0 {
+            self.copy(first.as_bytes());
+        }
+        taken
+    }
+
+    fn copy(&mut self, line: &[u8]) {
+        if self.identity {
+            self.unended = !line.ends_with(b"\n");
+            self.out.bytes(line);
+        }
+        match &mut self.stored {
+            Stored::No => {}
+            Stored::Storing(storing) => storing.line(line, &self.encoder, &mut self.out),
+            Stored::Giving(giving) => {
+                if giving.line(line, &mut self.out)
+                    && let Some(document) = &mut self.document
+                {
+                    *document = Document::default();
+                }
+            }
+        }
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        self.line = damaged.line;
+        self.damage(damaged.byte as usize - 1, damaged.pointer.clone(), damaged.why.clone());
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.options.strict || self.damage.is_empty()
+    }
+
+    fn end(&mut self, source: Source<'_, '_>) {
+        self.line = source.line;
+        let Source { decoder, arena, .. } = source;
+        let mut pipe = self.pipe("", arena);
+        let cx = pipe.down.cx;
+        let before = pipe.down.out.len();
+        decoder.finish(&cx, &mut pipe);
+        pipe.end_session();
+        self.bind(before);
+        if let Some(document) = &mut self.document {
+            document.end(&mut self.out);
+        }
+        match &mut self.stored {
+            Stored::No => {}
+            Stored::Storing(storing) => storing.end(&self.encoder, &mut self.out),
+            Stored::Giving(giving) => {
+                if giving.has_given_all() {
+                    self.out.truncate(before);
+                }
+            }
+        }
+        // A copied last line that lacks its line feed must not run into what was added behind it.
+        if self.identity && self.unended && self.out.len() > before {
+            self.out.insert(before, b"\n");
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.close();
+        }
+    }
+}
+
+impl Core {
+    /// Reads those of the first of `lines` that are spelled like ones before them.
+    fn lines_again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
         let mut taken = Taken::default();
         if !self.by_heart {
             return taken;
@@ -402,42 +496,5 @@ impl Consumer for Core {
         }
         self.silent += silent;
         taken
-    }
-
-    fn copy(&mut self, line: &[u8]) {
-        if self.identity {
-            self.unended = !line.ends_with(b"\n");
-            self.out.bytes(line);
-        }
-    }
-
-    fn damaged(&mut self, damaged: &Damaged<'_>) {
-        self.line = damaged.line;
-        self.damage(damaged.byte as usize - 1, damaged.pointer.clone(), damaged.why.clone());
-    }
-
-    fn goes_on(&self) -> bool {
-        !self.options.strict || self.damage.is_empty()
-    }
-
-    fn end(&mut self, source: Source<'_, '_>) {
-        self.line = source.line;
-        let Source { decoder, arena, .. } = source;
-        let mut pipe = self.pipe("", arena);
-        let cx = pipe.down.cx;
-        let before = pipe.down.out.len();
-        decoder.finish(&cx, &mut pipe);
-        pipe.end_session();
-        self.bind(before);
-        if let Some(document) = &mut self.document {
-            document.end(&mut self.out);
-        }
-        // A copied last line that lacks its line feed must not run into what was added behind it.
-        if self.identity && self.unended && self.out.len() > before {
-            self.out.insert(before, b"\n");
-        }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.close();
-        }
     }
 }

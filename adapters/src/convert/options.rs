@@ -41,6 +41,8 @@ pub struct Options {
     pub old_text: bool,
     /// The folder in which a command runs goes into the command (`cd FOLDER && …`), where the target has no other place for it.
     pub cd_in_commands: bool,
+    /// Where events are stored: lines of which the events alone would not give back each byte are kept beside them.
+    pub keep_spelling: bool,
     /// All messages instead of the outcome alone, where a `json` format knows both (Claude).
     pub verbose: bool,
 }
@@ -66,6 +68,7 @@ impl Options {
             old_text: false,
             verbose: false,
             cd_in_commands: false,
+            keep_spelling: false,
         }
     }
 }

@@ -3,10 +3,11 @@
 use super::Options;
 use super::core::{assembler, style};
 use super::sessions::{Sessions, Step};
+use super::stored::Stored;
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Dialect, Encode, Encoder};
 use crate::detect::Evidence;
-use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Topic};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Spelling, Topic};
 use crate::follow;
 use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
@@ -20,6 +21,7 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) source: &'d mut Dialect,
     pub(super) fresh: &'d mut bool,
     pub(super) sessions: &'d mut Sessions,
+    pub(super) stored: &'d mut Stored,
     pub(super) down: Down<'d, 'a>,
     pub(super) ledger: Option<&'d mut Ledger>,
     pub(super) line: u64,
@@ -153,6 +155,12 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         self.sessions.header();
         if *self.fresh {
             self.begin_session(self.assembler.prompts_used());
+        }
+    }
+
+    fn spelled(&mut self, spelling: &Spelling<'a>) {
+        if let Stored::Giving(giving) = self.stored {
+            giving.spelled(spelling, self.options.to);
         }
     }
 

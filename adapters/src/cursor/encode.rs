@@ -228,6 +228,18 @@ impl Encode for Encoder {
         self.style.source == Dialect::Cursor
     }
 
+    fn takes_usage(&self) -> bool {
+        self.style.mode.layout != Layout::Text
+    }
+
+    fn sums_usage(&self) -> bool {
+        true
+    }
+
+    fn round_tokens(&mut self, tokens: Kept) {
+        self.turn.tokens.append(tokens);
+    }
+
     fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
         self.style.source != Dialect::Cursor && matches!(topic, Topic::Thinking | Topic::Status)
     }

@@ -16,7 +16,10 @@ impl Encoder {
             out.used(text.as_escaped());
         }
         match self.style.mode.layout {
-            Layout::Text => self.result_text(outcome, out),
+            Layout::Text => {
+                self.turn_usage(outcome);
+                self.result_text(outcome, out);
+            }
             Layout::Document => {
                 out.lit("{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false");
                 durations(outcome, out);
@@ -117,13 +120,16 @@ impl Encoder {
             raw_member("usage", outcome.usage.and_then(|usage| usage.raw), out);
         } else {
             let usage = self.turn_usage(outcome);
+            if outcome.usage.is_none() {
+                out.release(&mut self.turn.tokens);
+            }
             self::usage(usage, out);
         }
         out.lit("}\n");
     }
 
     /// The usage of this turn: what the source says, what a sum over the session has grown by, or the sum of the rounds.
-    fn turn_usage<'a>(&mut self, outcome: &Outcome<'a>) -> Option<Usage<'a>> {
+    pub(super) fn turn_usage<'a>(&mut self, outcome: &Outcome<'a>) -> Option<Usage<'a>> {
         match outcome.usage {
             Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
             Some(usage) => Some(usage),

@@ -36,8 +36,9 @@ pub(super) struct Turn {
     /// The id of the request whose model calls these are, if one had to be made up.
     pub(super) request: String,
     calls: BTreeMap<String, Call>,
-    /// The usage of its rounds so far.
+    /// The usage of its rounds so far, and where the source says it.
     pub(super) usage: Option<Usage<'static>>,
+    pub(super) tokens: Kept,
 }
 
 #[derive(Debug)]
@@ -72,8 +73,7 @@ impl Encoder {
             Kind::RoundStart(start) => self.round(start, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = &end.usage {
-                    add(&mut self.turn.usage, usage);
-                    usage.sources().for_each(|source| out.used(source));
+                    Usage::add(&mut self.turn.usage, usage);
                     out.carried();
                 }
             }
@@ -442,6 +442,8 @@ impl Encoder {
                 self.begin(out);
             }
             self.flush(true, out);
+            // What the session has used goes on, whether a line says it or not.
+            self.turn_usage(outcome);
             if !outcome.synthetic {
                 out.note(Fate::Dropped, "", "a turn that failed has no result line; its error goes to stderr");
             }
@@ -456,6 +458,10 @@ impl Encoder {
     /// The turn is over. Prompts that wait for the next one stay, if it has not begun.
     fn end_turn(&mut self, keep_prompts: bool, out: &Out) {
         self.end_round(out);
+        out.drop_held(
+            &mut self.turn.tokens,
+            "no place in cursor: a turn that succeeds says its tokens, a model call does not",
+        );
         let prompts = if keep_prompts {
             std::mem::take(&mut self.turn.prompts)
         } else {
@@ -522,23 +528,4 @@ fn typed(tool: Str<'_>, result: &ToolResult<'_>, out: &mut Out) {
         blocks @ Content::Blocks(_) => blocks.texts().for_each(|text| out.body(text)),
     }
     out.lit("\"}}");
-}
-
-fn add(sum: &mut Option<Usage<'static>>, usage: &Usage<'_>) {
-    let usage = usage.detached();
-    let Some(sum) = sum else {
-        *sum = Some(usage);
-        return;
-    };
-    for (sum, more) in [
-        (&mut sum.input, usage.input),
-        (&mut sum.output, usage.output),
-        (&mut sum.cache_read, usage.cache_read),
-        (&mut sum.cache_write, usage.cache_write),
-    ] {
-        if let Some(more) = more {
-            let before = sum.map_or(0, |count| count.value);
-            *sum = Some(crate::event::Count::derived(before.saturating_add(more.value)));
-        }
-    }
 }

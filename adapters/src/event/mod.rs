@@ -20,6 +20,7 @@ mod outcome;
 mod reply;
 mod session;
 mod side;
+mod spelling;
 mod tool;
 mod usage;
 
@@ -33,6 +34,7 @@ pub use outcome::{Fatal, Limit, Outcome, OutcomeKind, Place};
 pub use reply::{BlockHead, BlockStart, BlockStop, Delta, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind};
 pub use session::{Notice, Prompt, PromptSource, Session, Topic};
 pub use side::{CancelResult, CommandResult, Heartbeat, HintResult, Terminal};
+pub use spelling::Spelling;
 pub use tool::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolProgress, ToolResult};
 pub use usage::{Count, Provenance, Scope, Usage};
 
@@ -157,6 +159,10 @@ pub trait Sink<'a> {
     /// session `session` or as the process `process`, if it tells. Nothing of the log's own.
     fn program(&mut self, session: Option<crate::json::Str<'a>>, process: Option<crate::json::Raw<'a>>) {
         let _ = (session, process);
+    }
+    /// How the line was spelled that the next lines were stored of. Nothing of the log's own.
+    fn spelled(&mut self, spelling: &Spelling<'a>) {
+        let _ = spelling;
     }
     /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
     fn source(&mut self, dialect: crate::codec::Dialect) {

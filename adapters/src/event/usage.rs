@@ -94,6 +94,30 @@ impl<'a> Usage<'a> {
     }
 }
 
+impl Usage<'static> {
+    /// Adds the tokens of a round to those of its turn.
+    pub(crate) fn add(sum: &mut Option<Self>, round: &Usage<'_>) {
+        let round = round.detached();
+        let Some(sum) = sum else {
+            *sum = Some(round);
+            return;
+        };
+        let both = [
+            (&mut sum.input, round.input),
+            (&mut sum.output, round.output),
+            (&mut sum.cache_read, round.cache_read),
+            (&mut sum.cache_write, round.cache_write),
+            (&mut sum.total, round.total),
+        ];
+        for (sum, round) in both {
+            if let Some(round) = round {
+                let sum = sum.get_or_insert(Count::derived(0));
+                sum.value = sum.value.saturating_add(round.value);
+            }
+        }
+    }
+}
+
 impl Usage<'_> {
     /// Tokens sent to the model with cache reads and writes counted in (OpenAI's `prompt_tokens`).
     pub fn prompt_tokens(&self) -> Option<u64> {

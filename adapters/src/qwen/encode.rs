@@ -8,6 +8,7 @@ use crate::chat::{Frame, Object};
 use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
 use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
 use crate::json::{Out, Str, alike};
+use crate::trace::Kept;
 
 /// Writes `stream-json`, `stream-chunk-json` or `text`.
 #[derive(Debug)]
@@ -52,15 +53,20 @@ pub(super) struct Turn {
     pub(super) annotations: u32,
     /// The program has ended with an error.
     fatal: bool,
+    /// What its rounds have used so far, and where the source says it: chunks say it once a turn.
+    used: Option<Usage<'static>>,
+    told: Kept,
 }
 
 impl Turn {
-    const fn new(number: u64) -> Self {
+    fn new(number: u64) -> Self {
         Self {
             number,
             calls: 0,
             annotations: 0,
             fatal: false,
+            used: None,
+            told: Kept::default(),
         }
     }
 }
@@ -196,13 +202,18 @@ impl Encoder {
         if self.turn.fatal && outcome.synthetic {
             out.merged("the program's error has ended the turn");
         } else {
-            let usage = outcome.usage.and_then(|usage| facts::of_turn(usage, &mut self.before));
+            let mut usage = outcome.usage.and_then(|usage| facts::of_turn(usage, &mut self.before));
+            if usage.is_none() {
+                usage = self.turn.used.take();
+                out.release(&mut self.turn.told);
+            }
             let outcome = Outcome { usage, ..*outcome };
             match self.mode.layout {
                 Layout::Pieces => self.end_chunks(&outcome, fields, out),
                 _ => self.summary(&outcome, fields, out),
             }
         }
+        out.drop_held(&mut self.turn.told, "no place in chunks: the turn says its tokens, a model call does not");
         self.tasks.clear();
         self.turn = Turn::new(self.turn.number + 1);
     }
@@ -234,7 +245,12 @@ impl Encoder {
             Kind::Delta(delta) if chunked => self.piece(event, delta, out),
             Kind::BlockStop(stop) if chunked => self.stop_block(stop, out),
             Kind::RoundStop(stop) if chunked && self.own => self.empty_chunk(stop, fields, out),
-            Kind::RoundEnd(end) if chunked => self.end_round(end, fields, out),
+            Kind::RoundEnd(end) if chunked => {
+                if let Some(usage) = end.usage.filter(|usage| !usage.is_blank()) {
+                    Usage::add(&mut self.turn.used, &usage);
+                }
+                self.end_round(end, fields, out);
+            }
             Kind::RoundEnd(end) => self.end_reply(end, out),
             Kind::Reply(reply) if !chunked => self.reply(reply, event.origin.time.is_some(), fields, out),
             Kind::ToolResult(result) => self.result(result, &event.origin, fields, out),
@@ -361,8 +377,16 @@ impl Encode for Encoder {
     }
 
     fn takes_usage(&self) -> bool {
-        // A foreign round has none in chunks: the turn's stand in its summary.
-        self.own || self.mode.layout != Layout::Pieces
+        self.mode.layout != Layout::Text
+    }
+
+    fn sums_usage(&self) -> bool {
+        // A round has none in chunks: the turn's stand in its summary.
+        self.mode.layout == Layout::Pieces
+    }
+
+    fn round_tokens(&mut self, tokens: Kept) {
+        self.turn.told.append(tokens);
     }
 
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {

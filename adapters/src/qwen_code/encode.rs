@@ -248,6 +248,10 @@ impl Encode for Encoder {
     }
 
     #[inline]
+    fn takes_usage(&self) -> bool {
+        self.mode.layout != Layout::Text
+    }
+
     fn takes_fields(&self) -> bool {
         self.core.own
     }

@@ -61,7 +61,7 @@ impl Translate {
         }
         let at = self.to.vendor().arguments_at.replace("NAME", made.name.as_escaped());
         for (key, value) in Raw::trusted(&base.input).members() {
-            let says_nothing = matches!(value.as_str(), "false" | "\"\"" | "[]" | "{}") || value.string() == Some(call.id);
+            let says_nothing = matches!(value.as_str(), "false" | "[]" | "{}") || value.string() == Some(call.id);
             if !says_nothing && !moved.iter().any(|moved| key.is(moved)) {
                 let pointer = format!("{at}/{}", key.as_escaped());
                 out.note(Fate::Invented, &pointer, "the source does not say it; the target's tool needs it");

@@ -145,7 +145,11 @@ impl Said {
             for part in parts(line) {
                 match part {
                     Part::Value(value) => said.value(&value),
-                    Part::Text(text) => said.text(text, 0),
+                    Part::Text(text) => {
+                        said.text(text, 0);
+                        // The blanks before it are a part of it.
+                        said.text(line.trim_end_matches('\r'), 0);
+                    }
                 }
             }
         }

@@ -8,6 +8,7 @@ mod common;
 
 mod chunking;
 mod ends;
+mod given_back;
 mod identity;
 mod lost;
 mod mutations;
@@ -18,3 +19,4 @@ mod sacred;
 mod sessions;
 mod stability;
 mod stories;
+mod tokens;

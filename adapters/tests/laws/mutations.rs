@@ -8,7 +8,7 @@ use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 
 use crate::common::lost::entries;
 use crate::common::mutate::damaged;
-use crate::common::{Chance, Converted, Log, Wrongs, convert, feed, goldens, parallel, short};
+use crate::common::{Chance, Converted, Log, Wrongs, convert, events, feed, goldens, parallel, quick, rounds, short, with_ledger};
 
 /// What is wrong with an output as such. Another mode of the same dialect passes on the noise of the input.
 fn unsound(from: Format, to: Format, input: &[u8], out: &[u8]) -> Option<String> {
@@ -109,6 +109,82 @@ fn of_goldens() {
     parallel(&logs, over).finish("no panic");
 }
 
+/// A byte that breaks a value without breaking the brackets around it, at many places of each log, and of the events that are stored of
+/// it: whoever copies a value has looked at all of it.
+#[test]
+fn of_single_bytes() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        let mut chance = Chance::new(log.bytes.len() as u64 + 17);
+        let stored = Log {
+            format: events(),
+            name: format!("{} as events", log.name),
+            bytes: quick(log.format, events(), &log.bytes).out,
+            ..log.clone()
+        };
+        for damaged in [log, &stored] {
+            let targets: Vec<Format> = Format::all().filter(|to| *to != damaged.format).collect();
+            for _ in 0..rounds(1) {
+                for &to in &targets {
+                    if let Some(bytes) = with_a_bad_byte(&damaged.bytes, &mut chance) {
+                        both_ways(damaged, to, &bytes, wrongs);
+                    }
+                }
+            }
+        }
+    };
+    let logs: Vec<Log> = goldens().into_iter().filter(|log| log.bytes.len() < 60_000 && !log.hostile).collect();
+    parallel(&logs, over).finish("what is written is sound");
+}
+
+/// One byte put in, exchanged or taken away.
+fn with_a_bad_byte(log: &[u8], chance: &mut Chance) -> Option<Vec<u8>> {
+    let mut bytes = log.to_vec();
+    let at = chance.below(bytes.len().max(1));
+    match chance.below(6) {
+        // Behind a value's colon or in the middle of a string, as a rule.
+        0 => bytes.splice(at..at, *b"\\q").for_each(drop),
+        1 => bytes.splice(at..at, *b"\x01").for_each(drop),
+        2 => {
+            let digit = bytes[at..].iter().position(u8::is_ascii_digit)? + at;
+            bytes.splice(digit..=digit, chance.pick(&[&b"1e"[..], b"01", b"1.", b"-", b"1e+"]).iter().copied());
+        }
+        3 => {
+            let comma = bytes[at..].iter().position(|byte| *byte == b',')? + at;
+            bytes.insert(comma, b',');
+        }
+        4 => bytes[at] = *chance.pick(b"\\\",:{}[]x0"),
+        _ => drop(bytes.remove(at)),
+    }
+    Some(bytes)
+}
+
+fn both_ways(log: &Log, to: Format, bytes: &[u8], wrongs: &mut Wrongs) {
+    wrongs.check();
+    let options = Options::new(log.format, to);
+    let done = convert(&options, bytes);
+    // Text that is no JSON goes back to where it comes from.
+    if let Some(what) = unsound(log.format, to, bytes, &done.out).filter(|_| log.format.dialect != Dialect::Agentglot || !is_noise(bytes, &done.out))
+    {
+        wrongs.add(format!("a bad byte {} -> {to}", log.format), format!("{}: {what}", log.name));
+    }
+    if convert(&with_ledger(options), bytes).out != done.out {
+        wrongs.add(
+            format!("a bad byte {} -> {to}", log.format),
+            format!("{}: other output with a ledger", log.name),
+        );
+    }
+}
+
+/// Whether all of an output that is no JSON is text that the events call noise.
+fn is_noise(events: &[u8], out: &[u8]) -> bool {
+    let lines = || out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let odd = lines().filter(|line| serde_json::from_slice::<&serde_json::value::RawValue>(line).is_err());
+    odd.clone().all(|line| {
+        let text = serde_json::to_string(&String::from_utf8_lossy(line)).expect("text");
+        memchr::memmem::find(events, text.trim_matches('"').as_bytes()).is_some() && !line.starts_with(b"{")
+    })
+}
+
 /// Logs that are sound, or damaged by hand, in every format: also those that no other test writes.
 #[test]
 fn of_sound_logs() {
@@ -178,7 +254,7 @@ fn of_depth() {
             wrongs.check();
             let begun = Instant::now();
             let done = convert(
-                &crate::common::with_ledger(Options {
+                &with_ledger(Options {
                     validate: true,
                     ..Options::new(from, to)
                 }),

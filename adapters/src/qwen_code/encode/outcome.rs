@@ -216,7 +216,7 @@ impl Encoder {
         let turn = match &outcome.usage {
             Some(usage) => {
                 usage.sources().for_each(|source| out.used(source));
-                if usage.scope == Scope::Session {
+                if usage.scope == Scope::Session && !usage.is_blank() {
                     core.spent = Spent::default();
                 }
                 Spent::of(usage)

@@ -1,0 +1,135 @@
+//! What models used: each number goes over, or the ledger has an entry for it; a sum goes on whatever came of a turn.
+
+use agentglot_adapters::convert::Options;
+
+use crate::common::lost::entries;
+use crate::common::{Log, Wrongs, convert, events, format, parallel, plain_goldens, quick, targets, with_ledger};
+
+/// Two rounds and an outcome; each number of tokens stands nowhere else.
+fn two_rounds(outcome: &str) -> String {
+    [
+        r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":["Bash"],"model":"m","uuid":"u0"}"#,
+        r#"{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":7001,"output_tokens":7002,"cache_read_input_tokens":7003,"cache_creation_input_tokens":7004}},"session_id":"s","uuid":"u1"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a"}]},"session_id":"s","uuid":"u2"}"#,
+        r#"{"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":7101,"output_tokens":7102,"cache_read_input_tokens":7103,"cache_creation_input_tokens":7104}},"session_id":"s","uuid":"u3"}"#,
+        outcome,
+    ]
+    .join("\n")
+        + "\n"
+}
+
+const TOLD: &str = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":2,"result":"done","session_id":"s","total_cost_usd":0.1,"usage":{"input_tokens":9001,"output_tokens":9002},"uuid":"u4"}"#;
+
+#[test]
+fn each_number_goes_over_or_is_told() {
+    let claude = format("claude");
+    let untold = TOLD.replace(r#""usage":{"input_tokens":9001,"output_tokens":9002},"#, "");
+    for outcome in [TOLD, &untold, &TOLD.replace("\"is_error\":false", "\"is_error\":true")] {
+        let log = two_rounds(outcome);
+        for to in targets(claude) {
+            let done = convert(&with_ledger(Options::new(claude, to)), log.as_bytes());
+            let found = entries(&done.ledger);
+            for (line, first) in [(2u64, 7001u64), (4, 7101)] {
+                for (n, key) in ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
+                    .into_iter()
+                    .enumerate()
+                {
+                    let number = first + n as u64;
+                    let pointer = format!("/message/usage/{key}");
+                    let told: Vec<_> = found
+                        .iter()
+                        .filter(|entry| entry.fate == "dropped" && (entry.first..=entry.last).contains(&line))
+                        .filter(|entry| pointer.starts_with(&entry.pointer))
+                        .collect();
+                    let sum = number + (7000 + n as u64 + if first == 7001 { 101 } else { 1 });
+                    let written = [number, sum].iter().any(|number| done.text().contains(&number.to_string()));
+                    let in_prompt = to.dialect.name() == "qwen" || to.dialect.name() == "qwen-code";
+                    // Where the cache counts as input, numbers are sums of others.
+                    assert!(
+                        told.len() == 1
+                            || told.is_empty()
+                                && (written || in_prompt && ["_tokens\":21", "_tokens\":42316"].iter().any(|sum| done.text().contains(sum))),
+                        "{to}: {number} in {told:?}\n{}",
+                        done.text()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Chunks have a place for the tokens of a turn; without an outcome that says them they are those of its rounds.
+#[test]
+fn chunks_say_what_the_rounds_used() {
+    let untold = TOLD.replace(r#""usage":{"input_tokens":9001,"output_tokens":9002},"#, "");
+    let done = quick(format("claude"), format("qwen:stream-chunk-json"), two_rounds(&untold).as_bytes());
+    assert!(done.text().contains("\"completion_tokens\":14104"), "{}", done.text());
+}
+
+/// The sum of a session, as Qwen Code says it.
+fn turn(n: u32, input: u32, failed: bool) -> String {
+    let (word, rest) = match failed {
+        false => ("success", "\"is_error\":false,\"result\":\"x\""),
+        true => ("error_during_execution", "\"is_error\":true,\"error\":{\"message\":\"no\"}"),
+    };
+    format!(
+        "{}\n{}\n{{\"type\":\"result\",\"subtype\":\"{word}\",\"uuid\":\"r{n}\",\"session_id\":\"s\",{rest},\"duration_ms\":1,\"duration_api_ms\":1,\"num_turns\":1,\"usage\":{{\"input_tokens\":{input},\"output_tokens\":{}}},\"permission_denials\":[]}}\n",
+        format_args!(
+            "{{\"type\":\"system\",\"subtype\":\"init\",\"uuid\":\"i{n}\",\"session_id\":\"s\",\"cwd\":\"/w\",\"tools\":[],\"model\":\"m\"}}"
+        ),
+        format_args!(
+            "{{\"type\":\"assistant\",\"uuid\":\"a{n}\",\"session_id\":\"s\",\"parent_tool_use_id\":null,\"message\":{{\"id\":\"a{n}\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"x\"}}],\"stop_reason\":null}}}}"
+        ),
+        input.min(1),
+    )
+}
+
+/// A turn that fails uses tokens too: they are not the next turn's, also where a target says nothing of such a turn.
+#[test]
+fn a_failed_turn_keeps_its_own() {
+    let qwen_code = format("qwen-code");
+    let log = [
+        turn(1, 1000, false),
+        turn(2, 1100, true),
+        turn(3, 1107, false),
+        turn(4, 0, true),
+        turn(5, 1109, false),
+    ]
+    .concat();
+    for to in targets(qwen_code) {
+        let done = quick(qwen_code, to, log.as_bytes());
+        // Where a number is that of the session, it is said as it is; where it is that of the turn, so is each.
+        if to.dialect.name() == "tricode" || to == events() {
+            continue;
+        }
+        let read = quick(to, events(), &done.out);
+        let inputs: Vec<u64> = read
+            .text()
+            .lines()
+            .filter(|line| line.starts_with("{\"event\":\"outcome\"") && !line.contains("\"synthetic\":true"))
+            .filter_map(|line| line.split("\"input\":").nth(1)?.split([',', '}']).next()?.parse().ok())
+            .filter(|input| *input > 0)
+            .collect();
+        let wanted: &[u64] = if to.dialect.name() == "cursor" {
+            &[1000, 7, 2]
+        } else {
+            &[1000, 100, 7, 2]
+        };
+        assert_eq!(inputs, wanted, "{to}: {}", done.text());
+    }
+}
+
+/// With and without a ledger, whatever a log says of tokens.
+#[test]
+fn of_goldens() {
+    let over = |log: &Log, wrongs: &mut Wrongs| {
+        for to in targets(log.format) {
+            wrongs.check();
+            let options = Options::new(log.format, to);
+            if convert(&with_ledger(options.clone()), &log.bytes).out != convert(&options, &log.bytes).out {
+                wrongs.add(format!("tokens {} -> {to}", log.format), log.name.clone());
+            }
+        }
+    };
+    parallel(&plain_goldens(), over).finish("the ledger changes nothing");
+}
