@@ -1,12 +1,13 @@
 //! `run`: be another program.
 
 mod begin;
+mod early;
 mod prompt;
 mod signals;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,6 +15,7 @@ use agentglot_adapters::raw::codec::{Dialect, Layout, Mode};
 use agentglot_adapters::raw::conduct::Facts;
 use agentglot_adapters::raw::launch::{self, ArgError, Command, Errand, Launch, PermissionMode, Resume};
 use agentglot_adapters::raw::live::Listener;
+use tokio::runtime::Runtime;
 
 use super::refusal::{self, Reader, refuse};
 use crate::agent::flags::given;
@@ -21,6 +23,7 @@ use crate::agent::mcp;
 use crate::agent::persona;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::environment;
+use crate::backend::Backend;
 use crate::backend::choice::{Choice, no_backend};
 use crate::backend::model::{Client, ModelErrorKind};
 use crate::backend::replay::{Live, Pace};
@@ -30,11 +33,12 @@ use crate::config::waits::{FOR_EVER, seconds};
 use crate::io::Console;
 use crate::live;
 use crate::record::{About, Recorder};
-use crate::session::run::{Ears, run as drive, words};
+use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
 use crate::status::{Failure, Status};
 use begin::{Own, backend, model_trouble, named_model};
-use prompt::prompt;
+use early::Nobody;
+use prompt::{Prompt, prompt};
 use signals::Signals;
 
 /// A transcript, and what was said in it by now.
@@ -103,12 +107,7 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
         }
     };
     let reader = Reader::of(&launch);
-    let done = std::panic::catch_unwind(AssertUnwindSafe(|| launched(run, &launch))).unwrap_or_else(|panicked| {
-        Err(Failure::Read {
-            name: "the session".to_owned(),
-            error: std::io::Error::other(format!("agentglot itself failed, and this is a bug of it: {}", words(&*panicked))),
-        })
-    });
+    let done = early::unpanicked(run, &launch, stdout, |begun| launched(run, &launch, begun));
     if let Err(failure) = &done {
         let no_model = match run.backend.clone().or_else(|| Choice::of_environment(run.dialect)) {
             Some(Choice::Model(api)) => model_trouble(api).is_some(),
@@ -125,8 +124,11 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
     done
 }
 
-/// Runs what was understood.
-fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
+/// Runs what was understood. `begun`: whether the session tells by itself how it ended.
+fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failure> {
+    let runtime = runtime()?;
+    // From here on a signal is no end without words.
+    let mut stop = runtime.block_on(async { Signals::watch() })?;
     let wishes = waits(run, launch)?;
     let run = &wishes.run;
     let refused = |text: &str, exit_code: u8| refusal::on_stderr(Reader::of(launch), &format!("agentglot: {text}\n"), exit_code);
@@ -143,13 +145,20 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     {
         tracing::warn!("commands can read our environment: {error}");
     }
+    // The number of a signal that ends the session before anybody answers.
+    let mut early = None;
     let prompt = if launch.has_stdin_protocol() {
         None
     } else {
         let none = ArgError::no_prompt(run.dialect);
-        match prompt(launch, run.prompt_timeout, run.max_prompt) {
-            Ok(Some(prompt)) => Some(prompt),
-            Ok(None) => return Ok(refusal::on_stderr(Reader::of(launch), &none.text, none.exit_code)),
+        match runtime.block_on(prompt(launch, run.prompt_timeout, run.max_prompt, &mut stop)) {
+            Ok(Prompt::Whole(prompt)) => Some(prompt),
+            Ok(Prompt::Stopped(signal, said)) => {
+                early = Some(signal);
+                // Something empty would be no turn, and a turn is what has an outcome.
+                Some(said).filter(|said| !said.is_empty()).or_else(|| Some(" ".to_owned()))
+            }
+            Ok(Prompt::None) => return Ok(refusal::on_stderr(Reader::of(launch), &none.text, none.exit_code)),
             Err(why) => return Ok(refused(&why, none.exit_code)),
         }
     };
@@ -163,7 +172,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
     let launch = &trusting(launch, run, choice, &cwd);
-    if let (Choice::Model(api), Some(no_key)) = (choice, run.dialect.program().and_then(|program| program.no_key))
+    if let (Choice::Model(api), Some(no_key), None) = (choice, run.dialect.program().and_then(|program| program.no_key), early)
         && let Err(error) = Client::of_environment(*api)
         && error.kind == ModelErrorKind::Authentication
     {
@@ -178,7 +187,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     };
     let secrets: Vec<String> = servers.iter().flat_map(mcp::Server::secrets).collect();
     let kept = match choice {
-        Choice::Model(_) => match keep(launch, &cwd) {
+        Choice::Model(_) if early.is_none() => match keep(launch, &cwd) {
             Ok(kept) => Some(kept),
             Err(error) => {
                 if error.has_result() {
@@ -206,13 +215,6 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
     let mut host = host(launch, &live_facts, run, choice, &on_ask);
     host.log = wishes.log;
     let types_answers = host.types_answers;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Read {
-            name: "the async runtime".to_owned(),
-            error,
-        })?;
     if !run.keep_daemons
         && let Err(error) = family::adopt()
     {
@@ -224,9 +226,21 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         .name("leftovers".to_owned())
         .spawn(move || leftover::sweep(&[&sweeper]));
     let done = runtime.block_on(async {
-        let stop = Signals::watch()?;
-        let model = named_model(choice, launch).await?;
-        let mut backend = backend(run, choice, launch, &live_facts, &cwd, Own { kept, servers, model })?;
+        let model = match early {
+            Some(_) => None,
+            None => tokio::select! {
+                biased;
+                number = stop() => {
+                    early = Some(number);
+                    None
+                }
+                model = named_model(choice, launch) => model?,
+            },
+        };
+        let mut backend: Box<dyn Backend> = match early {
+            Some(_) => Box::new(Nobody { why: None }),
+            None => backend(run, choice, launch, &live_facts, &cwd, Own { kept, servers, model })?,
+        };
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
@@ -240,10 +254,7 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             name: "standard input".to_owned(),
             error,
         })?;
-        let stdout = live::Output::stdout().map_err(|error| Failure::Write {
-            name: "standard output".to_owned(),
-            error,
-        })?;
+        let stdout = stdout()?;
         ears.record = run.record.as_deref().and_then(|dir| {
             let about = About {
                 session,
@@ -258,6 +269,11 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
             let warn = |error| Console::plain().say(&format!("{}: nothing is recorded: {error}", dir.display()));
             Recorder::start(dir, &about).map_err(warn).ok()
         });
+        let stop = async || match early {
+            Some(number) => number,
+            None => stop().await,
+        };
+        begun.set(true);
         let code = drive(&mut talk, &mut ears, backend.as_mut(), prompt.as_deref(), stdin, stdout, stop).await;
         if let Some(words) = talk.last_words() {
             Console::plain().lines(&format!("{words}\n"));
@@ -276,6 +292,23 @@ fn launched(run: &Run, launch: &Launch) -> Result<u8, Failure> {
         std::thread::sleep(Duration::from_millis(5));
     }
     done
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Read {
+            name: "the async runtime".to_owned(),
+            error,
+        })
+}
+
+fn stdout() -> Result<live::Output, Failure> {
+    live::Output::stdout().map_err(|error| Failure::Write {
+        name: "standard output".to_owned(),
+        error,
+    })
 }
 
 /// How long the end of a session waits for what others left behind to be taken away.

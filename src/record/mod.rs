@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::agent::redact::{Redactor, Secrets, arguments};
+use crate::agent::redact::{Pieces, Redactor, Secrets, arguments};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
@@ -113,6 +113,8 @@ impl Recorder {
                     path,
                     file,
                     redactor: Redactor::default(),
+                    // A host says its texts whole.
+                    pieces: (who != Who::Host).then(Pieces::default),
                     bytes: 0,
                 });
             }
@@ -182,7 +184,27 @@ struct Stream {
     path: PathBuf,
     file: File,
     redactor: Redactor,
+    pieces: Option<Pieces>,
     bytes: u64,
+}
+
+impl Stream {
+    fn write(&mut self, secrets: &Secrets, mut clean: Vec<u8>, last: bool) -> io::Result<()> {
+        if let Some(pieces) = &mut self.pieces {
+            let mut out = Vec::with_capacity(clean.len());
+            pieces.feed(secrets, &clean, &mut out);
+            if last {
+                pieces.finish(secrets, &mut out);
+            }
+            clean = out;
+        }
+        self.bytes += clean.len() as u64;
+        self.file.write_all(&clean)
+    }
+
+    fn redacted(&self) -> u64 {
+        self.redactor.count + self.pieces.as_ref().map_or(0, |pieces| pieces.count)
+    }
 }
 
 /// What the thread owns.
@@ -240,20 +262,18 @@ impl Writer {
         };
         let mut clean = Vec::with_capacity(bytes.len());
         stream.redactor.feed(&self.secrets, bytes, &mut clean);
-        stream.bytes += clean.len() as u64;
-        stream.file.write_all(&clean)
+        stream.write(&self.secrets, clean, false)
     }
 
     fn end(&mut self, at: usize) -> io::Result<()> {
         let stream = &mut self.streams[at];
         let mut clean = Vec::new();
         stream.redactor.finish(&self.secrets, &mut clean);
-        stream.bytes += clean.len() as u64;
-        stream.file.write_all(&clean)
+        stream.write(&self.secrets, clean, true)
     }
 
     fn write_meta(&mut self, exit: Option<u8>, complete: bool) -> io::Result<()> {
-        let mut redacted = self.taken + self.streams.iter().map(|stream| stream.redactor.count).sum::<u64>();
+        let mut redacted = self.taken + self.streams.iter().map(Stream::redacted).sum::<u64>();
         let mut clean = |text: &str| {
             let (bytes, count) = self.secrets.redact(text.as_bytes());
             redacted += count;
@@ -334,6 +354,7 @@ mod tests {
             path: PathBuf::from("full"),
             file: full,
             redactor: Redactor::default(),
+            pieces: None,
             bytes: 0,
         });
         let shared = Arc::new(Shared {

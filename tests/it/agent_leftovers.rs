@@ -174,6 +174,61 @@ fn every_signal_ends_with_an_outcome_and_leaves_nothing() {
     }
 }
 
+/// A signal may come before anybody answers: while the prompt is read, while the server is asked which models it has.
+#[test]
+fn a_signal_before_anybody_answers_ends_with_an_outcome() {
+    let never_answers = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", never_answers.local_addr().unwrap());
+    for (at, signal) in SIGNALS.into_iter().enumerate() {
+        let dialects = if at < 4 { ONE } else { &ONE[at % ONE.len()..=at % ONE.len()] };
+        for (dialect, args) in dialects {
+            let play = Play::script(vec![done()]);
+            // Without a prompt it is read from standard input.
+            let bare: Vec<&str> = args.iter().copied().filter(|arg| *arg != "-p" || *dialect == "claude").collect();
+            for reads in [true, false] {
+                // Its prompt is an argument.
+                if reads && *dialect == "tricode" {
+                    continue;
+                }
+                let args = if reads { bare.clone() } else { [*args, &["go"]].concat() };
+                let mut command = play.command(dialect, &args);
+                command.env("OPENAI_BASE_URL", &address).env_remove("OPENAI_MODEL");
+                let mut host = Host::new(command);
+                let what = format!("{dialect} {signal:?}, {}", if reads { "reading" } else { "starting" });
+                if reads {
+                    let caught = || {
+                        let status = std::fs::read_to_string(format!("/proc/{}/status", host.process.id())).unwrap_or_default();
+                        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+                        u64::from_str_radix(mask.trim(), 16).unwrap_or(0) >> (Signal::XFSZ.as_raw() - 1) & 1 == 1
+                    };
+                    eventually(&format!("{what}: it listens"), Duration::from_secs(20), caught);
+                    let mut stdin = host.take_stdin();
+                    std::io::Write::write_all(&mut stdin, b"half a prom").unwrap();
+                    // Its end comes when the program is gone.
+                    std::mem::forget(stdin);
+                } else {
+                    // It waits for an answer.
+                    let _ = never_answers.accept().unwrap();
+                }
+                let begun = Instant::now();
+                host.signal(signal);
+                let end = host.end();
+                assert!(begun.elapsed() < Duration::from_secs(5), "{what}");
+                assert_eq!(end.code(), 128 + signal.as_raw(), "{what}: {end:#?}");
+                let text = end.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+                let told = match *dialect {
+                    "claude" | "qwen-code" => end.results().len() == 1 && end.result()["is_error"] == true,
+                    "qwen" => text.contains("error") || text.contains("cancel"),
+                    _ => true,
+                };
+                assert!(told, "{what}: {end:#?}");
+                assert!(play.server.asked().is_empty(), "{what}");
+                play.nothing_is_left(None);
+            }
+        }
+    }
+}
+
 /// What of ours lies in a folder.
 fn ours(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
-use crate::support::model::{Answer, Asked, Server, Step};
+use crate::support::model::{Answer, Asked, Says, Server, Step};
 use crate::support::play::{ONE, PRINT, Play, run, said};
 use crate::support::stage::{Host, user};
 
@@ -223,6 +223,77 @@ fn an_answer_that_unpacks_without_end_is_cut_off() {
     }
 }
 
+/// Two gigabytes in some megabytes: as texts, thoughts, arguments of one call, an event without an end.
+#[test]
+fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
+    let piece = "x".repeat(1 << 20);
+    let openai = |delta: Value| format!("data: {}\n\n", json!({"id": "c", "choices": [{"index": 0, "delta": delta}]}));
+    let call = |arguments: &str| json!({"tool_calls": [{"index": 0, "id": "c0", "function": {"name": "Read", "arguments": arguments}}]});
+    let event = |event: Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    let block = |block: Value| {
+        let message = json!({"id": "m", "role": "assistant", "model": "m-1", "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}});
+        event(json!({"type": "message_start", "message": message}))
+            + &event(json!({"type": "content_block_start", "index": 0, "content_block": block}))
+    };
+    let delta = |delta: Value| event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+    let endless = |beginning: &str| (format!("data: {beginning}"), piece.clone());
+    let (reply, events) = ("larger than 33554432 bytes", "larger than 268435456 bytes");
+    for (api, what, (beginning, piece), why) in [
+        (
+            "openai",
+            "text",
+            (openai(json!({"content": ""})), openai(json!({"content": piece}))),
+            reply,
+        ),
+        ("openai", "thoughts", (String::new(), openai(json!({"reasoning_content": piece}))), reply),
+        ("openai", "arguments", (openai(call("{\"file_path\":\"")), openai(call(&piece))), reply),
+        ("openai", "one event", endless("{\"choices\":[{\"delta\":{\"content\":\""), events),
+        (
+            "anthropic",
+            "text",
+            (
+                block(json!({"type": "text", "text": ""})),
+                delta(json!({"type": "text_delta", "text": piece})),
+            ),
+            reply,
+        ),
+        (
+            "anthropic",
+            "thoughts",
+            (
+                block(json!({"type": "thinking", "thinking": "", "signature": ""})),
+                delta(json!({"type": "thinking_delta", "thinking": piece})),
+            ),
+            reply,
+        ),
+        (
+            "anthropic",
+            "arguments",
+            (
+                block(json!({"type": "tool_use", "id": "c0", "name": "Read", "input": {}})),
+                delta(json!({"type": "input_json_delta", "partial_json": piece})),
+            ),
+            reply,
+        ),
+        ("anthropic", "one event", endless("{\"type\":\"content_block_delta\",\"x\":\""), events),
+    ] {
+        let answer = Answer::with(200, Says::Bomb(beginning, piece, 2048));
+        let play = Play::script(vec![answer]);
+        let mut command = play.command_of(api, "claude", FREE);
+        command.env("AGENTGLOT_MODEL_FIRST_BYTE_TIMEOUT", "100");
+        let mut host = Host::new(command);
+        let begun = Instant::now();
+        host.say(&user("go"));
+        let result = host.until_within("result", Duration::from_secs(100)).to_string();
+        let (time, peak) = (begun.elapsed(), peak(host.process.id()));
+        host.close();
+        assert_eq!(host.end().results().len(), 1, "{api} {what}");
+        assert!(result.contains(why), "{api} {what}: {}", &result[..2000.min(result.len())]);
+        assert!(peak > 0 && peak < 400, "{api} {what}: {peak} MiB");
+        assert!(time < Duration::from_secs(60), "{api} {what}: {time:?}");
+    }
+}
+
 #[test]
 fn a_change_that_multiplies_a_file_is_refused() {
     let play = Play::new(|_, _| done());
@@ -340,9 +411,10 @@ fn a_prompt_without_end_is_refused_in_words() {
         }
         let mut host = Host::new(command);
         let mut stdin = host.take_stdin();
-        let (mut written, mut peak) = (0, 0);
+        let (mut written, mut peak) = (0_usize, 0);
+        let begun = Instant::now();
         // Far more than may be: it reads on or closes its end, as it likes.
-        while written < 200 << 20 && stdin.write_all(&piece).is_ok() {
+        while written < 2 << 30 && stdin.write_all(&piece).is_ok() {
             written += piece.len();
             peak = peak.max(self::peak(host.process.id()));
         }
@@ -361,6 +433,7 @@ fn a_prompt_without_end_is_refused_in_words() {
             "{what}: {words}"
         );
         assert!(peak < 150 + 3 * (most >> 20), "{what}: {peak} MiB");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {:?}", begun.elapsed());
         assert!(play.server.asked().is_empty(), "{what}");
     }
     let end = play.one("claude", &["--output-format", "json", "-p"], &"x".repeat(100_000));

@@ -135,3 +135,55 @@ fn the_folder_of_a_command_is_where_it_is_judged() {
     assert!(!said(&end).contains("a-secret"), "{end:#?}");
     assert_eq!(end.result()["permission_denials"].as_array().map(Vec::len), Some(3), "{end:#?}");
 }
+
+/// A hook answers questions. What a rule denies, or wants a person to say, is none of its.
+#[test]
+fn a_hook_that_allows_lifts_no_rule() {
+    let allows = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}).to_string();
+    let settings = json!({
+        "permissions": {"deny": ["Bash(touch denied*)"], "ask": ["Bash(touch asked*)"]},
+        "hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": format!("echo '{allows}'")}]}]},
+    });
+    let lines = [
+        ("touch free", true),
+        ("touch free-$(echo 2)", false),
+        ("mkdir free-3 && ls > free-3/x", true),
+        ("touch asked", false),
+        ("touch denied", false),
+        ("t=touch; $t asked-2", false),
+        ("eval \"$(echo touch) denied-2\"", false),
+    ];
+    let calls: Vec<_> = lines
+        .iter()
+        .map(|(line, _)| ("Bash", json!({"command": line, "description": "x"})))
+        .collect();
+    for mode in ["default", "acceptEdits", "bypassPermissions"] {
+        let play = Play::script(vec![Answer::calls(&calls), Answer::text("All done.")]);
+        let args = [
+            "-p",
+            "--verbose",
+            "--output-format",
+            "stream-json",
+            "--permission-mode",
+            mode,
+            "--settings",
+            &settings.to_string(),
+        ];
+        let end = play.one("claude", &args, "go");
+        assert_eq!(end.result()["result"], "All done.", "{end:#?}");
+        let denied: Vec<&str> = end.result()["permission_denials"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|denied| denied["tool_input"]["command"].as_str())
+            .collect();
+        let wanted: Vec<&str> = lines.iter().filter(|(_, runs)| !runs).map(|(line, _)| *line).collect();
+        assert_eq!(denied, wanted, "{mode}: {end:#?}");
+        let made = |name: &str| play.path(name).exists();
+        assert!(made("free") && made("free-3/x"), "{mode}");
+        assert!(
+            !["asked", "denied", "asked-2", "denied-2", "free-2"].iter().any(|name| made(name)),
+            "{mode}"
+        );
+    }
+}

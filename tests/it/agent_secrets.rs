@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::model::Answer;
+use crate::support::model::{Answer, Step};
 use crate::support::play::{ONE, Play, run, said};
 
 const KEY: &str = "sk-a-secret-of-ours";
@@ -98,6 +98,63 @@ fn a_transcript_holds_no_secret_of_the_command_line_and_no_log_shows_one() {
     for secret in all {
         assert!(!kept.contains(secret), "{secret}: {kept}");
         assert!(!end.stderr.contains(secret), "{secret}: {}", end.stderr);
+    }
+}
+
+/// The host sees each piece as it comes; what is kept of it holds no secret that could be put together again.
+#[test]
+fn a_record_holds_no_secret_that_was_streamed_in_pieces() {
+    let other = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let said = format!("One is {KEY}, the other is {other}. That is all.");
+    let call = json!({"command": format!("echo {other} > x"), "description": "x"}).to_string();
+    let mut steps: Vec<Step> = said.chars().map(|letter| Step::Text(letter.to_string())).collect();
+    steps.push(Step::Call("c0".to_owned(), "Bash".to_owned(), call));
+    for (dialect, args) in ONE.iter().filter(|(dialect, _)| *dialect != "tricode") {
+        let partial: &[&str] = match *dialect {
+            "claude" | "qwen-code" => &["--include-partial-messages"],
+            "cursor" => &["--stream-partial-output"],
+            _ => &[],
+        };
+        let play = Play::script(vec![Answer::steps(steps.clone()), Answer::text("All done.")]);
+        let records = play.base().join("records");
+        let mut command = play.command(dialect, &[partial, args, &["go"]].concat());
+        command.env("AGENTGLOT_RECORD", &records);
+        let end = run(command);
+        assert_eq!(end.code(), 0, "{dialect}: {end:#?}");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(&records).unwrap().flatten() {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            // All texts of it, put together.
+            let mut strings = String::new();
+            for line in text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+                seen += 1;
+                let mut all = vec![&line];
+                while let Some(value) = all.pop() {
+                    match value {
+                        serde_json::Value::String(text) if text.len() < 200 => strings.push_str(text),
+                        serde_json::Value::Array(list) => all.extend(list),
+                        serde_json::Value::Object(object) => {
+                            let told = ["text", "content", "delta", "partial_json", "arguments", "input"];
+                            all.extend(
+                                object
+                                    .iter()
+                                    .filter(|(name, value)| !value.is_string() || told.contains(&name.as_str()))
+                                    .map(|(_, value)| value),
+                            );
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            for secret in [KEY, other] {
+                assert!(
+                    !text.contains(secret) && !strings.contains(secret),
+                    "{dialect} {}: {secret}: {strings}",
+                    entry.path().display()
+                );
+            }
+        }
+        assert!(seen > 10, "{dialect}: nothing was kept");
     }
 }
 

@@ -164,28 +164,40 @@ impl Policy {
         }
         let sight = Sight::of(&shell.line);
         if let Some(hidden) = sight.hidden {
-            return Some(Reason::Unclear(hidden));
+            return Some(Reason::Hidden(hidden));
         }
         let may_be = |rule: &&Rule| {
             sight.texts.iter().any(|(text, open)| *open && rule.could_match(text)) || sight.suspects.iter().any(|text| rule.is_mentioned(text))
         };
         if let Some(rule) = commands.into_iter().find(may_be) {
-            return Some(Reason::Unclear(format!("it may run what the rule `{}` is about", rule.text())));
+            return Some(Reason::Hidden(format!("it may run what the rule `{}` is about", rule.text())));
         }
         if paths.is_empty() {
             return None;
         }
         if let Some(word) = sight.words.iter().find(|word| word.value.is_none()) {
-            return Some(Reason::Unclear(format!("it cannot be told which files `{}` is", word.raw)));
+            return Some(Reason::Hidden(format!("it cannot be told which files `{}` is", word.raw)));
         }
         let folders = self.begins(shell, &sight);
-        let below = |folder: &PathBuf| paths.iter().any(|rule| rule.names("", ToolKind::Read)) && meets(folder, &paths);
+        let other_name = |path: &Path| path.metadata().is_ok_and(|about| self.read_rules.denies_other_names(&about));
+        let named = sight
+            .words
+            .iter()
+            .flat_map(|word| self.leads(word, &folders))
+            .find(|place| other_name(&place.real));
+        if let Some(place) = named {
+            return Some(Reason::Hidden(format!(
+                "{} is another name of a file that a rule keeps from being read",
+                place.written.display()
+            )));
+        }
+        let below = |folder: &PathBuf| paths.iter().any(|rule| rule.names("", ToolKind::Read)) && meets(folder, &paths, &other_name);
         let met = sight
             .commands
             .iter()
             .flat_map(|command| self.goes_through(command, &folders))
             .find(below)?;
-        Some(Reason::Unclear(format!("it may read what a rule forbids below {}", met.display())))
+        Some(Reason::Hidden(format!("it may read what a rule forbids below {}", met.display())))
     }
 
     /// Rules with patterns of paths.
@@ -435,7 +447,7 @@ fn runs_a_reader(words: &[Option<&str>]) -> bool {
 }
 
 /// Whether something below a folder is what one of these rules is about.
-fn meets(folder: &Path, rules: &[&Rule]) -> bool {
+fn meets(folder: &Path, rules: &[&Rule], other_name: &dyn Fn(&Path) -> bool) -> bool {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES;
     while let Some(folder) = folders.pop() {
@@ -443,7 +455,7 @@ fn meets(folder: &Path, rules: &[&Rule]) -> bool {
         for entry in entries.flatten() {
             left -= 1;
             let place = Place::at(entry.path());
-            if left == 0 || rules.iter().any(|rule| rule.matches_path(&place, false)) {
+            if left == 0 || rules.iter().any(|rule| rule.matches_path(&place, false)) || other_name(&place.real) {
                 return true;
             }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

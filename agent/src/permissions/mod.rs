@@ -184,10 +184,7 @@ impl Policy {
             let rules = self.rules.iter().filter(move |(_, behavior, _)| *behavior == wanted);
             rules.filter_map(|(.., rule)| rule.read_pattern()).collect()
         };
-        self.read_rules.set(Patterns {
-            denied: about(Behavior::Deny),
-            asked: about(Behavior::Ask),
-        });
+        self.read_rules.set(Patterns::new(about(Behavior::Deny), about(Behavior::Ask)));
     }
 
     /// Adds a folder to the workspace. One that does not exist is added as it is written.

@@ -264,6 +264,8 @@ struct Pattern {
     ignore: Gitignore,
     /// The one file that it means, where it has no wildcard.
     names: Option<PathBuf>,
+    /// What holds all that it may be about.
+    below: PathBuf,
 }
 
 impl Pattern {
@@ -319,13 +321,21 @@ impl Pattern {
             .map_err(|error| format!("the pattern `{content}` cannot be read: {error}"))?;
         let plain = !line.contains(['*', '?', '[', '\\']);
         let names = plain.then(|| base.join(line.trim_matches('/')));
-        Ok(Self { base, ignore, names })
+        // With a stroke in it, it begins at the base; without, it is about any folder below.
+        let fixed = line.trim_end_matches('/').contains('/');
+        let fixed = line.split('/').take_while(|part| fixed && !part.contains(['*', '?', '[', '\\']));
+        let below = base.join(fixed.filter(|part| !part.is_empty()).collect::<PathBuf>());
+        Ok(Self { base, ignore, names, below })
     }
 }
 
 impl PathPattern for Pattern {
     fn names(&self) -> Option<&Path> {
         self.names.as_deref()
+    }
+
+    fn below(&self) -> &Path {
+        &self.below
     }
 
     fn matches(&self, path: &Path) -> bool {

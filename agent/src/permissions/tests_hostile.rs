@@ -139,11 +139,93 @@ const OUTSIDE: &[&str] = &[
     "nice -n 5 cat sub/s",
 ];
 
+/// The corners of bash and of programs: words that are computed, code in data, names of files in files, options few know.
+#[rustfmt::skip]
+const CORNERS: &[&str] = &[
+    // Encodings, letters that are none, quotes in quotes.
+    "$'touch' x", "$'\\164ouch' x", "$'\\u0074ouch' x", "$'\\cA' x", "ls $'a\\'; touch x'", "$\"ls\"", "ls $\"`touch x`\"", "ls $\"$(touch x)\"",
+    "ls\u{2009}-la", "ls\u{3000}x", "ls\u{2060}", "ｌｓ", "lѕ", "ls\u{1}x", "ls \u{7f}", "ls\u{feff}x", "ls \u{200e}x", "'l's\u{a0}", "ls\\\u{a0}x", "\\ls\\\n",
+    "l\\\ns; touch x", "ls \\\n; touch x", "ls \"a\\\nb\" \\\n&& touch x", "\"\\\nls\"", "ls ''$(touch x)", "ls \"\"`touch x`", "ls 'a'\"$(touch x)\"'b'",
+    "\u{1b}]0;x\u{7}ls", "ls;\u{0}touch x", "ls\u{0}", "ls \u{d}", "ls\u{85}",
+    // What is a command, and when.
+    ". /dev/stdin", "source /dev/fd/0", "source <(echo touch x)", ". <(touch x)", "exec 3<>/dev/tcp/127.0.0.1/80", "exec -a x ls", "exec 1>x", "exec <f",
+    "trap 'touch x' 0", "trap 'touch x' ERR", "trap - EXIT", "trap -- 'touch x' RETURN", "coproc N { touch x; }", "coproc cat f", "alias ls='touch x'\nls",
+    "alias x=y; x", "shopt -s expand_aliases\nalias ls='touch x'\nls", "shopt -s lastpipe", "shopt -s extglob; ls", "set -- touch x; \"$@\"", "set -o history",
+    "set -H; !!", "history -c", "history -w x", "history -r f", "fc -s", "fc -l", "!-1", "!?ls?", "!#", "^ls^touch x^", "bind 'x'", "enable -n ls",
+    "enable -f ./x.so ls", "command -- touch x", "command -pv ls; touch x", "builtin eval ls", "builtin . f", "eval", "eval -- ls", "hash ls",
+    "hash -p ./f ls; ls", "declare -f ls", "declare -x PATH=.; ls", "declare -n a=PATH; a=.; ls", "declare -i a='b[$(touch x)]'", "typeset -i 'a=b[$(touch x)]'",
+    "local -n a=b", "readonly -f ls", "export -f ls", "export PATH=.:$PATH; ls", "printf -v PATH . ; ls", "printf -v 'a[$(touch x)]' y", "read -r PATH <f; ls",
+    "read -a a <<<x", "read -d '' x <f", "read PATH; ls", "mapfile -t a <f", "mapfile -C 'touch x' -c 1 a <f", "readarray -C 'touch x' -c1 a <f", "getopts a PATH -a .",
+    "let 'a[$(touch x)]'", "let a=b[\\$\\(touch\\ x\\)]", "((a[$(touch x)]))", "echo $((`touch x`))", "echo $((a[\"$(touch x)\"]))", "ls ${a[$(touch x)]}",
+    "ls ${a[@]@P}", "ls ${PS4@P}", "test -v 'a[`touch x`]'", "[[ -v a[$(touch x)] ]]", "[ 'a[$(touch x)]' -lt 1 ]", "test -t 'a[$(touch x)]'", "test 0 -eq x[0]",
+    "wait -p 'a[$(touch x)]'", "unset 'a[$(touch x)]'", "PROMPT_COMMAND='touch x' ls", "PROMPT_COMMAND=f", "PS4='$(touch x)' ls; set -x; ls", "ENV=f sh",
+    "BASH_ENV=./f ls", "SHELLOPTS=xtrace ls", "BASHOPTS=x ls", "LC_ALL=x ls", "LD_AUDIT=./x ls", "GREP_OPTIONS=-R grep x", "RIPGREP_CONFIG_PATH=f rg x",
+    "TZ=../out/secret.txt date", "LS_COLORS=x ls", "MANPAGER=./f man ls", "GIT_SSH_COMMAND=./f git status", "GIT_TRACE=/tmp/x git status",
+    "GIT_INDEX_FILE=x git status", "GIT_OBJECT_DIRECTORY=x git log", "GIT_CONFIG_GLOBAL=f git log", "env -u PATH ls", "env -- ls", "env - ls", "ls 2>&1 >&2 | tee x",
+    "ls >&3", "ls 3>&1", "ls >&-", "ls <&-", "ls {fd}>x", "ls >/dev/null/x", "ls >/dev/nul", "ls > '/dev/null' > x", "ls >\\/dev\\/null2", "cat <f", "cat 0<f",
+    "cat <<<$(touch x)", "cat <<<`touch x`", "cat <<'E'; touch x\nE", "cat <<\\E\n$(x)\nE", "cat <<E&&touch x\nE", "cat << 'a b'\na b\ntouch x", "ls <(ls)", "ls | (cat)",
+    "ls | { cat; }", "ls |", "| ls", "&& ls", "ls && && ls", "ls ||", ";ls", "ls;;ls", "ls &>x", "ls & ls", "ls &\nls", "ls && ln f x", "ls || ln f x", "ls\n\nln f x",
+    "ls ; \\\ntouch x", "if :; then touch x; fi", "until touch x; do :; done", "case x in x) touch x;; esac", "for a in `touch x`; do :; done",
+    "for((a[$(touch x)];;)); do :; done", "select a in b; do touch x; done <f", "function ls() { touch x; }; ls", "ls () { touch x; }", "cat() ( touch x ); cat f",
+    "time -- touch x", "! touch x", "{ ls", "(ls", "((ls", "[[ x =~ $(touch x) ]]", "~/x", "~root/x", "~+/f", "ls ~-/x", "ls a=~/x:~", "ls {f,g}", "ls {f..g}", "ls f{,}",
+    "ls [[:alpha:]]", "ls ?", "ls .*", "cat -*", "cat \\*/../link/*", "ls **/s", "%1", "%%", "%touch", "fg", "bg %1", "disown", "jobs -x touch x",
+    // Code and names of files in arguments.
+    "find . -newerXY f", "find . -anewer link/secret.txt", "find . -cnewer sub/s", "find -O3 . -exec ls {} +", "find . -fprint /dev/stdout", "find . -context x",
+    "find . -printf x -delete", "find . \\( -delete \\)", "find . -o -ok ls {} \\;", "find -files0-from link/secret.txt", "find . -lname x -execdir ls ;", "find ./link/",
+    "find -P -L .", "find . , -delete", "rg --pre=./f x", "rg --pre ./f --files", "rg --hostname-bin=./f x", "rg --ignore-file sub/s x", "rg --search-zi x", "rg --follo x",
+    "rg -uuuL x", "rg -z", "rg --debug x", "rg --trace x", "rg --generate man", "rg x sub/s f", "rg --files sub/../..", "rg --one-file-system x ..", "sort --files0-from=-",
+    "sort -S 1 f", "sort -T. f", "sort --parallel=2 --compress-program=./f f", "sort --random-source=sub/s f", "sort -of", "sort -uo f", "sort --debug -o x f",
+    "awk '{system($0)}' f", "awk 'BEGIN{while((\"ls\"|getline)>0);}'", "awk -f f", "awk -v x='`ls`' 1 f", "mawk 1 f", "nawk 1 f", "awk -i inplace 1 f", "gawk -l x 1",
+    "gawk -e 1 f", "sed -n '1{w x' -e '}' f", "sed -n '1r sub/s' f", "sed -n '1R sub/s' f", "sed -n '1W x' f", "sed -n --sandbox 1p f", "sed -ne 1p f", "sed -nf f f",
+    "sed -n '$!N;1p' f", "sed -n '/x/p' f", "sed -n '1,/x/p' f", "sed -n 's/x/ls/ep' f", "sed -n '1p;e ls' f", "sed -n '1,2!p' f", "sed -n 1p\\;w\\ x f",
+    "sed -En 1p f", "sed -n 1p -- sub/s", "sed -s -n 1p f", "tar -cf x f", "tar -tf f --checkpoint=1 --checkpoint-action=exec=ls", "tar xf f --to-command=ls",
+    "tar -I ls -tf f", "tar --use-compress-program=ls -tf f", "tar -tf f --rsh-command=ls", "tar tf - -T link/secret.txt", "cpio -i <f", "zip -T -TT ls x f",
+    "xargs", "xargs -I{} ls {}", "xargs -a sub/s ls", "ls | xargs -0 rm", "xargs -P2 -n1 sh -c", "parallel ls ::: x", "tee >(touch x)", "split --filter=ls f",
+    "column -e f", "od --traditional sub/s", "hexdump -e '1/1 \"%x\"' sub/s", "cut --files0-from=x f", "wc --files0-from=f", "wc --debug f x --total=z",
+    "nl --help-me f", "tac -s x -r --before sub/s", "fold --wid=3 f", "tr a b <sub/s", "paste -d x sub/s -", "join sub/s f", "shuf -o x f", "shuf -n1 f",
+    "install -m 777 f x", "chmod 777 f", "chown x f", "setfacl -m x f", "setfattr -n x f", "getfattr -d f", "chattr +i f", "cat --show-al sub/s", "head --line=1 f",
+    "diff --GTYPE-group-format=x f g", "diff -D x f g --paginat", "diff --speed-large-files --line-format=x f g -l", "diff --to-file=f -- g h", "cmp -i 1 f g", "comm --out=x f g",
+    "jq -n '$__prog_args' --args x", "jq -n 'input' sub/s", "jq -rn '@sh \"\\(env)\"'", "jq --seq . f", "jq -f sub/s f", "jq -n 'import \"a\" as a; .'", "jq --stream-errors . f",
+    "jq -n 'getpath([\"x\"]) | $ENV.PATH'", "jq -e -L. . f", "jq . f sub/s", "file -P name=1 f", "file --special-files pipe", "file -s f", "file -kz f", "file -S f",
+    "stat --cached=never f", "stat -Lc %n f", "du --exclude-from=sub/s .", "du -Hs .", "du -l .", "df --sync", "df --output=x f", "tree --infofile=f", "tree --fromtabfile f",
+    "tree --opt-toggle -o x", "tree -P x -o y", "ls --hyperlink=x --dereference-command-line-symlink-to-dir", "ls -Z", "ls --zero", "ls -I x -L", "date -Id -s 1",
+    "date -f -", "date --resolution", "date 1234", "date +%s -r sub/s", "hostname -F f", "hostname -b x", "id -Z", "uname -x", "seq -f %n 1", "expr --x", "basename -z x",
+    "sleep --x 1", "which --read-alias ls", "type -f -a x", "pwd -x", "printf '%(%s)T'", "printf '%-*d' 1 2", "printf %a 1", "printf '%ln' x", "printf",
+    "printf --", "printf -- %s x", "echo x | tee y", "echo x >>f", "echo x>f", "true >f", ": >f", ":>>f",
+    // What git has learnt since, and what few know.
+    "git --attr-source=x log", "git --list-cmds=main", "git --super-prefix=x status", "git --literal-pathspecs status", "git --no-replace-objects log", "git -C link log",
+    "git --no-optional-locks -c x.y=z status", "git --no-lazy-fetch log", "git -c diff.external=./f diff", "git -c core.fsmonitor=./f status", "git --html-path", "git --exec-path",
+    "git -P log", "git log --ext-diff", "git log --remerge-diff", "git log --textconv -p", "git log --no-walk=sorted --stdin", "git log --expand-tabs=8 --output f",
+    "git log --format='%(trailers:key=x,separator=%G?)'", "git log '--format=%C(auto)%GS'", "git log --show-notes=x --notes", "git log --decorate-refs=x", "git show -s --format=%GF",
+    "git diff --no-index -- f g", "git diff --output-indicator-new=x --outpu=y", "git diff --ws-error-highlight=x", "git diff --src-prefix=x", "git diff --line-prefix=x",
+    "git diff --rotate-to=x", "git diff --submodule", "git diff --ita-visible-in-index", "git diff -O f", "git diff -Of", "git diff-files", "git diff-index HEAD",
+    "git diff-tree --stdin", "git diff-pairs", "git range-diff a b", "git stash show --include-untracked", "git stash create", "git stash store x", "git stash export --print",
+    "git stash -m x", "git stash apply", "git stash branch x", "git blame --contents sub/s f", "git blame -S sub/s f", "git blame --ignore-revs-file sub/s f",
+    "git blame --ignore-revs-file=sub/s f", "git blame --textconv f", "git annotate -S f f", "git grep -Of x", "git grep -fsub/s", "git grep --threads=1 x --no-index",
+    "git grep --ext-grep x", "git grep --untracked --open-files-in-pager=ls x", "git grep -e x --and -O", "git cat-file --batch-check", "git cat-file --batch-command",
+    "git cat-file --batch-all-objects --batch", "git cat-file --path=f --filters HEAD:f", "git ls-files --with-tree=x -X f", "git ls-files --exclude-per-directory=x",
+    "git ls-files --recurse-submodules", "git ls-tree --format=x HEAD", "git ls-remote", "git ls-remote ext::ls", "git rev-parse --parseopt", "git rev-parse --sq-quote x",
+    "git rev-parse --resolve-git-dir link", "git rev-parse --git-path x", "git rev-list --use-bitmap-index --disk-usage --stdin", "git rev-list --missing=allow-promisor x --filter=sparse:path=f",
+    "git rev-list --objects --exclude-promisor-objects --missing=print", "git for-each-ref --shell", "git for-each-ref --stdin", "git for-each-repo --config=x ls", "git show-ref --exclude-existing=x",
+    "git show-branch --list", "git show-index <f", "git describe --dirty", "git describe --broken", "git shortlog --group=format:%GS", "git check-attr --stdin -a", "git check-mailmap x",
+    "git check-ref-format --branch x", "git column --command=x", "git credential fill", "git credential-store get", "git send-email f", "git imap-send", "git daemon", "git http-backend",
+    "git shell -c x", "git upload-pack .", "git receive-pack .", "git fsmonitor--daemon start", "git maintenance run", "git multi-pack-index write", "git commit-graph write",
+    "git pack-refs", "git refs migrate", "git reftable", "git replay x", "git sparse-checkout list", "git sparse-checkout set x", "git scalar", "git rerere", "git replace -e x",
+    "git notes show", "git notes edit", "git interpret-trailers --in-place f", "git mailinfo x y", "git mailsplit f", "git merge-file f g h", "git merge-tree --write-tree a b",
+    "git patch-id <f", "git stripspace <f", "git name-rev --stdin", "git name-rev --annotate-stdin", "git fast-export HEAD", "git fast-import <f", "git bundle verify f",
+    "git bugreport", "git diagnose", "git backfill", "git last-modified", "git history split x", "git repo info", "git unpack-file x", "git update-server-info", "git verify-pack f",
+    "git verify-tag x", "git web--browse x", "git worktree list --x", "git worktree move a b", "git worktree repair", "git remote -v update", "git remote add -f a ext::ls",
+    "git remote get-url --x a", "git remote set-head a -a", "git branch --list --edit-description", "git branch -vv x", "git branch x --list-all", "git branch --copy a b",
+    "git branch --unset-upstream", "git branch --create-reflog x", "git tag --list -d x", "git tag -n1 x -f", "git tag -v x", "git tag --verify x", "git tag -u x y", "git tag --cleanup=x y",
+    "git reflog exists x", "git reflog drop x", "git reflog write x", "git status --pathspec-from-file=-", "git status --untracked-files=all --recurse-x", "git merge-base --independent x --x",
+    "git count-objects --x", "git check-ignore --stdin", "git check-ignore -v ../../x", "git log --follow ../out/secret.txt",
+];
+
 #[test]
 fn nothing_hostile_runs_unasked() {
     let room = hostile();
-    let all = [LANGUAGE, WRITES, RUNS, OUTSIDE].concat();
-    assert!(all.len() > 800, "{}", all.len());
+    let all = [LANGUAGE, WRITES, RUNS, OUTSIDE, CORNERS].concat();
+    assert!(all.len() > 1200, "{}", all.len());
     for dialect in [Dialect::Claude, Dialect::Cursor, Dialect::QwenCode] {
         for mode in [
             PermissionMode::Ask,

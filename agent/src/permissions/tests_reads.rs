@@ -205,6 +205,10 @@ fn a_rule_that_denies_reading_holds_for_commands_that_might_meet_it() {
     let room = hostile();
     fs::create_dir_all(room.root.join("keys/deep")).unwrap();
     fs::write(room.root.join("keys/deep/.env"), "x").unwrap();
+    // The same file under another name.
+    fs::create_dir_all(room.root.join("twins")).unwrap();
+    fs::hard_link(room.root.join("keys/deep/.env"), room.root.join("twins/t")).unwrap();
+    fs::hard_link(room.root.join("f"), room.root.join("f2")).unwrap();
     for mode in [PermissionMode::Ask, PermissionMode::Bypass] {
         let mut launch = launch(Dialect::Claude, Some(mode));
         launch.disallowed_tools = vec!["Read(.env)".into(), "Read(private/**)".into()];
@@ -215,6 +219,11 @@ fn a_rule_that_denies_reading_holds_for_commands_that_might_meet_it() {
             ("ls -R", "allow"),
             ("find . -name .git", "allow"),
             ("echo *", if mode == PermissionMode::Bypass { "allow" } else { "ask" }),
+            ("cat f2", "allow"),
+            ("cat twins/t", "ask"),
+            ("cd twins && cat t", "ask"),
+            ("grep -r x twins", "ask"),
+            ("cp twins/t y", "ask"),
             ("cat keys/deep/.env", "deny"),
             ("cat < keys/deep/.env", "deny"),
             ("grep --file=private/x f", "deny"),

@@ -62,6 +62,8 @@ pub enum Reason {
     Nothing,
     /// A command that cannot be told for sure.
     Unclear(String),
+    /// A command that may be what a rule denies or asks about.
+    Hidden(String),
 }
 
 impl Reason {
@@ -73,7 +75,7 @@ impl Reason {
             Self::Parts => Some("subcommandResults"),
             Self::Outside(_) => Some("workingDir"),
             Self::Sensitive(..) => Some("safetyCheck"),
-            Self::Unclear(_) | Self::NotOffered => Some("other"),
+            Self::Unclear(_) | Self::Hidden(_) | Self::NotOffered => Some("other"),
             Self::User | Self::Nothing => None,
         }
     }
@@ -98,7 +100,7 @@ impl std::fmt::Display for Reason {
             Self::NotOffered => write!(f, "the tool is not among those that may be used"),
             Self::User => write!(f, "only the user can answer this"),
             Self::Nothing => write!(f, "nothing allows it"),
-            Self::Unclear(why) => write!(f, "{why}"),
+            Self::Unclear(why) | Self::Hidden(why) => write!(f, "{why}"),
         }
     }
 }

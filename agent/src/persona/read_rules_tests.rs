@@ -34,6 +34,8 @@ fn ways(root: &Path) -> Vec<String> {
         "private/in/a.py",
         "link.py",
         "other.py",
+        "deep/again.py",
+        "public.txt",
         "folder/in/a.py",
         "folder",
         "private",
@@ -76,6 +78,9 @@ fn put(root: &Path) {
     symlink("secret.py", root.join("link.py")).unwrap();
     symlink("private", root.join("folder")).unwrap();
     std::fs::hard_link(root.join("secret.py"), root.join("other.py")).unwrap();
+    // Those of files that only a wildcard covers.
+    std::fs::hard_link(root.join("private/in/a.py"), root.join("deep/again.py")).unwrap();
+    std::fs::hard_link(root.join("deep/x.key"), root.join("public.txt")).unwrap();
 }
 
 /// Arguments for a tool: every member of the schema that names a path has this one, the others what finds the canary.
@@ -200,4 +205,61 @@ async fn no_tool_gives_away_what_a_rule_denies() {
         assert!(tools.contains(tool), "{tool} of {tools:#?}");
     }
     assert!(free.len() > 100, "{}", free.len());
+}
+
+#[tokio::test]
+async fn no_list_names_what_a_rule_denies() {
+    for (persona, denied) in all().into_iter().flat_map(|persona| [(persona, true), (persona, false)]) {
+        let room = tempfile::tempdir().unwrap();
+        let root = room.path().canonicalize().unwrap();
+        put(&root);
+        std::fs::write(root.join("plain.py"), "x").unwrap();
+        let world = Rc::new(World {
+            wall: Arc::new(Wall::new(&root).unwrap()),
+            environment: Arc::new(vec![("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+            scratch: root.join(".scratch"),
+        });
+        let (mut policy, _) = Policy::new(&Launch::new(persona.dialect), persona.vocabulary(), &root, None, None);
+        if denied {
+            let rules = ["Read(./secret.py)", "Read(*.key)", "Read(private/**)"];
+            policy.add(crate::permissions::Source::User, crate::permissions::Behavior::Deny, &rules);
+        }
+        policy.set_read_rules(world.wall.read_rules().clone());
+        let session = (persona.begin)(Start {
+            launch: &mut Launch::new(persona.dialect),
+            world: &world,
+            commands: Settings::default(),
+            engine: None,
+        });
+        let cx = Cx {
+            call: "call",
+            cancel: CancellationToken::new(),
+            world: &world,
+            tell: &|_| {},
+        };
+        let (mut listed, mut named) = (0, 0);
+        for tool in session.unwrap().tools(&world) {
+            let spec = tool.spec();
+            if !matches!(spec.name.as_str(), "Glob" | "glob" | "list_directory" | "ls") {
+                continue;
+            }
+            for (path, recursive) in [(".", true), (".", false), ("deep", true), ("private", true)] {
+                let path = root.join(path).display().to_string();
+                let mut input = json!({"path": path, "pattern": "**/*", "recursive": recursive, "show_hidden": recursive});
+                input
+                    .as_object_mut()
+                    .unwrap()
+                    .retain(|name, _| spec.schema["properties"].get(name).is_some());
+                let given = format!("{:?}", tool.run(&input, &cx).await);
+                listed += usize::from(given.contains("plain.py"));
+                for name in ["secret.py", "x.key", "a.py"] {
+                    let is_named = given.match_indices(name).any(|(at, _)| given[..at].ends_with([' ', '/', '"', '\n', 'n']));
+                    assert!(!denied || !is_named, "{} {} {input}: {given}", persona.dialect.name(), spec.name);
+                    named += usize::from(is_named);
+                }
+            }
+        }
+        assert!(listed > 0, "{}", persona.dialect.name());
+        assert_eq!(named > 0, !denied, "{}", persona.dialect.name());
+    }
 }

@@ -4,6 +4,7 @@
 mod arguments;
 mod looks;
 mod names;
+mod pieces;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,6 +13,7 @@ use memchr::memmem::Finder;
 
 pub use arguments::arguments;
 pub use names::is_secret_name;
+pub use pieces::Pieces;
 
 /// What stands in the place of a secret.
 const REDACTED: &[u8] = b"[redacted]";

@@ -246,3 +246,85 @@ fn a_private_key_of_many_lines_is_gone_and_what_follows_stays() {
         );
     }
 }
+
+/// A stream that tells a text in pieces of so many letters.
+fn told(member: &str, text: &str, letters: usize) -> String {
+    let letters: Vec<Vec<char>> = text.chars().collect::<Vec<_>>().chunks(letters).map(<[char]>::to_vec).collect();
+    let line = |piece: Vec<char>| {
+        let piece: String = piece.into_iter().collect();
+        serde_json::json!({"type": "piece", "uuid": "0a1b2c", "delta": {"type": "x_delta", member: piece}}).to_string() + "\n"
+    };
+    letters.into_iter().map(line).collect::<String>() + "{\"type\":\"stop\"}\n{\"type\":\"done\"}\n"
+}
+
+/// What is kept of such a stream: all of it, and its text alone.
+fn kept(member: &str, stream: &str, size: usize) -> (String, String) {
+    let (mut redactor, mut pieces, mut out) = (Redactor::default(), Pieces::default(), Vec::new());
+    for part in stream.as_bytes().chunks(size) {
+        let mut clean = Vec::new();
+        redactor.feed(&secrets(), part, &mut clean);
+        pieces.feed(&secrets(), &clean, &mut out);
+    }
+    let mut clean = Vec::new();
+    redactor.finish(&secrets(), &mut clean);
+    pieces.feed(&secrets(), &clean, &mut out);
+    pieces.finish(&secrets(), &mut out);
+    let out = String::from_utf8(out).unwrap();
+    let lines = out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let text = lines.filter_map(|line| Some(line["delta"].get(member)?.as_str()?.to_owned())).collect();
+    (out, text)
+}
+
+#[test]
+fn a_secret_that_comes_in_pieces_is_found_across_them() {
+    let key = "sk-ant-api03-AAAABBBBCCCCDDDD";
+    let long = "k7".repeat(40);
+    for (secret, text, clean) in [
+        (
+            key,
+            format!("The key is {key}, and so on."),
+            "The key is [redacted], and so on.".to_owned(),
+        ),
+        (key, format!("{key}\nand {key}"), "[redacted]\nand [redacted]".to_owned()),
+        ("abc\"defgh", "one abc\"defgh two".to_owned(), "one [redacted] two".to_owned()),
+        ("1234567890", "PIN 1234567890.".to_owned(), "PIN [redacted].".to_owned()),
+        (
+            &long,
+            format!("Authorization: Bearer {long} end"),
+            "Authorization: Bearer [redacted] end".to_owned(),
+        ),
+        (
+            "hunter2",
+            "go to https://me:hunter2@example.com/x now".to_owned(),
+            "go to https://me:[redacted]@example.com/x now".to_owned(),
+        ),
+    ] {
+        for member in ["text", "thinking", "partial_json", "reasoning_content", "arguments", "content"] {
+            for letters in [1, 2, 3, 5, 8, 13] {
+                let stream = told(member, &text, letters);
+                let (out, kept) = kept(member, &stream, 97);
+                assert!(!kept.contains(secret), "{member} {letters}: {kept}");
+                assert_eq!(kept, clean, "{member} {letters}");
+                assert_eq!(out.lines().count(), stream.lines().count(), "no line is lost: {member} {letters}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_without_secrets_stay_as_they_are_and_wait_for_little() {
+    let plain = "Let us see: src/redact/mod.rs has 200 lines, \"quotes\" and \\ marks, é and 語, and {\"json\": [1, 2]}. ".repeat(20);
+    for letters in [1, 4, 11] {
+        let stream = told("text", &plain, letters);
+        assert_eq!(kept("text", &stream, 50).0, stream, "{letters}");
+    }
+    // A word without an end is held no longer than a key is long; what has ended waits for nothing.
+    let (mut pieces, mut out, mut most) = (Pieces::default(), Vec::new(), 0);
+    let (mut given, stream) = (0, told("text", &"x".repeat(20_000), 4));
+    for line in stream.split_inclusive('\n') {
+        pieces.feed(&secrets(), line.as_bytes(), &mut out);
+        given += line.len();
+        most = most.max(given - out.len());
+    }
+    assert!(most < 200 * LONGEST / 4 && out == stream.as_bytes(), "{most}");
+}

@@ -45,16 +45,12 @@ pub(crate) fn offers(context: &Context, tool: &dyn Tool) -> bool {
 pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, alone: bool) -> Permission {
     let (spec, access) = (tool.spec(), tool.access(input));
     let mut input = input.clone();
-    let mut asked_by_hook = false;
+    let (mut asked_by_hook, mut allowed_by_hook) = (false, false);
     match hooks::before(context, conversation, call, &input, alone).await {
         Before::Nothing => {}
         Before::Allow(updated) => {
-            let input = updated.unwrap_or(input);
-            // A hook's permission makes questions needless; what is forbidden it does not allow.
-            return match context.policy.borrow().judge(spec, &input, &tool.access(&input)) {
-                Verdict::Deny { message, reason } => denied(&message, false, Decision::of(&reason, false)),
-                _ => given(input, Decision::accepts("hook", Some("hook"))),
-            };
+            input = updated.unwrap_or(input);
+            allowed_by_hook = true;
         }
         Before::Ask(updated) => {
             input = updated.unwrap_or(input);
@@ -72,14 +68,19 @@ pub(crate) async fn ask(context: &Rc<Context>, conversation: &Conversation, tool
     let needs = context.persona_session.needs_permission(&call.name).map(|needs| needs && !bypass);
     let verdict = match judged {
         denied @ Verdict::Deny { .. } => denied,
-        _ if asked_by_hook || needs == Some(true) => Verdict::Ask {
+        _ if asked_by_hook || needs == Some(true) && !allowed_by_hook => Verdict::Ask {
             reason: Reason::Nothing,
             suggestions: None,
             fields: Vec::new(),
         },
         asked @ Verdict::Ask {
-            reason: Reason::Rule { .. } | Reason::Unclear(_),
+            reason: Reason::Rule { .. } | Reason::Hidden(_),
             ..
+        } => asked,
+        // A hook's permission makes other questions needless. What a rule forbids, or wants a person to say, it does not allow.
+        _ if allowed_by_hook => return given(input, Decision::accepts("hook", Some("hook"))),
+        asked @ Verdict::Ask {
+            reason: Reason::Unclear(_), ..
         } => asked,
         _ if needs == Some(false) => return given(input, Decision::accepts("config", None)),
         judged => judged,

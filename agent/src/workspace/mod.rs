@@ -33,6 +33,7 @@ mod read_rules;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};

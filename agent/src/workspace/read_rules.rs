@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Fault;
+use super::twins::Twins;
 
 /// A pattern of absolute paths.
 pub trait PathPattern: fmt::Debug + Send + Sync {
@@ -15,6 +16,9 @@ pub trait PathPattern: fmt::Debug + Send + Sync {
 
     /// The one file that it names, if it has no wildcard.
     fn names(&self) -> Option<&Path>;
+
+    /// The folder, or the file, that holds all that it may be about.
+    fn below(&self) -> &Path;
 }
 
 /// Rules about reading.
@@ -24,6 +28,18 @@ pub struct Patterns {
     pub denied: Vec<Box<dyn PathPattern>>,
     /// What is read only by a call that names it, for somebody is asked about that.
     pub asked: Vec<Box<dyn PathPattern>>,
+    twins: Twins,
+}
+
+impl Patterns {
+    /// Nobody reads the first; the second are read when they are named.
+    pub fn new(denied: Vec<Box<dyn PathPattern>>, asked: Vec<Box<dyn PathPattern>>) -> Self {
+        Self {
+            denied,
+            asked,
+            twins: Twins::default(),
+        }
+    }
 }
 
 /// The rules of a session about reading. Clones share them, so that a change holds for all at once.
@@ -49,6 +65,18 @@ impl ReadRules {
     pub fn hides(&self, path: &Path) -> bool {
         let now = self.now();
         now.denied.iter().chain(&now.asked).any(|pattern| pattern.matches(path))
+    }
+
+    /// Whether there is anything that a search leaves out.
+    pub fn hides_any(&self) -> bool {
+        let now = self.now();
+        !now.denied.is_empty() || !now.asked.is_empty()
+    }
+
+    /// Whether a file is one that nobody may read, under another name.
+    pub fn denies_other_names(&self, file: &Metadata) -> bool {
+        let now = self.now();
+        now.twins.has(&now.denied, file)
     }
 
     /// Opens a regular file, in the workspace or not, to read it.
@@ -80,6 +108,7 @@ impl ReadRules {
             .denied
             .iter()
             .any(|pattern| pattern.matches(path) || lies.as_deref().is_some_and(|lies| pattern.matches(lies)) || pattern.names().is_some_and(same));
+        let denied = denied || file.metadata().is_ok_and(|about| now.twins.has(&now.denied, &about));
         if denied { Err(Fault::Forbidden(path.to_owned())) } else { Ok(()) }
     }
 }

@@ -1,27 +1,38 @@
 //! The one prompt of a host that does not talk.
 
 use std::io::{ErrorKind, IsTerminal, Read};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use agentglot_adapters::raw::launch::Launch;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// What came of asking for it.
+pub(super) enum Prompt {
+    /// All of it.
+    Whole(String),
+    /// There is none.
+    None,
+    /// This signal came before its end, behind this much of it.
+    Stopped(i32, String),
+}
 
 /// The prompt of a host that does not talk: from the command line, else all of standard input.
 ///
 /// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
-pub(super) fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result<Option<String>, String> {
+pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, stop: &mut impl AsyncFnMut() -> i32) -> Result<Prompt, String> {
     let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
     if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
         return match prompt.len() > most {
             true => Err(too_long("on the command line")),
-            false => Ok(Some(prompt.clone())),
+            false => Ok(Prompt::Whole(prompt.clone())),
         };
     }
     let mut stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return Ok(None);
+        return Ok(Prompt::None);
     }
-    let (give, coming) = mpsc::sync_channel(4);
+    let (give, mut coming) = mpsc::channel::<Vec<u8>>(4);
     std::thread::spawn(move || {
         let mut room = vec![0; crate::io::READ];
         loop {
@@ -29,18 +40,23 @@ pub(super) fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 read => read.unwrap_or(0),
             };
-            if read == 0 || give.send(room[..read].to_vec()).is_err() {
+            if read == 0 || give.blocking_send(room[..read].to_vec()).is_err() {
                 return;
             }
         }
     });
     let mut bytes = Vec::new();
     loop {
-        match coming.recv_timeout(patience) {
-            Ok(piece) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
-            Ok(piece) => bytes.extend_from_slice(&piece),
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {
+        let piece = tokio::select! {
+            biased;
+            number = stop() => return Ok(Prompt::Stopped(number, String::from_utf8_lossy(&bytes).into_owned())),
+            piece = timeout(patience, coming.recv()) => piece,
+        };
+        match piece {
+            Ok(Some(piece)) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
+            Ok(Some(piece)) => bytes.extend_from_slice(&piece),
+            Ok(None) => break,
+            Err(_) => {
                 return Err(format!(
                     "the prompt on standard input has not ended: {} bytes, and nothing more for {:.1} s; close standard input behind it, or \
                      give the prompt as an argument",
@@ -51,5 +67,5 @@ pub(super) fn prompt(launch: &Launch, patience: Duration, most: usize) -> Result
         }
     }
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    Ok((!text.is_empty()).then_some(text))
+    Ok(if text.is_empty() { Prompt::None } else { Prompt::Whole(text) })
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flate2::Compression;
 use flate2::write::GzEncoder;
+use flate2::{Compress, Compression, FlushCompress};
 use serde_json::{Value, json};
 
 /// What a server answers to one request.
@@ -29,6 +29,8 @@ pub(crate) enum Says {
     Body(&'static str, String),
     /// Nothing, for so long; then the connection is closed.
     Silence(Duration),
+    /// A stream of the beginning, then of the same again and again, so many times. It is packed, and costs next to nothing.
+    Bomb(String, String, usize),
 }
 
 /// A piece of a stream. What is not broken off ends with the API's own end.
@@ -250,6 +252,23 @@ fn write(mut to: &TcpStream, asked: &Asked, answer: &Answer) -> Option<()> {
             to.write_all(head.as_bytes()).ok()?;
             to.write_all(&body).ok()
         }
+        Says::Bomb(beginning, piece, times) => {
+            head.push_str("content-type: text/event-stream\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n");
+            to.write_all(head.as_bytes()).ok()?;
+            let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+            packer.write_all(beginning.as_bytes()).unwrap();
+            packer.flush().unwrap();
+            let mut bytes = std::mem::take(packer.get_mut());
+            for sent in 0..=*times {
+                if sent == 1 {
+                    bytes = again(piece);
+                }
+                to.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).ok()?;
+                to.write_all(&bytes).ok()?;
+                to.write_all(b"\r\n").ok()?;
+            }
+            None
+        }
         Says::Steps(steps) => {
             head.push_str("content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
             to.write_all(head.as_bytes()).ok()?;
@@ -278,6 +297,14 @@ fn write(mut to: &TcpStream, asked: &Asked, answer: &Answer) -> Option<()> {
             to.write_all(b"0\r\n\r\n").ok()
         }
     }
+}
+
+/// What packs a text so that it looks back at nothing that stands before it: it may stand many times behind another.
+fn again(text: &str) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(text.len());
+    let mut packer = Compress::new(Compression::best(), false);
+    packer.compress_vec(text.as_bytes(), &mut packed, FlushCompress::Full).unwrap();
+    packed
 }
 
 /// The stream of an API as it is written.

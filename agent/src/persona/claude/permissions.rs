@@ -105,7 +105,7 @@ fn question(policy: &Policy, spec: &Spec, input: &Value, access: &Access, reason
             field("decision_reason", json!(reason.to_string()));
             field("decision_reason_type", json!(reason.kind()));
         }
-        Reason::Unclear(why) => {
+        Reason::Unclear(why) | Reason::Hidden(why) => {
             field("decision_reason", json!(why));
             field("decision_reason_type", json!(reason.kind()));
         }
@@ -136,7 +136,7 @@ fn suggestions(policy: &Policy, spec: &Spec, access: &Access, reason: &Reason) -
     };
     let folder = |path: &Path| path.parent().unwrap_or(path).display().to_string();
     match (reason, access) {
-        (Reason::User | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Rule { .. }, _) => None,
+        (Reason::User | Reason::Sensitive(..) | Reason::Unclear(_) | Reason::Hidden(_) | Reason::Rule { .. }, _) => None,
         (Reason::Outside(path), Access::Write(_)) => Some(json!([
             {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
             {"type": "addDirectories", "directories": [folder(path)], "destination": "session"},

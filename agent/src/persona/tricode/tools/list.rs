@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{is_set, text_or};
 use super::place::refused;
 use crate::tools::Given;
-use crate::workspace::{Fault, Kind, Wall};
+use crate::workspace::{Fault, Kind, ReadRules, Wall};
 
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,6 +35,11 @@ pub(super) fn list(input: &Value, wall: &Wall, environment: &[(String, String)],
     let handle = folder.open_folder().map_err(failed)?;
     let mut command = Command::new("ls");
     command.arg(if is_set(input, "show_hidden", false) { "-la" } else { "-l" });
+    let rules = folder.read_rules();
+    if rules.hides_any() {
+        // No name ends a line.
+        command.arg("-q");
+    }
     if is_set(input, "recursive", false) {
         command.arg("-R");
     }
@@ -52,7 +57,11 @@ pub(super) fn list(input: &Value, wall: &Wall, environment: &[(String, String)],
         let error = said.stderr.replace("'./", &format!("'{path}/")).replace("'.'", &format!("'{path}'"));
         return Err(Given::error(format!("ls command error: {error}")));
     }
-    let listed = said.stdout.trim();
+    let shown = match rules.hides_any() {
+        true => shown(&said.stdout, folder.path(), rules),
+        false => said.stdout,
+    };
+    let listed = shown.trim();
     Ok(Given::text(match name {
         Some(name) => {
             let line = listed.strip_suffix(&*name.to_string_lossy()).unwrap_or(listed);
@@ -93,6 +102,55 @@ fn headed(listed: &str, path: &Path) -> String {
         is_head = line == "\n";
     }
     text
+}
+
+/// The lines without those that name what the session's rules do not let be read, and without the folders that are such.
+fn shown(listed: &str, root: &Path, rules: &ReadRules) -> String {
+    let hides = |path: &Path| path.ancestors().take_while(|above| *above != root).any(|above| rules.hides(above));
+    let (mut text, mut folder, mut is_head) = (String::with_capacity(listed.len()), root.to_owned(), true);
+    for line in listed.split_inclusive('\n') {
+        let head = line
+            .trim_end()
+            .strip_suffix(':')
+            .filter(|head| is_head && (*head == "." || head.starts_with("./")));
+        is_head = line == "\n";
+        if let Some(head) = head {
+            folder = root.join(head.trim_start_matches('.').trim_start_matches('/'));
+        }
+        let names_none = head.is_some() || line == "\n" || line.starts_with("total ");
+        let keeps = !hides(&folder)
+            && (names_none
+                || name(line).is_some_and(|(name, target)| {
+                    let leads = target.and_then(|target| folder.join(target).canonicalize().ok());
+                    matches!(name, "." | "..") || !hides(&folder.join(name)) && !leads.is_some_and(|leads| hides(&leads))
+                }));
+        if keeps {
+            text.push_str(line);
+        }
+    }
+    text
+}
+
+/// The name in a line of `ls -l`, and where it leads: behind the day, which stands behind the month, and the time or the year.
+fn name(line: &str) -> Option<(&str, Option<&str>)> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut rest = line.trim_end_matches('\n');
+    let word = |rest: &mut &str| {
+        let begins = rest.trim_start();
+        let (word, behind) = begins.split_once(' ')?;
+        *rest = behind;
+        Some(word.to_owned())
+    };
+    // Mode, links, owner, group and size stand before.
+    for _ in 0..4 {
+        word(&mut rest)?;
+    }
+    while !MONTHS.contains(&word(&mut rest)?.as_str()) {}
+    word(&mut rest)?.parse::<u8>().ok()?;
+    word(&mut rest)?;
+    // Between a year and the name stands one blank, as behind a time.
+    let linked = line.starts_with('l').then(|| rest.split_once(" -> ")).flatten();
+    Some(linked.map_or((rest, None), |(name, target)| (name, Some(target))))
 }
 
 fn words(fault: &Fault) -> String {
