@@ -297,6 +297,7 @@ async fn session(number: usize, client: Rc<Client>, folder: &Path, home: &Path) 
         model: client,
         model_name: Some("gpt-4o".to_owned()),
         models: Models::new(Api::Openai, BTreeMap::new(), "gpt-4o".to_owned(), &|_| None),
+        limits: Default::default(),
         kept,
         pass_env: Vec::new(),
         commands: Settings {

@@ -92,6 +92,8 @@ pub struct Parts {
     pub servers: Vec<mcp::Server>,
     /// Variables that commands get besides the usual ones.
     pub pass_env: Vec<String>,
+    /// How much of the workspace is looked through.
+    pub limits: workspace::Limits,
     /// How commands run.
     pub commands: tools::shell::Settings,
     /// Who searches the web.
@@ -162,6 +164,7 @@ impl Agent {
             name: parts.cwd.display().to_string(),
             error,
         })?;
+        let wall = wall.within(parts.limits);
         if let Some(confine) = &parts.commands.confine {
             confine.check().map_err(|error| Error::Usage(error.to_string()))?;
         }

@@ -23,6 +23,7 @@ use crate::agent::mcp;
 use crate::agent::persona;
 use crate::agent::store::{Ask, History, Store, StoreError, Transcript, Writer};
 use crate::agent::tools::environment;
+use crate::agent::workspace::Limits;
 use crate::backend::Backend;
 use crate::backend::choice::{Choice, no_backend};
 use crate::backend::model::{Client, ModelErrorKind};
@@ -84,6 +85,8 @@ pub struct Run {
     pub max_line: usize,
     /// The longest prompt, and the longest line of the host.
     pub max_prompt: usize,
+    /// How much of files and folders the built-in agent looks through.
+    pub limits: Limits,
     /// How many questions may wait in each direction.
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.

@@ -54,7 +54,7 @@ enum Takes {
     Switch,
 }
 
-pub(super) const SETTINGS: [Key; 20] = [
+pub(super) const SETTINGS: [Key; 22] = [
     key("backend", Takes::Text, |text| Choice::read(text).map(drop)),
     key("on_ask", Takes::TextOrList, |_| Ok(())),
     key("pace", Takes::TextOrNumber, |text| pace(text).map(drop)),
@@ -73,6 +73,8 @@ pub(super) const SETTINGS: [Key; 20] = [
     key("record", Takes::Path, |_| Ok(())),
     key("max_line", Takes::TextOrNumber, |text| size(text).map(drop)),
     key("max_prompt", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("max_scan", Takes::TextOrNumber, |text| size(text).map(drop)),
+    key("search_timeout", Takes::TextOrNumber, |text| seconds(text).map(drop)),
     key("max_pending", Takes::TextOrNumber, |text| count(text).map(drop)),
     key("max_queued", Takes::TextOrNumber, |text| size(text).map(drop)),
 ];

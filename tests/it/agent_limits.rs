@@ -378,8 +378,26 @@ fn files_of_terabytes_are_read_as_far_as_they_are_looked_through() {
     host.end();
     assert!(time < Duration::from_secs(90) && peak < 400, "{time:?}, {peak} MiB");
     let asked = play.server.asked();
-    let told = asked[1].all();
-    assert!(told.contains("lies behind the first 1024 MiB"), "{}", asked[1].last());
+    assert!(asked[1].all().contains("lies behind the first 1024 MiB"), "{}", asked[1].last());
+
+    // Both are the user's to say.
+    make("text", &"wool\n".repeat(3000));
+    for (call, name, value, why) in [
+        (("Read", file("text", 4000)), "AGENTGLOT_MAX_SCAN", "1M", "lies behind the first 1 MiB"),
+        (
+            ("Grep", json!({"pattern": "silk", "path": play.at("text")})),
+            "AGENTGLOT_SEARCH_TIMEOUT",
+            "0.000001",
+            "did not end within 0.000001 s",
+        ),
+    ] {
+        let play = play.again(Server::script(vec![Answer::calls(&[call]), done()]));
+        let mut command = play.command("claude", &[PRINT, &["go"]].concat());
+        command.env(name, value);
+        assert_eq!(run(command).result()["result"], "All done.");
+        let told = told(&play.server.asked()[1..]);
+        assert!(told.contains(why), "{told}");
+    }
 }
 
 #[test]

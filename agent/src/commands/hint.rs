@@ -297,7 +297,7 @@ fn index(wall: &Wall, stop: &CancellationToken) -> Paths {
     if let Ok(root) = wall.locate(wall.root()) {
         let visitor = || Collect { own: Vec::new(), all: &all };
         // What was found by then counts if something goes wrong.
-        let _ = walk(&root, &Tree::default(), &Until::new(stop), visitor);
+        let _ = walk(&root, &Tree::default(), &Until::new(&root, stop), visitor);
     }
     let mut files = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.truncate(FILES);

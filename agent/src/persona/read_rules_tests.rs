@@ -209,7 +209,7 @@ async fn no_tool_gives_away_what_a_rule_denies() {
 
 #[tokio::test]
 async fn no_list_names_what_a_rule_denies() {
-    for (persona, denied) in all().into_iter().flat_map(|persona| [(persona, true), (persona, false)]) {
+    for (persona, denied) in all().flat_map(|persona| [(persona, true), (persona, false)]) {
         let room = tempfile::tempdir().unwrap();
         let root = room.path().canonicalize().unwrap();
         put(&root);

@@ -84,7 +84,7 @@ pub fn glob(wall: &Wall, place: &Place, asked: &Asked, cancel: &CancellationToke
         most: asked.most.saturating_add(16),
         all: Mutex::default(),
     };
-    walk(&place, &asked.tree, &Until::new(cancel), || Finder {
+    walk(&place, &asked.tree, &Until::new(&place, cancel), || Finder {
         hunt: &hunt,
         total: 0,
         found: BinaryHeap::new(),

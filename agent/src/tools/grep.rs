@@ -12,7 +12,6 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::read::SCANNED;
 use super::walk::{Tree, Until, Visit, walk};
 use crate::workspace::{Fault, Kind, Place};
 
@@ -104,7 +103,7 @@ pub struct Line {
 pub fn grep(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
     let matcher = matcher(asked)?;
     let kept = AtomicUsize::new(0);
-    let (cut, until) = (AtomicBool::new(false), Until::new(cancel));
+    let (cut, until) = (AtomicBool::new(false), Until::new(place, cancel));
     let all = Mutex::new(Vec::new());
     let finder = || Finder {
         place,
@@ -206,7 +205,7 @@ impl Finder<'_> {
             lines: Vec::new(),
         };
         let file = Stoppable {
-            file: file.take(SCANNED),
+            file: file.take(self.place.limits().file),
             until: self.until,
         };
         let sink = Taker {

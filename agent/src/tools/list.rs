@@ -61,7 +61,7 @@ pub fn list(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<
     if place.stat()?.kind != Kind::Folder {
         return Err(Fault::NotFolder(place.named().to_owned()));
     }
-    let (without, until) = (globs(&asked.without)?, Until::new(cancel));
+    let (without, until) = (globs(&asked.without)?, Until::new(place, cancel));
     let root = place.path().to_owned();
     let wanted = Wanted {
         usual: !asked.ignored,

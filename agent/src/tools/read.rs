@@ -12,9 +12,6 @@ use crate::workspace::{Fault, Place, Stamp, Stat};
 /// Files up to this size are read as a whole; of larger ones only the window is kept.
 const WHOLE: u64 = 16 << 20;
 
-/// So much of a file is looked through at most, in bytes, to find a window and to count lines.
-pub const SCANNED: u64 = 1 << 30;
-
 /// UTF-16 is read up to this size.
 const WIDE: u64 = 64 << 20;
 
@@ -65,7 +62,7 @@ pub struct Text {
     pub first: u64,
     /// How many lines there are; an empty one behind the last end counts. 0 when the file has fewer lines than the window's first.
     pub count: u64,
-    /// How many lines the file has, counted in the same way; of a file above [`SCANNED`], how many begin in what was looked through.
+    /// How many lines the file has, counted in the same way; of a file above [`Limits::file`](crate::workspace::Limits), how many begin in what was looked through.
     pub total: u64,
     /// Whether the file ends without the end of a line (an empty file does not).
     pub open_end: bool,
@@ -97,7 +94,7 @@ pub struct Media {
 /// Reads a file.
 ///
 /// # Errors
-/// When it is no regular file, or may not be read; when the window begins behind [`SCANNED`]; [`Fault::TooBig`] for a picture or a document
+/// When it is no regular file, or may not be read; when the window begins behind [`Limits::file`](crate::workspace::Limits); [`Fault::TooBig`] for a picture or a document
 /// above [`LARGEST_MEDIA`].
 pub fn read(place: &Place, window: &Window, cancel: &CancellationToken) -> Result<Content, Fault> {
     let (mut file, stat) = place.open()?;
@@ -205,7 +202,8 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
     };
     take(&head[mark..]);
     let mut chunk = vec![0; 256 << 10];
-    let mut scanned = (&mut file).take(SCANNED);
+    let most = place.limits().file;
+    let mut scanned = (&mut file).take(most);
     loop {
         if cancel.is_cancelled() {
             return Err(Fault::Cancelled);
@@ -222,13 +220,13 @@ fn stream(place: &Place, mut file: File, head: Vec<u8>, stat: Stat, window: &Win
             hash.update(&chunk[..read]);
         }
     }
-    let is_cut = size >= SCANNED && matches!(file.read(&mut chunk[..1]), Ok(1));
+    let is_cut = size >= most && matches!(file.read(&mut chunk[..1]), Ok(1));
     if is_cut && kept.is_empty() && window.lines != Some(0) {
         return Err(Fault::Other(format!(
-            "line {} of {} lies behind the first {} MiB, and no more of a file is looked through",
+            "line {} of {} lies behind the first {} MiB, and no more of a file is looked through (--max-scan of agentglot says how much)",
             window.first,
             place.named().display(),
-            SCANNED >> 20
+            most >> 20
         )));
     }
     let total = ends + 1;

@@ -16,28 +16,28 @@ use crate::workspace::{Fault, Kind, Place, Wall};
 /// The folders in which version control keeps its own files.
 const OWN: [&str; 6] = [".git", ".svn", ".hg", ".bzr", ".jj", ".sl"];
 
-/// A search ends at this time, however many files there are.
-pub const LONGEST: Duration = Duration::from_secs(60);
-
 /// Until when something goes on that goes through files.
 #[derive(Clone, Debug)]
 pub struct Until {
     cancel: CancellationToken,
-    end: Instant,
+    /// When it began.
+    from: Instant,
+    most: Duration,
 }
 
 impl Until {
-    /// From now on for [`LONGEST`], or until it is cancelled.
-    pub fn new(cancel: &CancellationToken) -> Self {
+    /// From now on for as long as a search in this place may take, or until it is cancelled.
+    pub fn new(place: &Place, cancel: &CancellationToken) -> Self {
         Self {
             cancel: cancel.clone(),
-            end: Instant::now() + LONGEST,
+            from: Instant::now(),
+            most: place.limits().search,
         }
     }
 
     /// Whether it is over.
     pub fn is_over(&self) -> bool {
-        self.cancel.is_cancelled() || Instant::now() >= self.end
+        self.cancel.is_cancelled() || self.from.elapsed() >= self.most
     }
 
     /// Why it is over, if it is.
@@ -48,10 +48,11 @@ impl Until {
         if self.cancel.is_cancelled() {
             return Err(Fault::Cancelled);
         }
-        if Instant::now() >= self.end {
+        if self.from.elapsed() >= self.most {
             return Err(Fault::Other(format!(
-                "the search did not end within {} s and was stopped: search in a smaller folder, or for fewer files",
-                LONGEST.as_secs()
+                "the search did not end within {} s and was stopped: search in a smaller folder, or for fewer files (--search-timeout of \
+                 agentglot says how long one may take)",
+                self.most.as_secs_f64()
             )));
         }
         Ok(())

@@ -54,6 +54,7 @@ impl Wall {
             home: self.home.clone(),
             folders: std::sync::RwLock::new(self.all()),
             read_rules: self.read_rules.clone(),
+            limits: self.limits,
             granted: paths.iter().filter_map(|path| Granted::open(path).ok()).collect(),
         }
     }

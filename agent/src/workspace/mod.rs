@@ -38,6 +38,7 @@ mod twins;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -60,6 +61,25 @@ pub struct Wall {
     read_rules: ReadRules,
     /// What is open besides, to one call.
     granted: Vec<Granted>,
+    limits: Limits,
+}
+
+/// How much of it is looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many bytes of a file are read to find a window or a pattern.
+    pub file: u64,
+    /// How long a search or a list may take.
+    pub search: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file: 1 << 30,
+            search: Duration::from_secs(60),
+        }
+    }
 }
 
 /// A folder of the workspace, or one by which a granted file is reached.
@@ -91,7 +111,14 @@ impl Wall {
             folders: RwLock::new(Arc::from([Arc::new(folder)])),
             read_rules: ReadRules::default(),
             granted: Vec::new(),
+            limits: Limits::default(),
         })
+    }
+
+    /// The same, looked through as far as these say.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The working folder, free of links.
@@ -190,7 +217,7 @@ impl Wall {
             .min_by_key(|(_, inside)| inside.as_os_str().len());
         let inside = inside.map(|(folder, inside)| (folder, inside.to_owned()));
         match inside.or_else(|| self.granted.iter().find_map(|granted| granted.reaches(&real))) {
-            Some((folder, inside)) => Ok(Place::new(folder.clone(), inside, (named, real), self.read_rules.clone())),
+            Some((folder, inside)) => Ok(Place::new(folder.clone(), inside, (named, real), self.read_rules.clone(), self.limits)),
             None => Err(self.outside(named)),
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::draft::{Draft, take_after};
 use super::stamp::sha256;
-use super::{Fault, Folder, HASHED_UP_TO, ReadRules, Stamp};
+use super::{Fault, Folder, HASHED_UP_TO, Limits, ReadRules, Stamp};
 
 /// A file or folder of the workspace, there or not.
 #[derive(Clone)]
@@ -23,6 +23,7 @@ pub struct Place {
     real: PathBuf,
     named: PathBuf,
     read_rules: ReadRules,
+    limits: Limits,
 }
 
 /// What stands at a place.
@@ -84,13 +85,14 @@ impl std::fmt::Debug for Place {
 }
 
 impl Place {
-    pub(super) fn new(folder: Arc<Folder>, inside: PathBuf, (named, real): (PathBuf, PathBuf), read_rules: ReadRules) -> Self {
+    pub(super) fn new(folder: Arc<Folder>, inside: PathBuf, (named, real): (PathBuf, PathBuf), read_rules: ReadRules, limits: Limits) -> Self {
         Self {
             folder,
             inside,
             real,
             named,
             read_rules,
+            limits,
         }
     }
 
@@ -102,6 +104,11 @@ impl Place {
     /// The path by which it was asked for, absolute, without `.` and `..`.
     pub fn named(&self) -> &Path {
         &self.named
+    }
+
+    /// How much is looked through.
+    pub const fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// What the system says of it; links are not followed, for the path has none.

@@ -7,6 +7,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::tools::Tools;
 
 use super::low;
+use crate::agent::workspace::Limits;
 use crate::backend::choice::Choice;
 use crate::cli::low::{Chosen, nearest};
 use crate::command::run::Run;
@@ -54,6 +55,10 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         record: settings.record,
         max_line: settings.max_line,
         max_prompt: settings.max_prompt,
+        limits: Limits {
+            file: settings.max_scan as u64,
+            search: settings.search_timeout,
+        },
         max_pending: settings.max_pending,
         max_queued: settings.max_queued,
         args: args.into_iter().map(text).collect::<Result<_, _>>()?,

@@ -200,6 +200,12 @@ pub struct Settings {
     /// The longest prompt, as text or as a line of the host; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_PROMPT", default_value = "64M", value_parser = size)]
     pub max_prompt: usize,
+    /// How much of a file the built-in agent looks through for a line or a pattern; K, M, G may follow the number
+    #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_SCAN", default_value = "1G", value_parser = size)]
+    pub max_scan: usize,
+    /// Seconds that a search or a list of the built-in agent may take; 0 is for ever
+    #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SEARCH_TIMEOUT", default_value = "60", value_parser = seconds)]
+    pub search_timeout: Duration,
     /// How many questions may wait for an answer in each direction; one more, and the oldest is answered for
     #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_PENDING", default_value = "1024", value_parser = count)]
     pub max_pending: usize,

@@ -58,6 +58,7 @@ pub(super) fn backend(run: &Run, choice: &Choice, launch: &Launch, live: &Live, 
                 model_name: launch.model.clone().or(model),
                 models,
                 pass_env: run.pass_env.clone(),
+                limits: run.limits,
                 commands: Settings {
                     confine: run.confine_commands.then(Confine::default),
                     keeps_daemons: run.keep_daemons,

@@ -127,6 +127,7 @@ mod tests {
             record: None,
             max_line: 1 << 20,
             max_prompt: 1 << 20,
+            limits: Default::default(),
             max_pending: 16,
             max_queued: 1 << 20,
         }

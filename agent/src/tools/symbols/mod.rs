@@ -97,7 +97,7 @@ fn each<T: Send>(
             globs: globs.to_vec(),
             ..walk::Tree::default()
         };
-        walk(place, &tree, &Until::new(cancel), finder)?;
+        walk(place, &tree, &Until::new(place, cancel), finder)?;
     } else {
         let (text, _) = place.read(BIGGEST)?;
         let name = place.path().file_name().map(PathBuf::from).unwrap_or_default();
