@@ -305,6 +305,8 @@ pub struct Want {
     pub line_ids: bool,
     /// What was said in pieces can be taken back. Without it what comes again is not said again.
     pub retracts: bool,
+    /// There is a place for thoughts. Without it they come, and the ledger hears that they go over only from who writes them.
+    pub thoughts: bool,
 }
 
 impl Want {
@@ -317,6 +319,7 @@ impl Want {
         as_is: false,
         line_ids: false,
         retracts: false,
+        thoughts: true,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -327,6 +330,7 @@ impl Want {
         as_is: false,
         line_ids: false,
         retracts: false,
+        thoughts: true,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -337,6 +341,7 @@ impl Want {
         as_is: false,
         line_ids: false,
         retracts: false,
+        thoughts: true,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -347,6 +352,7 @@ impl Want {
         as_is: true,
         line_ids: false,
         retracts: false,
+        thoughts: true,
     };
 
     /// The same without the pieces of calls' arguments.
@@ -357,6 +363,11 @@ impl Want {
     /// The same where what was said in pieces can be taken back.
     pub const fn with_retraction(self) -> Self {
         Self { retracts: true, ..self }
+    }
+
+    /// The same without a place for thoughts.
+    pub const fn without_thoughts(self) -> Self {
+        Self { thoughts: false, ..self }
     }
 
     /// The same with the events of subagents.

@@ -18,6 +18,7 @@ macro_rules! vendors {
                 qwen_code QwenCode,
                 tricode Tricode,
                 cursor Cursor,
+                gemini Gemini,
                 agentglot Agentglot,
             }
             apis {

@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("src/backend/demo.rs", "the demonstration is a log of this dialect"),
     ("src/command/sessions.rs", "sessions are kept in lines of this dialect"),
     ("src/command/run", "the model APIs"),
+    ("adapters/src/launch/shared_flags.rs", "an API that a flag names"),
     ("src/backend/choice.rs", "the model APIs, and the environment that names one"),
 ];
 

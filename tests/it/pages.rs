@@ -13,7 +13,19 @@ use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;
 
-const DIALECTS: [Dialect; 5] = [Dialect::Claude, Dialect::Qwen, Dialect::QwenCode, Dialect::Tricode, Dialect::Cursor];
+const DIALECTS: [Dialect; 6] = [
+    Dialect::Claude,
+    Dialect::Qwen,
+    Dialect::QwenCode,
+    Dialect::Tricode,
+    Dialect::Cursor,
+    Dialect::Gemini,
+];
+
+/// Those whose programs can be stood in for.
+fn programs() -> impl Iterator<Item = Dialect> {
+    DIALECTS.into_iter().filter(|dialect| dialect.program().is_some())
+}
 
 /// What one direction leaves behind of one kind of line.
 #[derive(Default)]
@@ -46,7 +58,7 @@ fn the_pages_name_the_fields_that_the_codecs_know() {
 
 #[test]
 fn the_pages_name_the_flags_that_the_command_lines_know() {
-    for dialect in DIALECTS {
+    for dialect in programs() {
         let program = dialect.program().expect("the dialects of programs have command lines");
         let mut table = String::from("| flag | value | sets | means | agent |\n|---|---|---|---|---|\n");
         for flag in program.flags {
@@ -78,7 +90,7 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
 
 #[test]
 fn the_pages_say_what_the_built_in_agent_is() {
-    for dialect in DIALECTS {
+    for dialect in programs() {
         let mut said = String::from("| tool | what it does | when it is there |\n|---|---|---|\n");
         for tool in about::tools(dialect).unwrap() {
             let when = if tool.when.is_empty() { "always" } else { tool.when };

@@ -35,7 +35,7 @@ fn the_official_python_packages_read_what_we_write() {
             failed.push_str(&format!("{script} on {target} {extra:?}:\n{}", text(&output)));
         }
     }
-    for dialect in ["claude", "qwen", "qwen-code", "tricode", "cursor", "agentglot"] {
+    for dialect in ["claude", "qwen", "qwen-code", "tricode", "cursor", "gemini", "agentglot"] {
         let schema = scratch.path().join(format!("{dialect}.json"));
         let written = Command::new(env!("CARGO_BIN_EXE_agentglot"))
             .args(["schema", "--dialect", dialect])

@@ -152,12 +152,14 @@ fn sound(to: Format, out: &[u8]) {
     if to.mode.layout == Layout::Text {
         return;
     }
+    let sound = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
+    // One value may be laid out over lines.
+    if to.mode.layout == Layout::Document && sound(text) {
+        return;
+    }
     for line in text.split('\n').filter(|line| !line.is_empty()) {
         let plain = to.dialect == Dialect::Tricode && !line.starts_with('{');
-        assert!(
-            plain || serde_json::from_str::<&serde_json::value::RawValue>(line).is_ok(),
-            "{to}: no JSON: {line}"
-        );
+        assert!(plain || sound(line), "{to}: no JSON: {line}");
     }
 }
 

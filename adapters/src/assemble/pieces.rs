@@ -138,6 +138,7 @@ impl Thread {
                 };
                 let ghost = if fresh { self.ghost_of(block, desk) } else { None };
                 let said = if fresh { ghost.as_deref().unwrap_or_default() } else { &held };
+                let goes_over = !thinking || desk.want.thoughts;
                 // No comparison with nothing: see [`crate::json::alike`].
                 let rest = if said.is_empty() {
                     Some(text.as_escaped())
@@ -146,7 +147,8 @@ impl Thread {
                 };
                 match rest {
                     Some("") if fresh && said.is_empty() => {}
-                    Some("") => desk.down.out.used(text.as_escaped()),
+                    Some("") if goes_over => desk.down.out.used(text.as_escaped()),
+                    Some("") => {}
                     Some(rest) => {
                         if !fresh {
                             desk.down.out.note(
@@ -155,7 +157,7 @@ impl Thread {
                                 "the snapshot says more than its deltas: the rest follows as one",
                             );
                         }
-                        if !said.is_empty() {
+                        if !said.is_empty() && goes_over {
                             desk.down.out.used(text.as_escaped());
                         }
                         pieces[1] = Some(piece(Str::trusted(rest)));

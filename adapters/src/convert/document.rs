@@ -21,7 +21,8 @@ impl Document {
             b'{' => {
                 let earlier = (!self.last.is_empty()).then_some(self.line);
                 let end = written.trim_ascii_end();
-                let start = memchr::memrchr(b'\n', end).map_or(0, |at| at + 1);
+                // A value that is laid out over lines begins alone at the beginning of one.
+                let start = memchr::memmem::rfind(end, b"\n{").map_or(0, |at| at + 1);
                 end[start..].clone_into(&mut self.last);
                 self.line = line;
                 out.truncate(before);

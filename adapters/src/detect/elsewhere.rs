@@ -8,7 +8,6 @@ pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     Some(match line.kind {
         "thread.started" if line.has("thread_id") => "a stream of `codex exec --json`",
         "session_meta" | "turn_context" if line.has_all(&["timestamp", "payload"]) => "a rollout file of Codex",
-        "init" if line.has_all(&["timestamp", "session_id", "model"]) => "a stream of Gemini CLI (`--output-format stream-json`)",
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
         "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
         _ if line.word("schema_version").starts_with("ATIF") => "a trajectory in the ATIF format",
@@ -54,10 +53,6 @@ mod tests {
             (
                 r#"{"timestamp":"2026-11-21T07:10:29.014Z","type":"session_meta","payload":{"id":"x"}}"#,
                 "rollout file of Codex",
-            ),
-            (
-                r#"{"type":"init","timestamp":"2026-11-21T07:03:53Z","session_id":"a","model":"gemini-2.5-pro"}"#,
-                "Gemini CLI",
             ),
             (r#"{"sessionId":"a","projectHash":"5c83","startTime":"2026"}"#, "session file of Gemini"),
             (

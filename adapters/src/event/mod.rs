@@ -29,6 +29,7 @@ pub use control::{ControlKind, Permission, Request, Response, Withdraw};
 pub use field::{At, Field, Fields};
 pub use input::{ChatRequest, HintRequest, Input, InputKind, InputOrigin, Side};
 pub use ledger::{Entry, Fate, Finding};
+pub(crate) use origin::iso;
 pub use origin::{Agent, Origin, Time};
 pub use outcome::{Fatal, Limit, Outcome, OutcomeKind, Place};
 pub use reply::{BlockHead, BlockStart, BlockStop, Delta, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind};

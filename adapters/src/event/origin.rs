@@ -102,6 +102,42 @@ fn iso_millis(text: &str) -> Option<i64> {
     Some((((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + millis)
 }
 
+/// Milliseconds since 1970 as `2026-11-21T06:00:19.149Z`.
+pub(crate) fn iso(millis: i64) -> [u8; 24] {
+    let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    // The proleptic Gregorian calendar in eras of 400 years; years begin in March so that the leap day comes last.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let mut text = *b"1970-01-01T00:00:00.000Z";
+    if !(0..=9999).contains(&year) {
+        return text;
+    }
+    let mut put = |digits: std::ops::Range<usize>, mut n: i64| {
+        for place in digits.rev() {
+            text[place] = b'0' + (n % 10) as u8;
+            n /= 10;
+        }
+    };
+    put(0..4, year);
+    put(5..7, month);
+    put(8..10, day);
+    put(11..13, rest / 3_600_000);
+    put(14..16, rest / 60_000 % 60);
+    put(17..19, rest / 1000 % 60);
+    put(20..23, rest % 1000);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +152,13 @@ mod tests {
         assert_eq!(iso("yesterday"), None);
         assert_eq!(Time::Seconds(Raw::trusted("0")).millis(), None);
         assert_eq!(Time::Seconds(Raw::trusted("1739430000")).millis(), Some(1_739_430_000_000));
+    }
+
+    #[test]
+    fn times_are_spelled_as_they_read() {
+        for millis in [0, 951_782_399_999, 951_868_800_000, 1_795_240_819_149, 1_709_164_800_000] {
+            let text = String::from_utf8(iso(millis).to_vec()).unwrap();
+            assert_eq!(Time::Iso(Str::trusted(&text)).millis(), Some(millis), "{text}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::result::Answer;
 use super::{lines, texts};
 use crate::codec::Dialect;
 use crate::event::{DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Shape, Str};
 use crate::snake_tools;
 
 /// The tools of an agent, or of several that have the same.
@@ -37,6 +37,9 @@ pub struct Tools {
     /// Whether an edit has to say what it replaces.
     pub(crate) names_old: bool,
     pub(crate) shell: Shell,
+    /// The server and the tool that a name of its own says, where tools of MCP servers have such names here; `mcp__SERVER__TOOL` is
+    /// read everywhere.
+    pub(crate) mcp: for<'a> fn(Str<'a>) -> Option<(Str<'a>, Str<'a>)>,
     pub(crate) read: ReadArgs,
     pub(crate) write: WriteArgs,
     /// Whether the result of such a tool has another form than the text that the model sees.
@@ -145,6 +148,7 @@ impl Tools {
                 keeps_end: true,
                 silence: "",
             },
+            mcp: |_| None,
             read,
             write,
             reshapes: |_| true,
@@ -200,6 +204,9 @@ impl Tools {
         let kind = self.kind(&name.unescape());
         if kind == ToolKind::Mcp && name.as_escaped().starts_with("mcp__") {
             return snake_tools::mcp(name, input);
+        }
+        if let Some((server, tool)) = (self.mcp)(name).filter(|_| kind == ToolKind::Mcp && input.shape() == Some(Shape::Object)) {
+            return Some(Args::Mcp { server, tool, args: input });
         }
         self.read_args(kind, input, arena)
     }

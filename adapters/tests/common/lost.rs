@@ -83,7 +83,7 @@ fn said_again(from: Format, leaf: &Leaf<'_>, text: &str, said: &Said) -> bool {
 /// Values of an output that are worked out of the input by a rule of the target's page, and so cannot be found in it.
 fn worked_out(from: Format, to: Format, key: &str, text: &str) -> bool {
     // docs/cursor.md: Cursor's results are typed; the text that the model sees is made of their parts.
-    if from.dialect == Dialect::Cursor && matches!(key, "content" | "result" | "text") {
+    if from.dialect == Dialect::Cursor && matches!(key, "content" | "result" | "text" | "output" | "message") {
         return true;
     }
     match to.dialect {
@@ -94,6 +94,8 @@ fn worked_out(from: Format, to: Format, key: &str, text: &str) -> bool {
         }
         // docs/cursor.md: the result is all segments one after the other.
         Dialect::Cursor => key == "result",
+        // docs/gemini.md: tokens that the cache did not answer.
+        Dialect::Gemini => key == "input",
         // docs/qwen.md: ids are made of the session's; the receipt's formats and capabilities are the library's own; a
         // subject is the first line of a thought; a diff is made of what the source has.
         Dialect::Qwen => {

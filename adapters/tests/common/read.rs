@@ -35,6 +35,7 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Qwen, _) => completions(bytes),
         (Dialect::Tricode, _) => tricode(bytes),
         (Dialect::Cursor, _) => cursor(bytes),
+        (Dialect::Gemini, _) => gemini(bytes),
         (Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic, _) => events(bytes),
     };
     merged(items)
@@ -333,6 +334,34 @@ fn cursor(bytes: &[u8]) -> Vec<Item> {
             }
             ("result", _) => items.push(Item::End {
                 ok: object.bool("is_error") != Some(true),
+            }),
+            _ => {}
+        }
+    }
+    items
+}
+
+/// What people see of a call that failed is beside what the model sees.
+fn gemini(bytes: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for object in objects(bytes) {
+        match object.str("type") {
+            "message" if object.str("role") == "assistant" => items.push(Item::Text(object.str("content").to_owned())),
+            "tool_use" => items.push(Item::Call {
+                id: object.str("tool_id").to_owned(),
+                name: object.str("tool_name").to_owned(),
+                input: object.get("parameters").map_or("{}".to_owned(), Json::canonical),
+            }),
+            "tool_result" => {
+                let message = object.at(&["error", "message"]).and_then(Json::text);
+                items.push(Item::Result {
+                    id: object.str("tool_id").to_owned(),
+                    ok: object.str("status") == "success",
+                    text: Some(message.unwrap_or(object.str("output")).to_owned()),
+                });
+            }
+            "result" => items.push(Item::End {
+                ok: object.str("status") == "success",
             }),
             _ => {}
         }

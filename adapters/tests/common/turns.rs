@@ -61,6 +61,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Claude | Dialect::QwenCode => claude(&object),
             Dialect::Qwen => qwen(&object),
             Dialect::Cursor => cursor(&object),
+            Dialect::Gemini => gemini(&object),
             Dialect::Agentglot => event(&object),
             Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => Step::None,
         });
@@ -204,6 +205,15 @@ fn cursor(object: &Json) -> Step {
     }
 }
 
+fn gemini(object: &Json) -> Step {
+    match object.str("type") {
+        "init" => Step::Begins,
+        "result" => Step::Ends,
+        "message" | "tool_use" | "tool_result" => Step::Inside,
+        _ => Step::None,
+    }
+}
+
 fn event(object: &Json) -> Step {
     match object.str("event") {
         "outcome" => Step::Ends,
@@ -220,7 +230,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::Claude => count(&|o| o.str("type") == "result"),
         Dialect::QwenCode => count(&|o| o.str("type") == "result" && !is_subagents_end(o)),
         Dialect::Qwen => qwen_ends(&objects(bytes)),
-        Dialect::Cursor => count(&|o| o.str("type") == "result"),
+        Dialect::Cursor | Dialect::Gemini => count(&|o| o.str("type") == "result"),
         Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {
             let text = String::from_utf8_lossy(bytes);

@@ -18,11 +18,12 @@ pub enum Telling {
     QwenChunks,
     Cursor,
     CursorPartial,
+    Gemini,
     Tricode,
 }
 
 impl Telling {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Claude,
         Self::ClaudePartial,
         Self::QwenCode,
@@ -31,6 +32,7 @@ impl Telling {
         Self::QwenChunks,
         Self::Cursor,
         Self::CursorPartial,
+        Self::Gemini,
         Self::Tricode,
     ];
 
@@ -42,6 +44,7 @@ impl Telling {
             Self::Qwen => "qwen",
             Self::QwenChunks => "qwen:stream-chunk-json",
             Self::Cursor | Self::CursorPartial => "cursor",
+            Self::Gemini => "gemini",
             Self::Tricode => "tricode",
         }
     }
@@ -62,6 +65,7 @@ impl Telling {
                 failures: false,
                 ..all
             },
+            Self::Gemini => Room { thoughts: false, ..all },
             Self::Tricode => Room {
                 thoughts: false,
                 text_with_calls: false,
@@ -82,6 +86,7 @@ impl Telling {
             Self::QwenChunks => chunks(story, chance),
             Self::Cursor => cursor(story, None),
             Self::CursorPartial => cursor(story, Some(chance)),
+            Self::Gemini => gemini(story, chance),
             Self::Tricode => tricode(story),
         }
     }
@@ -441,6 +446,43 @@ fn cursor(story: &Story, mut chance: Option<&mut Chance>) -> String {
                 quoted(&answer)
             );
         }
+    }
+    log
+}
+
+/// Gemini CLI: a run for each turn; calls first, then their results.
+fn gemini(story: &Story, chance: &mut Chance) -> String {
+    let mut log = String::new();
+    let mut clock = 0;
+    let mut line = |kind: &str, rest: &str| {
+        clock += 1;
+        log += &format!("{{\"type\":\"{kind}\",\"timestamp\":\"2026-11-21T07:00:{:02}.{:03}Z\",{rest}}}\n", clock / 1000 % 60, clock % 1000);
+    };
+    for turn in &story.turns {
+        line("init", &format!("\"session_id\":\"{}\",\"model\":\"loom-1\"", story.session));
+        line("message", &format!("\"role\":\"user\",\"content\":{}", quoted(&turn.prompt)));
+        for round in &turn.rounds {
+            for piece in round.text.iter().flat_map(|text| pieces(text, chance)) {
+                line("message", &format!("\"role\":\"assistant\",\"content\":{},\"delta\":true", quoted(&piece)));
+            }
+            for call in &round.calls {
+                let names = format!("\"tool_name\":\"{}\",\"tool_id\":\"{}\"", call.name, call.id);
+                line("tool_use", &format!("{names},\"parameters\":{}", call.input));
+            }
+            for call in &round.calls {
+                let (status, result) = (if call.ok { "success" } else { "error" }, quoted(&call.result));
+                let error = format!(",\"error\":{{\"type\":\"execution_failed\",\"message\":{result}}}");
+                let error = if call.ok { "" } else { &error };
+                line(
+                    "tool_result",
+                    &format!("\"tool_id\":\"{}\",\"status\":\"{status}\",\"output\":{result}{error}", call.id),
+                );
+            }
+        }
+        let tokens = "\"total_tokens\":16,\"input_tokens\":7,\"output_tokens\":9,\"cached\":0,\"input\":7";
+        let stats = format!("\"stats\":{{{tokens},\"duration_ms\":1000,\"tool_calls\":0,\"models\":{{\"loom-1\":{{{tokens}}}}}}}");
+        let error = "\"status\":\"error\",\"error\":{\"type\":\"unknown\",\"message\":\"[API Error: terminated]\"}";
+        line("result", &format!("{},{stats}", if turn.ok { "\"status\":\"success\"" } else { error }));
     }
     log
 }

@@ -30,7 +30,9 @@ fn small(logs: Vec<Log>) -> Vec<Log> {
         "qwen-code",
         "tricode",
         "cursor",
+        "gemini",
         "claude:json",
+        "gemini:json",
     ] {
         for hostile in [false, true] {
             let mut of: Vec<Log> = logs

@@ -19,6 +19,10 @@ fn unsound(from: Format, to: Format, input: &[u8], out: &[u8]) -> Option<String>
         return None;
     }
     let sound = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
+    // One value may be laid out over lines.
+    if to.mode.layout == Layout::Document && sound(text) {
+        return None;
+    }
     for line in text.split('\n').filter(|line| !line.is_empty()) {
         // Tricode writes plain sentences between its objects.
         let plain = to.dialect == Dialect::Tricode && !line.starts_with('{');
@@ -231,6 +235,11 @@ fn of_depth() {
             "cursor",
             r#"{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{"shellToolCall":{"args":@}},"session_id":"s"}"#,
         ),
+        (
+            "gemini",
+            r#"{"type":"tool_use","timestamp":"t","tool_name":"write_file","tool_id":"c","parameters":@}"#,
+        ),
+        ("gemini", r#"{"type":"result","timestamp":"t","status":"error","error":@,"stats":@}"#),
         (
             "agentglot",
             r#"{"event":"reply","blocks":[{"type":"call","id":"c","name":"n","input":@}],"fields":@}"#,

@@ -149,7 +149,8 @@ fn in_texts() {
                         }
                         continue;
                     }
-                    Dialect::Cursor => 2,
+                    // Nor has Gemini CLI.
+                    Dialect::Cursor | Dialect::Gemini => 2,
                     _ => 3,
                 };
                 let found = find(&out, body);
@@ -178,7 +179,7 @@ fn in_tool_inputs() {
                     .any(|line| leaves(&line).iter().any(|leaf| leaf.value.text() == Some(INPUT)))
             };
             let found = match to.dialect {
-                Dialect::Claude | Dialect::QwenCode | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
+                Dialect::Claude | Dialect::QwenCode | Dialect::Gemini | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
                     text.contains(INPUT) || to == events() && in_string()
                 }
                 Dialect::Qwen | Dialect::Cursor => in_string(),

@@ -13,6 +13,7 @@ fn room(to: &str) -> crate::common::story::Room {
     let all = Telling::Claude.room();
     match to {
         "cursor" => Telling::Cursor.room(),
+        "gemini" => Telling::Gemini.room(),
         "tricode" => Telling::Tricode.room(),
         _ => all,
     }

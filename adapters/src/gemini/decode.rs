@@ -1,0 +1,406 @@
+//! Gemini CLI's lines to events.
+
+use super::fields::knows;
+use super::stats::Stats;
+use super::{CANCELLED, ERROR, FATAL_TOOL, FORBIDDEN, NO_TIME, TURN_LIMIT};
+use crate::chat::{FieldList, Members};
+use crate::codec::{Cx, Decode, Dialect};
+use crate::event::{
+    At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Piece, Place,
+    Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
+};
+use crate::json::{Cursor, Error, Raw, Shape, Str, Why};
+use crate::tools;
+
+/// Reads `stream-json` and `json`.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The text that comes in pieces.
+    open: Option<u32>,
+    /// The index of the next block of the round.
+    next: u32,
+    /// What the last `error` line of the run said: a failed outcome may say nothing itself.
+    warned: String,
+}
+
+impl Decode for Decoder {
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if !text.starts_with('{') {
+            return Ok(stray(text, sink));
+        }
+        let mut at = Cursor::new(text);
+        let members = Members::read(&mut at, cx)?;
+        let line = Line {
+            members,
+            text: &text[..at.position()],
+            cx: *cx,
+        };
+        match line.word("type") {
+            "init" => self.init(line, sink)?,
+            "message" if matches!(line.word("role"), "user" | "assistant") => self.message(line, sink)?,
+            "tool_use" => self.call(line, sink)?,
+            "tool_result" => self.result(line, sink)?,
+            "error" => self.warning(line, sink)?,
+            "result" => self.outcome(line, sink)?,
+            "" if line.members.get("session_id").is_some() && (line.word_is("response") || line.members.get("error").is_some()) => {
+                self.document(line, sink)?;
+            }
+            _ => sink.event(&Event::new(Origin::default(), Kind::Unknown(Raw::trusted(line.text)))),
+        }
+        Ok(at.position())
+    }
+
+    fn next_session(&mut self, _to: &str) {
+        *self = Self::default();
+    }
+}
+
+/// A line that is an object.
+struct Line<'a> {
+    members: Members<'a>,
+    text: &'a str,
+    cx: Cx<'a>,
+}
+
+impl<'a> Line<'a> {
+    /// A member that says what the line is; empty if it is none or has another shape.
+    fn word(&self, name: &str) -> &'a str {
+        self.members.get(name).and_then(Raw::string).map_or("", Str::as_escaped)
+    }
+
+    fn word_is(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|value| value.shape() == Some(Shape::String))
+    }
+
+    /// Takes out a string that has to be there.
+    fn need(&mut self, name: &'static str) -> Result<Str<'a>, Error> {
+        self.members.text(name, &self.cx).ok_or(Error {
+            at: self.text.len(),
+            why: Why::Missing(name),
+        })
+    }
+
+    /// When it was written. A time that stands for none is none.
+    fn origin(&mut self) -> Origin<'a> {
+        self.members.word("type", &self.cx);
+        let time = self.members.text("timestamp", &self.cx);
+        if let Some(none) = time.filter(|time| time.is(NO_TIME)) {
+            self.cx.took(none.as_escaped());
+        }
+        Origin {
+            time: time.filter(|time| !time.is(NO_TIME)).map(Time::Iso),
+            ..Origin::default()
+        }
+    }
+
+    /// Takes out the error, if it says its type and its message; its other members are fields.
+    fn error(&mut self, fields: &mut FieldList<'a>) -> Option<(Str<'a>, Str<'a>)> {
+        let mut inner = Members::of(self.members.get("error")?, &self.cx)?;
+        let kind = inner.get("type").and_then(Raw::string)?;
+        let message = inner.text("message", &self.cx)?;
+        self.members.take("error", &self.cx);
+        inner.pour(At::Part(ERROR), knows, fields);
+        Some((kind, message))
+    }
+
+    fn fields(&self) -> FieldList<'a> {
+        FieldList::new_in(self.cx.arena)
+    }
+
+    /// What is left of it.
+    fn rest(self) -> Fields<'a> {
+        let mut fields = self.fields();
+        self.members.pour(At::Line, knows, &mut fields);
+        fields.into_bump_slice()
+    }
+
+    /// The same behind fields that stood in other objects.
+    fn rest_behind(self, mut fields: FieldList<'a>) -> Fields<'a> {
+        self.members.pour(At::Line, knows, &mut fields);
+        fields.into_bump_slice()
+    }
+}
+
+impl Decoder {
+    fn init<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let origin = Origin {
+            session: Some(line.need("session_id")?),
+            ..line.origin()
+        };
+        let session = line.cx.keep(Session {
+            model: line.members.text("model", &line.cx),
+            opens_turn: true,
+            ..Session::default()
+        });
+        self.begin_run(origin, sink);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Session(session),
+            fields: line.rest(),
+        });
+        Ok(())
+    }
+
+    fn message<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let content = line.need("content")?;
+        let origin = line.origin();
+        let cx = line.cx;
+        let role = line.members.word("role", &cx).unwrap_or_default();
+        if role.is("user") {
+            let prompt = cx.keep(Prompt {
+                content: Content::Text(content),
+                source: PromptSource::Echo,
+            });
+            self.end_text(origin, sink);
+            self.next = 0;
+            sink.event(&Event {
+                origin,
+                kind: Kind::Prompt(prompt),
+                fields: line.rest(),
+            });
+            return Ok(());
+        }
+        if line.members.get("delta").and_then(Raw::bool) != Some(true) {
+            let blocks = cx.list(&[Block::Text { text: content, fields: &[] }]);
+            self.whole(origin, blocks, line.rest(), &cx, sink);
+            return Ok(());
+        }
+        if let Some(delta) = line.members.take("delta", &cx) {
+            cx.took(delta.as_str());
+        }
+        let index = self.begin_text(origin, sink);
+        let piece = Piece::Text(content);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Delta(Delta { index, piece }),
+            fields: line.rest(),
+        });
+        Ok(())
+    }
+
+    fn call<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let (name, id) = (line.need("tool_name")?, line.need("tool_id")?);
+        let cx = line.cx;
+        let call = ToolCall {
+            id,
+            name,
+            kind: tools::kind_of(Dialect::Gemini, name),
+            input: line.members.take("parameters", &cx).ok_or(Error {
+                at: line.text.len(),
+                why: Why::Missing("parameters"),
+            })?,
+            fields: &[],
+        };
+        let origin = line.origin();
+        self.whole(origin, cx.list(&[Block::Call(call)]), line.rest(), &cx, sink);
+        Ok(())
+    }
+
+    /// Of a call that failed the model sees the error's message, and people the output; of others nobody says what the model sees.
+    fn result<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let (call, status) = (line.need("tool_id")?, line.need("status")?);
+        let cx = line.cx;
+        let origin = line.origin();
+        cx.took(status.as_escaped());
+        let mut fields = line.fields();
+        let error = if status.is("success") { None } else { line.error(&mut fields) };
+        let status = match error {
+            _ if status.is("success") => ResultStatus::Success,
+            Some((kind, _)) if kind.is(FORBIDDEN) => ResultStatus::Denied,
+            _ => ResultStatus::Error,
+        };
+        let content = match error {
+            Some((_, message)) => {
+                // Where both say the same, the one stands for the other.
+                let shown = line.members.get("output").and_then(Raw::string);
+                if let Some(shown) = shown.filter(|shown| *shown == message && !shown.is_empty()) {
+                    cx.stands_for(message.as_escaped(), shown.as_escaped());
+                }
+                Content::Text(message)
+            }
+            None => line.members.text("output", &cx).map_or(Content::Blocks(&[]), Content::Text),
+        };
+        let result = cx.keep(ToolResult {
+            call,
+            name: None,
+            status,
+            content,
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        });
+        self.end_text(origin, sink);
+        self.next = 0;
+        sink.event(&Event {
+            origin,
+            kind: Kind::ToolResult(result),
+            fields: line.rest_behind(fields),
+        });
+        Ok(())
+    }
+
+    fn warning<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let message = line.need("message")?;
+        let origin = line.origin();
+        let notice = line.cx.keep(Notice {
+            name: Str::trusted("error"),
+            topic: Topic::Other,
+            message: Some(message),
+            data: None,
+        });
+        message.as_escaped().clone_into(&mut self.warned);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Notice(notice),
+            fields: line.rest(),
+        });
+        Ok(())
+    }
+
+    fn outcome<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let status = line.need("status")?;
+        let cx = line.cx;
+        let origin = line.origin();
+        let mut fields = line.fields();
+        let error = line.error(&mut fields);
+        let stats = line.members.shaped("stats", Shape::Object, &cx).map(Stats::read);
+        let synthetic = line.members.get("synthetic").and_then(Raw::bool) == Some(true);
+        if let Some(flag) = line.members.take("synthetic", &cx).filter(|_| synthetic) {
+            cx.took(flag.as_str());
+        }
+        let failed = !status.is("success");
+        let kind = if failed {
+            why(error.map(|(kind, _)| kind))
+        } else {
+            OutcomeKind::Success
+        };
+        let warned = || (failed && !self.warned.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.warned)));
+        let outcome = cx.keep(Outcome {
+            synthetic,
+            error: error.map(|(_, message)| message).or_else(warned),
+            word: Some(status),
+            duration_ms: stats.and_then(|stats| stats.duration_ms),
+            usage: stats.map(|stats| stats.usage),
+            ..Outcome::new(kind)
+        });
+        self.end_run(origin, sink);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Outcome(outcome),
+            fields: line.rest_behind(fields),
+        });
+        Ok(())
+    }
+
+    /// The one object of `json`: a whole run.
+    fn document<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let cx = line.cx;
+        let origin = Origin {
+            session: Some(line.need("session_id")?),
+            ..Origin::default()
+        };
+        let response = line.members.text("response", &cx);
+        let mut fields = line.fields();
+        let error = line.error(&mut fields);
+        let failed = error.is_some() || line.members.get("error").is_some();
+        let stats = line.members.shaped("stats", Shape::Object, &cx).map(Stats::read);
+        let session = cx.keep(Session {
+            model: stats.and_then(|stats| stats.model),
+            opens_turn: true,
+            ..Session::default()
+        });
+        let kind = if failed {
+            why(error.map(|(kind, _)| kind))
+        } else {
+            OutcomeKind::Success
+        };
+        let outcome = cx.keep(Outcome {
+            text: response.filter(|_| !failed),
+            error: error.map(|(_, message)| message),
+            usage: stats.map(|stats| stats.usage),
+            ..Outcome::new(kind)
+        });
+        self.begin_run(origin, sink);
+        sink.event(&Event::new(origin, Kind::Session(session)));
+        if let Some(text) = response.filter(|text| !text.is_empty()) {
+            let index = self.begin_text(origin, sink);
+            let piece = Piece::Text(text);
+            sink.event(&Event::new(origin, Kind::Delta(Delta { index, piece })));
+        }
+        self.end_run(origin, sink);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Outcome(outcome),
+            fields: line.rest_behind(fields),
+        });
+        Ok(())
+    }
+
+    /// A whole block of a reply.
+    fn whole<'a>(&mut self, origin: Origin<'a>, blocks: &'a [Block<'a>], fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        self.end_text(origin, sink);
+        self.next = self.next.saturating_add(1);
+        let reply = cx.keep(Reply { blocks, ..Reply::default() });
+        sink.event(&Event {
+            origin,
+            kind: Kind::Reply(reply),
+            fields,
+        });
+    }
+
+    /// A piece of text comes: the block that it is a piece of.
+    fn begin_text<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) -> u32 {
+        if let Some(index) = self.open {
+            return index;
+        }
+        let index = self.next;
+        self.next = self.next.saturating_add(1);
+        self.open = Some(index);
+        let head = BlockHead::Text;
+        sink.event(&Event::new(origin, Kind::BlockStart(BlockStart { index, head })));
+        index
+    }
+
+    /// Ends the text that comes in pieces, because something else comes.
+    fn end_text<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        if let Some(index) = self.open.take() {
+            sink.event(&Event::new(origin, Kind::BlockStop(BlockStop { index })));
+        }
+    }
+
+    /// What was open was cut off.
+    fn begin_run<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        let origin = Origin { session: None, ..origin };
+        self.end_run(origin, sink);
+    }
+
+    fn end_run<'a>(&mut self, origin: Origin<'a>, sink: &mut dyn Sink<'a>) {
+        self.end_text(origin, sink);
+        self.next = 0;
+        self.warned.clear();
+    }
+}
+
+/// What does not begin with a bracket: text, or a value that is no object.
+fn stray<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
+    let mut at = Cursor::new(text);
+    let kind = match at.raw() {
+        Ok(value) if at.at_end() => Kind::Unknown(value),
+        _ => Kind::Noise(text),
+    };
+    sink.event(&Event::new(Origin::default(), kind));
+    text.len()
+}
+
+/// What the error of a run means.
+fn why(error: Option<Str<'_>>) -> OutcomeKind {
+    match error.map_or("", Str::as_escaped) {
+        TURN_LIMIT => OutcomeKind::Limit(Limit::Turns),
+        CANCELLED => OutcomeKind::Cancelled,
+        FATAL_TOOL => OutcomeKind::Failed(Place::Tool),
+        // Authentication, input, sandbox, settings, an untrusted folder.
+        fatal if fatal.starts_with("Fatal") => OutcomeKind::Failed(Place::Backend),
+        _ => OutcomeKind::Failed(Place::Model),
+    }
+}

@@ -1,0 +1,67 @@
+//! Gemini CLI's `--output-format`: `stream-json` and `json` (docs/gemini.md).
+//!
+//! One process is one turn: `init`, the prompt's echo, pieces of text, calls, their results, `result`. Thoughts, whole texts and the
+//! bounds of rounds have no line. There is no protocol on stdin: a log of the host's side does not exist.
+
+mod decode;
+mod document;
+mod encode;
+pub(crate) mod fields;
+mod lines;
+pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
+mod stats;
+mod tools;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use decode::Decoder;
+pub use encode::Encoder;
+
+use crate::codec::Mode;
+use crate::vendor::Vendor;
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "gemini",
+    about: "Gemini CLI's --output-format",
+    modes: &[Mode::STREAM_JSON, Mode::JSON],
+    decoder: || Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    one_turn_a_run: true,
+    ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
+    program: None,
+    permission_modes: &[],
+    tools: Some(&tools::TOOLS),
+    arguments_at: "/parameters",
+    detail: None,
+    lists_denials: false,
+};
+
+/// Where a line has its error.
+const ERROR: &str = "/error";
+/// How an error's type is spelled when the program knows no better one.
+const UNKNOWN: &str = "unknown";
+/// The error of a run that took too many rounds.
+const TURN_LIMIT: &str = "FatalTurnLimitedError";
+/// The error of a run that somebody stopped.
+const CANCELLED: &str = "FatalCancellationError";
+/// The error of a run that a tool ended.
+const FATAL_TOOL: &str = "FatalToolExecutionError";
+/// The error of a call that a policy forbids.
+const FORBIDDEN: &str = "policy_violation";
+/// The error of a call that went wrong, when the tool does not say how.
+const TOOL_ERROR: &str = "TOOL_EXECUTION_ERROR";
+/// What stands where a time has to stand and none is known.
+const NO_TIME: &str = "1970-01-01T00:00:00.000Z";

@@ -1,0 +1,206 @@
+//! What a run took: the members of `stats`, in the two forms that the two formats have.
+
+use crate::event::{Count, Outcome, Provenance, Scope, Usage};
+use crate::json::{Out, Raw, Shape, Str};
+
+/// What `stats` says that the model has a place for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stats<'a> {
+    pub(super) usage: Usage<'a>,
+    pub(super) duration_ms: Option<Raw<'a>>,
+    /// The model, if there is one alone.
+    pub(super) model: Option<Str<'a>>,
+}
+
+/// Members by the names of a form: all tokens, those sent, those written, those from the cache.
+const STREAM: [&str; 4] = ["total_tokens", "input_tokens", "output_tokens", "cached"];
+const DOCUMENT: [&str; 4] = ["total", "prompt", "candidates", "cached"];
+
+impl<'a> Stats<'a> {
+    /// Reads the value of `stats`. Sums are said in a stream; in a document only each model's.
+    pub(super) fn read(raw: Raw<'a>) -> Self {
+        let models = raw.get("models").filter(|models| models.shape() == Some(Shape::Object));
+        let mut names = models.into_iter().flat_map(Raw::members).map(|(name, _)| name);
+        let model = names.next().filter(|_| names.next().is_none());
+        let usage = if is_stream(raw) {
+            tokens(raw, STREAM)
+        } else {
+            let each = models.into_iter().flat_map(Raw::members);
+            let all = each.filter_map(|(_, model)| model.get("tokens")).map(|part| tokens(part, DOCUMENT));
+            all.reduce(|sum, more| plus(&sum, &more)).unwrap_or_default()
+        };
+        Self {
+            usage: Usage {
+                scope: Scope::Turn,
+                inclusive: true,
+                raw: Some(raw),
+                ..usage
+            },
+            duration_ms: raw.get("duration_ms").filter(|value| value.shape() == Some(Shape::Number)),
+            model,
+        }
+    }
+}
+
+/// Whether `stats` is in the form that streams have.
+pub(super) fn is_stream(stats: Raw<'_>) -> bool {
+    stats.get("total_tokens").is_some()
+}
+
+fn tokens<'a>(part: Raw<'a>, [total, input, output, cached]: [&str; 4]) -> Usage<'a> {
+    let count = |name| part.get(name).and_then(Count::read);
+    Usage {
+        input: count(input),
+        output: count(output),
+        cache_read: count(cached),
+        total: count(total),
+        ..Usage::default()
+    }
+}
+
+/// The sum of what two rounds, or models, took.
+pub(super) fn plus<'a>(one: &Usage<'a>, other: &Usage<'a>) -> Usage<'a> {
+    let sum = |one: Option<Count<'a>>, other: Option<Count<'a>>| match (one, other) {
+        (Some(one), Some(other)) => Some(Count::derived(one.value.saturating_add(other.value))),
+        (one, other) => one.or(other),
+    };
+    Usage {
+        input: sum(one.input, other.input),
+        output: sum(one.output, other.output),
+        cache_read: sum(one.cache_read, other.cache_read),
+        cache_write: sum(one.cache_write, other.cache_write),
+        total: sum(one.total, other.total),
+        provenance: Provenance::Derived,
+        raw: None,
+        ..*one
+    }
+}
+
+/// What a turn took, as it is to be written.
+pub(super) struct Taken<'t> {
+    pub(super) usage: Option<Usage<'t>>,
+    pub(super) outcome: &'t Outcome<'t>,
+    /// How many tools were called.
+    pub(super) calls: u64,
+    /// The model, escaped.
+    pub(super) model: Option<&'t str>,
+    /// In the form of documents.
+    pub(super) document: bool,
+}
+
+impl Taken<'_> {
+    /// Writes `,"stats":{…}`, if anything is known.
+    pub(super) fn write(&self, out: &mut Out) {
+        let Self { usage, outcome, .. } = self;
+        if usage.is_none() && outcome.duration_ms.is_none() {
+            return;
+        }
+        if let Some(raw) = usage.and_then(|usage| usage.raw).filter(|raw| self.is_own(*raw)) {
+            out.lit(",\"stats\":");
+            return out.unchecked(raw);
+        }
+        if usage.is_none() {
+            out.invented("/stats", "the source says no tokens");
+        }
+        let usage = usage.unwrap_or_default();
+        usage.sources().for_each(|source| out.used(source));
+        let value = |count: Option<Count<'_>>| count.map_or(0, |count| count.value);
+        let (input, cached) = (usage.prompt_tokens().unwrap_or(0), value(usage.cache_read));
+        let numbers = Numbers {
+            total: usage.total.map_or(input.saturating_add(value(usage.output)), |total| total.value),
+            input,
+            output: value(usage.output),
+            cached,
+        };
+        out.lit(",\"stats\":{");
+        if self.document {
+            self.document(&numbers, out);
+        } else {
+            self.stream(&numbers, out);
+        }
+        out.lit("}");
+    }
+
+    /// Whether the source's own object is in the form that is written.
+    fn is_own(&self, raw: Raw<'_>) -> bool {
+        let has = |name| raw.get(name).is_some();
+        if self.document {
+            has("models") && has("tools") && has("files")
+        } else {
+            is_stream(raw) && has("duration_ms") && has("tool_calls")
+        }
+    }
+
+    fn stream(&self, numbers: &Numbers, out: &mut Out) {
+        numbers.stream(out);
+        out.lit(",\"duration_ms\":");
+        match self.outcome.duration_ms.filter(|raw| raw.u64().is_some()) {
+            Some(duration) => out.raw(duration),
+            None => {
+                out.lit("0");
+                out.invented("/stats/duration_ms", "the source does not say it");
+            }
+        }
+        out.lit(",\"tool_calls\":");
+        out.number(self.calls);
+        out.lit(",\"models\":{");
+        if let Some(model) = self.model {
+            out.lit("\"");
+            out.lit(model);
+            out.lit("\":{");
+            numbers.stream(out);
+            out.lit("}");
+        }
+        out.lit("}");
+    }
+
+    fn document(&self, numbers: &Numbers, out: &mut Out) {
+        out.lit("\"models\":{");
+        if let Some(model) = self.model {
+            out.lit("\"");
+            out.lit(model);
+            out.lit("\":{\"tokens\":{");
+            for (name, number) in [
+                ("\"input\":", numbers.fresh()),
+                (",\"prompt\":", numbers.input),
+                (",\"candidates\":", numbers.output),
+                (",\"total\":", numbers.total),
+                (",\"cached\":", numbers.cached),
+            ] {
+                out.lit(name);
+                out.number(number);
+            }
+            out.lit("}}");
+        }
+        out.lit("},\"tools\":{\"totalCalls\":");
+        out.number(self.calls);
+        out.lit("},\"files\":{}");
+    }
+}
+
+struct Numbers {
+    total: u64,
+    input: u64,
+    output: u64,
+    cached: u64,
+}
+
+impl Numbers {
+    /// What was sent and not answered by the cache.
+    const fn fresh(&self) -> u64 {
+        self.input.saturating_sub(self.cached)
+    }
+
+    fn stream(&self, out: &mut Out) {
+        for (name, number) in [
+            ("\"total_tokens\":", self.total),
+            (",\"input_tokens\":", self.input),
+            (",\"output_tokens\":", self.output),
+            (",\"cached\":", self.cached),
+            (",\"input\":", self.fresh()),
+        ] {
+            out.lit(name);
+            out.number(number);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use crate::codec::{Dialect, Format};
+use crate::convert::{Converter, Options};
+
+const LOG: &str = concat!(
+    r#"{"type":"init","timestamp":"2026-11-21T07:03:48.381Z","session_id":"s1","model":"m1"}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2026-11-21T07:03:48.382Z","role":"user","content":"go"}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2026-11-21T07:03:48.400Z","role":"assistant","content":"I ","delta":true}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2026-11-21T07:03:48.401Z","role":"assistant","content":"look.","delta":true,"new":[1]}"#,
+    "\n",
+    r#"{"type":"tool_use","timestamp":"2026-11-21T07:03:48.434Z","tool_name":"read_file","tool_id":"r1","parameters":{"file_path":"/w/a","start_line":3,"end_line":4}}"#,
+    "\n",
+    r#"{"type":"tool_result","timestamp":"2026-11-21T07:03:48.465Z","tool_id":"r1","status":"error","output":"File not found.","error":{"type":"file_not_found","message":"File not found: /w/a","more":{}}}"#,
+    "\n",
+    r#"{"type":"tool_use","timestamp":"2026-11-21T07:03:48.480Z","tool_name":"mcp_calc_add_up","tool_id":"r2","parameters":{"n":[1]}}"#,
+    "\n",
+    r#"{"type":"tool_result","timestamp":"2026-11-21T07:03:48.495Z","tool_id":"r2","status":"success"}"#,
+    "\n",
+    r#"{"type":"error","timestamp":"2026-11-21T07:03:48.500Z","severity":"warning","message":"Loop detected, stopping execution"}"#,
+    "\n",
+    r#"{"type":"brand_new","timestamp":"2026-11-21T07:03:48.501Z","x":1}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2026-11-21T07:03:48.544Z","role":"assistant","content":"Gone.","delta":true}"#,
+    "\n",
+    r#"{"type":"result","timestamp":"2026-11-21T07:03:48.546Z","status":"success","stats":{"total_tokens":381,"input_tokens":303,"output_tokens":63,"cached":33,"input":270,"duration_ms":165,"tool_calls":2,"models":{"m1":{"total_tokens":381,"input_tokens":303,"output_tokens":63,"cached":33,"input":270}}}}"#,
+    "\n",
+);
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    let format = |name: &str| name.parse::<Format>().expect("it is a format");
+    let mut converter = Converter::new(Options::new(format(from), format(to)));
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    String::from_utf8(out).expect("what is written is UTF-8")
+}
+
+#[test]
+fn it_goes_to_the_canonical_events_and_back() {
+    let events = converted(LOG, "gemini", "agentglot");
+    assert!(events.contains("\"source\":\"gemini\"") && events.contains("\"key\":\"new\""), "{events}");
+    assert_eq!(converted(&events, "agentglot", "gemini"), LOG);
+}
+
+#[test]
+fn calls_and_failures_are_said_in_others_words() {
+    let claude = converted(LOG, "gemini", "claude");
+    for text in [
+        r#""name":"Read","input":{"file_path":"/w/a","offset":3,"limit":2}"#,
+        r#""name":"mcp__calc__add_up","input":{"n":[1]}"#,
+        r#""content":"File not found: /w/a","#,
+        r#""result":"Gone.""#,
+        r#""input_tokens":270,"#,
+        r#""cache_read_input_tokens":33,"#,
+    ] {
+        assert!(claude.contains(text), "{text}\n{claude}");
+    }
+    let back = converted(&claude, "claude", "gemini");
+    for text in [
+        r#""tool_name":"read_file","tool_id":"r1","parameters":{"file_path":"/w/a","start_line":3,"end_line":4}}"#,
+        r#""tool_name":"mcp_calc_add_up""#,
+        r#""status":"error","output":"File not found: /w/a","error":{"type":"TOOL_EXECUTION_ERROR","message":"File not found: /w/a"}}"#,
+        r#""stats":{"total_tokens":366,"input_tokens":303,"output_tokens":63,"cached":33,"input":270,"duration_ms":165,"tool_calls":2,"#,
+    ] {
+        assert!(back.contains(text), "{text}\n{back}");
+    }
+}
+
+#[test]
+fn a_run_without_a_result_fails_and_says_that_this_was_made_up() {
+    let (cut, _) = LOG.split_once("{\"type\":\"tool_result\"").expect("it has one");
+    let claude = converted(cut, "gemini", "claude");
+    assert!(claude.contains("\"is_error\":true") && claude.contains("\"synthetic\":true"), "{claude}");
+    let again = converted(&claude, "claude", "gemini");
+    let last = again.lines().last().expect("there are lines");
+    assert!(
+        last.contains(r#""status":"error","error":{"type":"unknown","message":"#) && last.ends_with(",\"synthetic\":true}"),
+        "{again}"
+    );
+}
+
+#[test]
+fn an_error_line_says_why_a_run_failed_that_says_nothing_itself() {
+    let log = concat!(
+        r#"{"type":"init","timestamp":"t","session_id":"s1","model":"m1"}"#,
+        "\n",
+        r#"{"type":"error","timestamp":"t","severity":"error","message":"Invalid stream: empty response"}"#,
+        "\n",
+        r#"{"type":"result","timestamp":"t","status":"error"}"#,
+        "\n",
+    );
+    assert!(converted(log, "gemini", "claude").contains("Invalid stream: empty response"));
+    assert_eq!(converted(&converted(log, "gemini", "agentglot"), "agentglot", "gemini"), log);
+}
+
+#[test]
+fn the_one_object_of_json_is_a_whole_run() {
+    let stats =
+        r#"{"models":{"m1":{"tokens":{"input":67,"prompt":100,"candidates":20,"total":125,"cached":33}}},"tools":{"totalCalls":0},"files":{}}"#;
+    let object = format!(r#"{{"session_id":"s1","response":"Hello.","stats":{stats}}}"#);
+    let stream = converted(&object, "gemini:json", "gemini");
+    assert_eq!(stream.lines().count(), 3, "{stream}");
+    assert!(stream.contains(r#""content":"Hello.","delta":true}"#), "{stream}");
+    assert!(
+        stream.contains(r#""total_tokens":125,"input_tokens":100,"output_tokens":20,"cached":33,"input":67"#),
+        "{stream}"
+    );
+    let again = converted(&stream, "gemini", "gemini:json");
+    assert!(
+        again.starts_with("{\n  \"session_id\": \"s1\",\n  \"response\": \"Hello.\",\n  \"stats\": {\n    \"models\""),
+        "{again}"
+    );
+    assert!(again.contains("\"prompt\": 100,") && again.ends_with("  }\n}\n"), "{again}");
+    let failed = r#"{"session_id":"s1","error":{"type":"FatalTurnLimitedError","message":"Too many.","code":53}}"#;
+    assert!(converted(failed, "gemini:json", "claude").contains("error_max_turns"));
+    assert_eq!(converted(LOG, "gemini", "gemini:json").matches("\"response\": \"Gone.\"").count(), 1);
+}
+
+#[test]
+fn damaged_lines_tell_nothing() {
+    for line in [
+        r#"{"type":"init","timestamp":"t","model":"m"}"#,
+        r#"{"type":"message","timestamp":"t","role":"assistant","content":7,"delta":true}"#,
+        r#"{"type":"tool_use","timestamp":"t","tool_name":"x","tool_id":"c"}"#,
+        r#"{"type":"tool_result","timestamp":"t","tool_id":"c"}"#,
+        r#"{"type":"result","timestamp":"t"}"#,
+    ] {
+        let mut converter = Converter::new(Options::new(Dialect::Gemini.into(), Dialect::CANONICAL.into()));
+        let mut out = Vec::new();
+        converter.feed(line.as_bytes(), &mut out);
+        converter.finish(&mut out);
+        assert_eq!((converter.take_damage().len(), out.len()), (1, 0), "{line}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Gemini CLI's tools.
+
+mod args;
+mod read_result;
+
+use crate::event::{ToolKind, ToolResult};
+use crate::json::Str;
+use crate::tools::result::Answer;
+use crate::tools::table::{Shell, Texts, Tools, names};
+
+// The declarations of version 0.61, and names of older ones.
+names! {
+    Read: "read_file";
+    Write: "write_file";
+    Edit: "replace", "edit";
+    Shell: "run_shell_command";
+    Grep: "grep_search", "search_file_content";
+    Glob: "glob";
+    List: "list_directory";
+    Todo: "write_todos";
+    Subagent: "invoke_agent";
+    Fetch: "web_fetch";
+    WebSearch: "google_web_search";
+    Ask: "ask_user";
+}
+
+/// Tools that mean nothing elsewhere. A plan to approve is a file here, and a text elsewhere.
+const OTHERS: &[&str] = &[
+    "activate_skill",
+    "cli_help",
+    "codebase_investigator",
+    "complete_task",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "get_internal_docs",
+    "read_many_files",
+    "save_memory",
+    "update_topic",
+];
+
+/// The tools. A session lists none of them.
+pub(crate) static TOOLS: Tools = Tools {
+    others: OTHERS,
+    kind,
+    lenient: true,
+    names_old: true,
+    shell: Shell {
+        has_folder: true,
+        keeps_end: false,
+        silence: "",
+    },
+    mcp: args::mcp,
+    // Results are texts, of which only these two are others than in the source.
+    reshapes: |kind| matches!(kind, ToolKind::Read | ToolKind::Shell),
+    texts: Texts {
+        file: read_result::file,
+        report: read_result::report,
+        created: read_result::created,
+        ..Texts::PLAIN
+    },
+    ..Tools::new(NAMES, args::read, args::write, result)
+};
+
+/// Tools of MCP servers begin with `mcp_`.
+fn kind(name: &str) -> ToolKind {
+    if args::mcp(Str::trusted(name)).is_some() {
+        return ToolKind::Mcp;
+    }
+    NAMES.1(name)
+}
+
+fn result<'a>(answer: &Answer<'_, 'a>) -> Option<ToolResult<'a>> {
+    answer.args?;
+    answer.with_text(answer.plain_text())
+}

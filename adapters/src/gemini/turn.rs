@@ -1,0 +1,295 @@
+//! What another dialect said, as runs of one turn each: init, prompt, pieces of text, calls and their results, result.
+
+use super::document::lay_out;
+use super::encode::{Encoder, output, status};
+use super::lines::{close, error_of, member};
+use super::stats::{Taken, plus};
+use super::{CANCELLED, FATAL_TOOL, FORBIDDEN, TOOL_ERROR, TURN_LIMIT, UNKNOWN};
+use crate::event::{
+    Block, Event, Fatal, Kind, Limit, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope, Session,
+    ToolCall, ToolResult, Usage,
+};
+use crate::json::{Out, Str};
+
+/// The turn that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// Its init line is written.
+    open: bool,
+    /// Prompts that came before the turn began, escaped.
+    prompts: Vec<String>,
+    /// All that the model said in it, escaped.
+    said: String,
+    /// Where in `said` the text behind the last result begins.
+    answer: usize,
+    calls: u64,
+    /// What its rounds took.
+    usage: Option<Usage<'static>>,
+    /// It was told that the turn failed.
+    failed: bool,
+}
+
+impl Turn {
+    /// Whether its first line is written.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
+impl Encoder {
+    pub(super) fn foreign(&mut self, event: &Event<'_>, out: &mut Out) {
+        let origin = event.origin;
+        match event.kind {
+            Kind::Session(session) => self.session_facts(event, session, out),
+            Kind::Prompt(prompt) => self.prompt(prompt, origin, out),
+            Kind::RoundStart(start) => {
+                self.note_model(start.model, out);
+                self.begin(origin, out);
+                out.carried();
+            }
+            Kind::RoundEnd(end) => {
+                if let Some(usage) = &end.usage {
+                    let sum = self.turn.usage.map_or(usage.detached(), |sum| plus(&sum, &usage.detached()));
+                    self.turn.usage = Some(sum);
+                    usage.sources().for_each(|source| out.used(source));
+                    out.carried();
+                }
+            }
+            Kind::Delta(delta) => self.foreign_piece(delta.piece, origin, out),
+            Kind::Reply(reply) => self.reply(reply, origin, out),
+            Kind::ToolResult(result) => self.tool_result(result, origin, out),
+            Kind::Outcome(outcome) => self.outcome(outcome, origin, out),
+            Kind::Fatal(fatal) => self.fatal(fatal, origin, out),
+            _ => {}
+        }
+    }
+
+    /// What is known of the session was not said, for no turn has begun.
+    pub(super) fn unsaid_facts(&mut self, out: &Out) {
+        out.drop_held(&mut self.facts, "what a session is like is said when a turn begins, and none has begun");
+    }
+
+    pub(super) fn foreign_piece(&mut self, piece: Piece<'_>, origin: Origin<'_>, out: &mut Out) {
+        let Piece::Text(text) = piece else { return };
+        if text.is_empty() {
+            return;
+        }
+        self.begin(origin, out);
+        self.turn.said.push_str(text.as_escaped());
+        self.piece(text, origin.time, &[], out);
+    }
+
+    /// Begins the turn, if that has not been done yet.
+    fn begin(&mut self, origin: Origin<'_>, out: &mut Out) {
+        if std::mem::replace(&mut self.turn.open, true) {
+            return;
+        }
+        self.need_session(out);
+        if self.is_document() {
+            return;
+        }
+        out.release(&mut self.facts);
+        out.used(origin.session.map_or("", Str::as_escaped));
+        self.begin_line("init", origin.time, out);
+        member("session_id", Str::trusted(&self.session), out);
+        if self.model.is_none() {
+            out.invented("/model", "the source does not name the model");
+        }
+        member("model", Str::trusted(self.model.as_deref().unwrap_or(UNKNOWN)), out);
+        close(&[], out);
+        for prompt in std::mem::take(&mut self.turn.prompts) {
+            self.user(&prompt, origin, out);
+        }
+    }
+
+    fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        if self.turn.open {
+            out.merged("the turn has begun already");
+            return self.note_model(session.model, out);
+        }
+        self.unsaid_facts(out);
+        self.model = session.model.map(|model| model.as_escaped().to_owned()).or(self.model.take());
+        for fact in [session.model, event.origin.session].into_iter().flatten() {
+            out.hold(&mut self.facts, fact.as_escaped());
+        }
+        out.carried();
+        if session.opens_turn {
+            self.begin(event.origin, out);
+        }
+    }
+
+    /// A model's name comes late where no line names the session's.
+    fn note_model(&mut self, model: Option<Str<'_>>, out: &Out) {
+        if let Some(model) = model.filter(|model| self.model.is_none() && !model.is_empty()) {
+            self.model = Some(model.as_escaped().to_owned());
+            out.hold(&mut self.facts, model.as_escaped());
+        }
+    }
+
+    fn prompt(&mut self, prompt: &Prompt<'_>, origin: Origin<'_>, out: &mut Out) {
+        if !matches!(prompt.source, PromptSource::Host | PromptSource::Echo) || self.is_document() {
+            return;
+        }
+        let mut said = String::new();
+        for text in prompt.content.texts() {
+            said.push_str(text.as_escaped());
+            out.used(text.as_escaped());
+        }
+        if said.is_empty() {
+            return;
+        }
+        out.carried();
+        if self.turn.open {
+            self.user(&said, origin, out);
+        } else {
+            self.turn.prompts.push(said);
+        }
+    }
+
+    fn user(&self, text: &str, origin: Origin<'_>, out: &mut Out) {
+        self.begin_line("message", origin.time, out);
+        out.lit(",\"role\":\"user\"");
+        member("content", Str::trusted(text), out);
+        close(&[], out);
+    }
+
+    fn reply(&mut self, reply: &Reply<'_>, origin: Origin<'_>, out: &mut Out) {
+        self.note_model(reply.model, out);
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } if self.is_document() => {
+                    out.used(text.as_escaped());
+                    self.turn.said.push_str(text.as_escaped());
+                }
+                Block::Call(call) => self.call(call, origin, out),
+                // It went over in pieces.
+                Block::Text { .. } => out.carried(),
+                // Thinking and media have no place.
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, origin: Origin<'_>, out: &mut Out) {
+        self.begin(origin, out);
+        self.turn.calls += 1;
+        if self.is_document() {
+            return;
+        }
+        self.begin_line("tool_use", origin.time, out);
+        member("tool_name", call.name, out);
+        member("tool_id", call.id, out);
+        out.lit(",\"parameters\":");
+        out.unchecked(call.input);
+        close(&[], out);
+    }
+
+    fn tool_result(&mut self, result: &ToolResult<'_>, origin: Origin<'_>, out: &mut Out) {
+        self.begin(origin, out);
+        self.turn.answer = self.turn.said.len();
+        if self.is_document() {
+            return;
+        }
+        self.begin_line("tool_result", origin.time, out);
+        member("tool_id", result.call, out);
+        let success = result.status == ResultStatus::Success;
+        status(success, out);
+        output(result.content, out);
+        if !success {
+            let forbidden = result.status == ResultStatus::Denied;
+            error_of(if forbidden { FORBIDDEN } else { TOOL_ERROR }, result.content.texts(), out);
+        }
+        close(&[], out);
+    }
+
+    fn fatal(&mut self, fatal: &Fatal<'_>, origin: Origin<'_>, out: &mut Out) {
+        let outcome = Outcome {
+            error: Some(fatal.message),
+            ..Outcome::new(OutcomeKind::Failed(Place::Backend))
+        };
+        self.begin(origin, out);
+        self.result(&outcome, origin, out);
+        self.turn.failed = true;
+    }
+
+    fn outcome(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
+        if self.turn.failed {
+            out.merged("the error was told already");
+        } else {
+            self.begin(origin, out);
+            self.answer(outcome, origin, out);
+            self.result(outcome, origin, out);
+        }
+        self.turn = Turn::default();
+    }
+
+    /// The answer that the outcome says again; one that nothing said before is said now.
+    fn answer(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
+        let Some(text) = outcome.text.filter(|text| !text.is_empty() && !outcome.is_error) else {
+            return;
+        };
+        let said = Str::trusted(&self.turn.said);
+        if said.as_escaped().contains(text.as_escaped()) || said.unescape().contains(&*text.unescape()) {
+            return out.used(text.as_escaped());
+        }
+        if self.is_document() {
+            out.used(text.as_escaped());
+            self.turn.answer = self.turn.said.len();
+            self.turn.said.push_str(text.as_escaped());
+        } else {
+            self.foreign_piece(Piece::Text(text), origin, out);
+        }
+    }
+
+    fn result(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
+        let error = outcome.error.or(outcome.text).filter(|text| outcome.is_error && !text.is_empty());
+        let usage = match outcome.usage {
+            Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
+            Some(usage) => Some(usage),
+            None => self.turn.usage,
+        };
+        let taken = Taken {
+            usage,
+            outcome,
+            calls: self.turn.calls,
+            model: self.model.as_deref(),
+            document: self.is_document(),
+        };
+        out.used(outcome.word.map_or("", Str::as_escaped));
+        if self.is_document() {
+            let from = out.len();
+            out.lit("{\"session_id\":\"");
+            out.lit(&self.session);
+            out.lit("\"");
+            if outcome.is_error {
+                error_of(error_type(outcome.kind), error.into_iter(), out);
+            } else {
+                member("response", Str::trusted(&self.turn.said[self.turn.answer..]), out);
+            }
+            taken.write(out);
+            self.end_result(outcome, out);
+            out.lit("}");
+            lay_out(from, out);
+            out.lit("\n");
+            return;
+        }
+        self.begin_line("result", origin.time, out);
+        status(!outcome.is_error, out);
+        if error.is_some() {
+            error_of(error_type(outcome.kind), error.into_iter(), out);
+        }
+        taken.write(out);
+        self.end_result(outcome, out);
+        close(&[], out);
+    }
+}
+
+/// What the program calls the error of a run that ended so.
+const fn error_type(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Limit(Limit::Turns) => TURN_LIMIT,
+        OutcomeKind::Cancelled => CANCELLED,
+        OutcomeKind::Failed(Place::Tool) => FATAL_TOOL,
+        _ => UNKNOWN,
+    }
+}
