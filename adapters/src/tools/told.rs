@@ -134,9 +134,17 @@ impl<'s> Trial<'_, 's> {
     }
 
     fn judge(&mut self, part: &Part<'s>, whole: Whole<'_>, base: &Made, place: &Place<'s>) {
-        let gone = self.is_same(&whole(None), base, place);
         let is_leaf = part.is_leaf();
-        let nothing = gone && (!is_leaf || self.is_same(&whole(Some(&other(&part.text))), base, place));
+        let another = is_leaf.then(|| whole(Some(&other(&part.text))));
+        // Without an argument that every call needs there is none: what it has influence on shows in a call with another one.
+        let without = whole(None);
+        let needed = another
+            .as_ref()
+            .filter(|another| self.made(&without).is_none() && self.made(another).is_some());
+        let nothing = match needed {
+            Some(another) => self.is_same(another, base, place),
+            None => self.is_same(&without, base, place) && another.is_none_or(|another| self.is_same(&another, base, place)),
+        };
         // The call's own id may stand among its arguments too.
         let is_id = !self.call.id.is_empty() && Raw::trusted(part.slice).string() == Some(self.call.id);
         let became = if is_id {

@@ -2,8 +2,8 @@
 
 use agentglot_adapters::convert::{Options, ToolNames};
 
-use crate::common::lost::{check, with_unknown_fields};
-use crate::common::{Log, Wrongs, goldens, parallel, plain_goldens, targets, verbatim};
+use crate::common::lost::{check, entries, with_unknown_fields};
+use crate::common::{Log, Wrongs, convert, format, goldens, parallel, plain_goldens, targets, verbatim, with_ledger};
 
 fn ways(log: &Log) -> Vec<Options> {
     let mut ways = Vec::new();
@@ -67,4 +67,30 @@ fn in_hostile_logs() {
         }
     };
     parallel(&logs, over).finish("nothing is lost in silence");
+}
+
+/// An edit of which nobody says what it replaces names a text all the same.
+#[test]
+fn what_a_call_needs_and_nobody_says_is_told() {
+    let log = concat!(
+        r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/w","session_id":"s","model":"Auto","permissionMode":"default"}"#,
+        "\n",
+        r#"{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{"editToolCall":{"args":{"path":"/w/a.txt","streamContent":"new"}}},"model_call_id":"m","session_id":"s","timestamp_ms":12}"#,
+        "\n",
+    );
+    let options = with_ledger(Options::new(format("cursor"), format("claude")));
+    let done = convert(&options, log.as_bytes());
+    assert!(done.text().contains(r#""old_string":"""#), "{}", done.text());
+    let told = entries(&done.ledger);
+    let about = |key: &str| {
+        told.iter()
+            .filter(|entry| entry.fate == "invented" && entry.pointer.ends_with(key))
+            .count()
+    };
+    assert_eq!(
+        (about("/old_string"), about("/new_string"), about("/file_path")),
+        (1, 0, 0),
+        "{}",
+        done.ledger
+    );
 }
