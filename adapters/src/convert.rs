@@ -4,7 +4,7 @@ mod core;
 mod document;
 mod options;
 mod pipe;
-mod sessions;
+pub(crate) mod sessions;
 mod stored;
 
 use core::Core;

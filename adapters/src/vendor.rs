@@ -54,8 +54,38 @@ pub struct Vendor {
     pub(crate) arguments_at: &'static str,
     /// The structured form in which it says the results of tools, beside what the model sees.
     pub(crate) detail: Option<&'static DetailReader>,
+    /// Whether a log begins with its session's facts, before anything of a turn.
+    pub(crate) facts: Facts,
+    /// Who says where replies and blocks in pieces begin and stop, and numbers the blocks.
+    pub(crate) pieces: Pieces,
+    /// Whether a call that waits for the host's permission may get its result from the host.
+    pub(crate) host_answers: bool,
+    /// Where lines say how many tokens were used, as JSON pointers.
+    pub(crate) usage_at: &'static [&'static str],
     /// Whether the outcome of a turn lists the calls that were refused.
     pub lists_denials: bool,
+}
+
+/// Whether a log begins with its session's facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Facts {
+    /// They are told of no session.
+    Never,
+    /// Of most.
+    Usual,
+    /// Of each.
+    Always,
+}
+
+/// Who says where replies and blocks in pieces begin and stop, and numbers the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// Its decoder.
+    Made,
+    /// Its lines do, with one numbering for each reply.
+    Replies,
+    /// Its lines do; behind a whole message the numbers begin anew, and so does the message's id. Subagents' messages have no start.
+    Messages,
 }
 
 impl Dialect {

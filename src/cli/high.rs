@@ -80,6 +80,9 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
         inputs,
         dialect: readable(typed.dialect),
         max_line: typed.max_line,
+        level: typed.level,
+        json: typed.json,
+        quiet: typed.quiet,
         status,
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use agentglot_adapters::check::Level;
 use agentglot_adapters::raw::codec::{Dialect, Format, UnknownFormat};
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
@@ -25,7 +26,8 @@ pub enum Command {
     /// Convert recorded logs from any dialect to any other
     #[command(after_long_help = CONVERT_MORE)]
     Convert(Convert),
-    /// Say what is wrong with a log: line, byte, JSON pointer
+    /// Say what is wrong with a log: rule, line, byte, JSON pointer
+    #[command(after_long_help = CHECK_MORE)]
     Check(Check),
     #[command(flatten)]
     Live(super::live::Command),
@@ -64,6 +66,22 @@ Examples:
   agentglot convert --to cursor --ledger lost.jsonl -o converted/ logs/*.jsonl.gz
   tail -f session.jsonl | agentglot convert --to tricode
   claude -p --output-format stream-json --verbose Hi | agentglot convert --to cursor --prompt Hi";
+
+const CHECK_MORE: &str = "\
+What is wrong is told by rule (--rules lists them, docs/check.md explains each). An error is what
+the dialect's programs never write, a warning what is odd, a note what is worth knowing.
+
+Exit codes:
+  0  nothing of level error was found
+  1  there are errors, whatever --level shows
+  2  wrong usage, or a dialect that could not be detected
+  3  reading or writing failed; the other files are still checked
+
+Examples:
+  agentglot check session.jsonl
+  agentglot check --level note logs/
+  agentglot check --json logs/*.jsonl.gz | jq -r 'select(.rule == \"missing-outcome\").file'
+  agentglot check -q session.jsonl && echo sound";
 
 /// `convert`.
 #[derive(Debug, Args)]
@@ -152,6 +170,18 @@ pub struct Check {
     /// Call lines longer than this damaged; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
     pub max_line: usize,
+    /// Tell what is at least this bad: error, warning or note. The exit code tells of errors alone
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_parser = PossibleValuesParser::new(["error", "warning", "note"]).try_map(|name| name.parse::<Level>()))]
+    pub level: Level,
+    /// Write each finding as one JSON object a line; what is said about the logs themselves goes to stderr
+    #[arg(long)]
+    pub json: bool,
+    /// Write no findings: the exit code says whether there are errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// List the rules, and check nothing
+    #[arg(long)]
+    pub rules: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub logs: Logs,
@@ -234,7 +264,7 @@ impl Dialects {
     }
 }
 
-impl clap::builder::TypedValueParser for Dialects {
+impl TypedValueParser for Dialects {
     type Value = Chosen;
 
     fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Chosen, clap::Error> {

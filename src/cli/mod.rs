@@ -49,6 +49,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
     match command {
         low::Command::Convert(typed) if typed.list => command::convert::list(&high::convert(typed)?),
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
+        low::Command::Check(typed) if typed.rules => command::check::rules(typed.json),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),

@@ -1,11 +1,11 @@
 //! `agentglot check`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write as _};
 
-use agentglot_adapters::check::{Checker, Fault, Summary, Tally};
+use agentglot_adapters::check::{Checker, Finding, Level, Rule, Settings, Summary};
 use agentglot_adapters::raw::codec::Format;
+use serde::Serialize;
 
 use crate::io::{Console, Input, READ, Source, Target, other_side};
 use crate::schema::Misfits;
@@ -20,6 +20,12 @@ pub struct Check {
     pub dialect: Option<Format>,
     /// Longer lines are called damaged.
     pub max_line: usize,
+    /// What is less bad is not told.
+    pub level: Level,
+    /// One JSON object for each finding.
+    pub json: bool,
+    /// Nothing is told but by the exit code.
+    pub quiet: bool,
     /// What could not even be looked for is told already: how the run ends at best.
     pub status: Status,
 }
@@ -30,35 +36,103 @@ pub struct Check {
 /// When stdout cannot be written.
 pub fn run(check: &Check) -> Result<Status, Failure> {
     let mut page = Page {
+        check,
         stdout: Target::stdout(),
         status: check.status,
+        sum: Sum::default(),
     };
     for input in &check.inputs {
-        if let Err(failure) = page.log(check, input) {
+        if let Err(failure) = page.log(input) {
             if matches!(failure, Failure::Write { .. }) {
                 return Err(failure);
             }
+            page.sum.unread += 1;
             page.status.worsen(failure.status());
             Console::plain().say(&failure.to_string());
         }
     }
+    if check.inputs.len() > 1 && !check.quiet {
+        Console::plain().say(&page.sum.to_string());
+    }
     Ok(page.status)
 }
 
-struct Page {
-    stdout: Target,
-    status: Status,
+/// Writes the rules: name, level, what breaks it.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn rules(json: bool) -> Result<Status, Failure> {
+    #[derive(Serialize)]
+    struct Entry {
+        rule: &'static str,
+        level: &'static str,
+        about: &'static str,
+    }
+    let mut text = String::new();
+    for rule in Rule::ALL {
+        let (name, level, about) = (rule.name(), rule.level().as_str(), rule.about());
+        // Writing to a `String` cannot fail.
+        let _ = match json {
+            true => {
+                let entry = Entry { rule: name, level, about };
+                writeln!(text, "{}", serde_json::to_string(&entry).unwrap_or_default())
+            }
+            false => writeln!(text, "{name:<22} {level:<8} {about}"),
+        };
+    }
+    write(&mut Target::stdout(), &text)?;
+    Ok(Status::Clean)
 }
 
-impl Page {
-    fn log(&mut self, check: &Check, input: &Input) -> Result<(), Failure> {
+struct Page<'c> {
+    check: &'c Check,
+    stdout: Target,
+    status: Status,
+    sum: Sum,
+}
+
+/// What came of all logs.
+#[derive(Debug, Default)]
+struct Sum {
+    logs: u64,
+    faulty: u64,
+    unread: u64,
+    lines: u64,
+    errors: u64,
+    warnings: u64,
+}
+
+/// A finding, as a line of `--json`.
+#[derive(Serialize)]
+struct Line<'f> {
+    file: &'f str,
+    line: u64,
+    byte: u64,
+    pointer: &'f str,
+    level: &'static str,
+    rule: &'static str,
+    message: &'f str,
+    #[serde(skip_serializing_if = "is_one")]
+    count: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // What serde asks for.
+const fn is_one(count: &u64) -> bool {
+    *count == 1
+}
+
+impl Page<'_> {
+    fn log(&mut self, input: &Input) -> Result<(), Failure> {
         let mut source = Source::open(input, &Console::plain())?;
         let name = input.name();
-        let (format, why) = match check.dialect {
+        let (format, why) = match self.check.dialect {
             Some(format) => (format, "as named".to_owned()),
             None => match source.detect() {
                 Ok(Some(found)) => (found.format, found.why),
-                Ok(None) => return self.write(&format!("{name}: empty\n")),
+                Ok(None) => {
+                    self.sum.logs += 1;
+                    return self.about(&format!("{name}: empty\n"));
+                }
                 Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
                     Some(told) => told,
                     None => return Err(Failure::Unclear { name, unclear }),
@@ -66,72 +140,121 @@ impl Page {
                 Err(failure) => return Err(failure),
             },
         };
-        self.write(&format!("{name}: {format} ({why})\n"))?;
-        let mut checker = Checker::new(format, check.max_line);
-        let mut misfits = Misfits::new(format);
+        self.about(&format!("{name}: {format} ({why})\n"))?;
+        let mut settings = Settings::default();
+        settings.max_line = Some(self.check.max_line);
+        settings.follow = self.check.dialect.is_none();
+        settings.schemas = Some(Box::new(Misfits::default()));
+        let mut checker = Checker::with(format, settings);
         let mut reader = source.into_reader();
         let mut buffer = vec![0; READ];
         let mut unread = None;
         loop {
             match reader.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => {
-                    checker.feed(&buffer[..read]);
-                    misfits.feed(&buffer[..read]);
-                }
+                Ok(read) => checker.feed(&buffer[..read]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     unread = Some(Failure::Read { name: name.clone(), error });
                     break;
                 }
             }
-            let faults = checker.take_faults();
-            self.faults(&name, &faults)?;
+            let findings = checker.take_findings();
+            self.findings(&name, &findings)?;
         }
-        let (faults, summary) = checker.finish();
-        self.faults(&name, &faults)?;
-        self.write(&tell(&name, &summary))?;
-        let mut text = String::new();
-        tallies(&mut text, &name, "does not fit the schema:", &misfits.finish());
-        self.write(&text)?;
+        let (findings, summary) = checker.finish();
+        self.findings(&name, &findings)?;
+        self.about(&tell(&name, &summary))?;
+        self.sum.add(&summary);
         unread.map_or(Ok(()), Err)
     }
 
-    fn faults(&mut self, name: &str, faults: &[Fault]) -> Result<(), Failure> {
-        if faults.is_empty() {
+    fn findings(&mut self, name: &str, findings: &[Finding]) -> Result<(), Failure> {
+        if findings.iter().any(|finding| finding.level == Level::Error) {
+            self.status.worsen(Status::Damaged);
+        }
+        if self.check.quiet {
             return Ok(());
         }
-        self.status.worsen(Status::Damaged);
         let mut text = String::new();
-        for fault in faults {
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "{name}:{}:{}: ", fault.line, fault.byte);
-            if let Some(pointer) = fault.pointer.as_deref().filter(|p| !p.is_empty()) {
-                let _ = write!(text, "{pointer}: ");
+        for finding in findings.iter().filter(|finding| finding.level >= self.check.level) {
+            if self.check.json {
+                let line = Line {
+                    file: name,
+                    line: finding.line,
+                    byte: finding.byte,
+                    pointer: finding.pointer.as_deref().unwrap_or_default(),
+                    level: finding.level.as_str(),
+                    rule: finding.rule.name(),
+                    message: &finding.message,
+                    count: finding.count,
+                };
+                text.push_str(&serde_json::to_string(&line).unwrap_or_default());
+                text.push('\n');
+            } else {
+                tell_finding(&mut text, name, finding);
             }
-            text.push_str(&fault.reason);
-            text.push('\n');
         }
-        self.write(&text)
+        if text.is_empty() {
+            return Ok(());
+        }
+        write(&mut self.stdout, &text)
     }
 
-    fn write(&mut self, text: &str) -> Result<(), Failure> {
-        self.stdout.write_all(text.as_bytes()).map_err(|error| Failure::Write {
-            name: self.stdout.name().to_owned(),
-            error,
-        })
+    /// What is said about a log: between the findings where people read them, beside them where programs do.
+    fn about(&mut self, text: &str) -> Result<(), Failure> {
+        if self.check.quiet {
+            return Ok(());
+        }
+        if self.check.json {
+            Console::plain().say(text.trim_end());
+            return Ok(());
+        }
+        write(&mut self.stdout, text)
     }
 }
 
+fn write(stdout: &mut Target, text: &str) -> Result<(), Failure> {
+    stdout.write_all(text.as_bytes()).map_err(|error| Failure::Write {
+        name: stdout.name().to_owned(),
+        error,
+    })
+}
+
+fn tell_finding(text: &mut String, name: &str, finding: &Finding) {
+    let Finding {
+        rule,
+        level,
+        line,
+        byte,
+        message,
+        count,
+        ..
+    } = finding;
+    let pointer = finding.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    // Writing to a `String` cannot fail.
+    let _ = match (pointer, rule) {
+        // These name the place themselves, and stand for many.
+        (_, Rule::Schema | Rule::UnknownType | Rule::UnknownField | Rule::Noise) => {
+            write!(text, "{name}:{line}: {message} ({count} in all)")
+        }
+        (Some(pointer), _) => write!(text, "{name}:{line}:{byte}: {pointer}: {message}"),
+        (None, Rule::DamagedLine) => write!(text, "{name}:{line}:{byte}: {message}"),
+        (None, _) => write!(text, "{name}:{line}: {message}"),
+    };
+    let _ = writeln!(text, " [{level} {rule}]");
+}
+
 fn tell(name: &str, summary: &Summary) -> String {
-    let mut text = String::new();
-    let _ = write!(
-        text,
+    let mut text = format!(
         "{name}: {}, {}, {}",
         count(summary.lines, "line"),
         count(summary.outcomes, "outcome"),
-        count(summary.faults, "fault")
+        count(summary.errors, "fault")
     );
+    if summary.warnings > 0 {
+        let _ = write!(text, ", {}", count(summary.warnings, "warning"));
+    }
     if let Some(noise) = summary.noise {
         let _ = write!(
             text,
@@ -142,17 +265,28 @@ fn tell(name: &str, summary: &Summary) -> String {
         );
     }
     text.push('\n');
-    tallies(&mut text, name, "unknown type", &summary.unknown_types);
-    tallies(&mut text, name, "unknown field, or of an unknown type:", &summary.unknown_fields);
-    for line in &summary.unended {
-        let _ = writeln!(text, "{name}:{line}: the turn that begins here has no outcome");
-    }
     text
 }
 
-fn tallies(text: &mut String, name: &str, what: &str, tallies: &BTreeMap<String, Tally>) {
-    for (of, tally) in tallies {
-        let _ = writeln!(text, "{name}:{}: {what} {of} ({} in all)", tally.first, tally.count);
+impl Sum {
+    fn add(&mut self, summary: &Summary) {
+        self.logs += 1;
+        self.faulty += u64::from(summary.errors > 0);
+        self.lines += summary.lines;
+        self.errors += summary.errors;
+        self.warnings += summary.warnings;
+    }
+}
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (logs, lines) = (count(self.logs, "log"), count(self.lines, "line"));
+        let (errors, warnings) = (count(self.errors, "fault"), count(self.warnings, "warning"));
+        write!(f, "{logs}, {lines}: {errors} in {}, {warnings}", count(self.faulty, "log"))?;
+        match self.unread {
+            0 => Ok(()),
+            unread => write!(f, ", {} not read", count(unread, "log")),
+        }
     }
 }
 

@@ -1,84 +1,111 @@
 //! Lines of a log that do not fit the schema of their kind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use agentglot_adapters::check::Tally;
-use agentglot_adapters::raw::codec::Format;
-use agentglot_adapters::raw::frame::{Line, Lines};
+use agentglot_adapters::check::{Misfit, Schemas};
+use agentglot_adapters::raw::codec::Dialect;
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::shape::shape;
+
 /// Lines that are longer are not looked at.
 const LONGEST: usize = 16 << 20;
+/// So many makes of lines are kept in mind; then it begins anew.
+const MOST_SHAPES: usize = 1 << 16;
 
-/// Reads a log piece by piece, and finds what does not fit. Formats that are not one JSON object a line are passed over.
-#[derive(Debug)]
+/// Finds what does not fit. A line of the same make as one that fits is not looked at any further.
+#[derive(Debug, Default)]
 pub struct Misfits {
-    lines: Lines,
-    line: u64,
-    /// What agents and what hosts write; a log may hold both.
-    sides: Vec<Validator>,
-    found: BTreeMap<String, Tally>,
+    dialects: BTreeMap<Dialect, Sides>,
 }
 
-impl Misfits {
-    /// Ready for the first byte of a log.
-    pub fn new(format: Format) -> Self {
-        let by_line = format.mode.layout.is_lines();
-        let schemas = [false, true].into_iter().filter(|_| by_line);
-        let schemas = schemas.filter_map(|input| super::schema(format.dialect, input));
-        Self {
-            lines: Lines::new(LONGEST),
-            line: 0,
+/// What agents and what hosts write; a log may hold both.
+#[derive(Debug)]
+struct Sides {
+    validators: Vec<Validator>,
+    /// Members whose text a schema looks at.
+    tags: BTreeSet<String>,
+    fitting: HashSet<u64>,
+}
+
+impl Schemas for Misfits {
+    fn misfit(&mut self, dialect: Dialect, line: &str) -> Option<Misfit> {
+        let sides = self.dialects.entry(dialect).or_insert_with(|| Sides::of(dialect));
+        if sides.validators.is_empty() || line.len() > LONGEST {
+            return None;
+        }
+        let shape = shape(line, &sides.tags);
+        if sides.fitting.contains(&shape) {
+            return None;
+        }
+        let found = sides.look(line);
+        if found.is_none() {
+            if sides.fitting.len() == MOST_SHAPES {
+                sides.fitting.clear();
+            }
+            sides.fitting.insert(shape);
+        }
+        found
+    }
+}
+
+impl Sides {
+    fn of(dialect: Dialect) -> Self {
+        let schemas = [false, true].into_iter().filter_map(|input| super::schema(dialect, input));
+        let mut tags = BTreeSet::new();
+        let validators = schemas.filter_map(|schema| {
+            add_tags(&schema, &mut tags);
             // A test makes a validator of every schema.
-            sides: schemas.filter_map(|schema| jsonschema::validator_for(&schema).ok()).collect(),
-            found: BTreeMap::new(),
+            jsonschema::validator_for(&schema).ok()
+        });
+        Self {
+            validators: validators.collect(),
+            tags,
+            fitting: HashSet::new(),
         }
     }
 
-    /// Takes the next piece.
-    pub fn feed(&mut self, input: &[u8]) {
-        if self.sides.is_empty() {
-            return;
+    /// A line that fits what either side writes is sound. Of one that fits neither, that is told which lies deepest: the other side's
+    /// schema knows nothing of it.
+    fn look(&self, line: &str) -> Option<Misfit> {
+        // What is no JSON is told as such, and so is what is no object.
+        let value = serde_json::from_str::<Value>(line).ok().filter(Value::is_object)?;
+        if self.validators.iter().any(|side| side.is_valid(&value)) {
+            return None;
         }
-        let Self { lines, line, sides, found } = self;
-        lines.feed(input, |bytes| look(bytes, line, sides, found));
-    }
-
-    /// What does not fit, as `POINTER: what is wrong`: how often, and where first.
-    pub fn finish(mut self) -> BTreeMap<String, Tally> {
-        let Self { lines, line, sides, found } = &mut self;
-        if !sides.is_empty() {
-            lines.finish(|bytes| look(bytes, line, sides, found));
-        }
-        self.found
+        let wrong = self.validators.iter().filter_map(|side| {
+            let error = side.iter_errors(&value).max_by_key(|error| error.instance_path().as_str().len())?;
+            let pointer = error.instance_path().as_str().to_owned();
+            Some((pointer, error.masked().to_string()))
+        });
+        let (pointer, what) = wrong.max_by_key(|(pointer, _)| pointer.len())?;
+        let place = general(&pointer);
+        let place = if place.is_empty() { place } else { format!("{place}: ") };
+        Some(Misfit {
+            what: format!("does not fit the schema: {place}{what}"),
+            pointer,
+        })
     }
 }
 
-/// A line that fits what either side writes is sound. Of one that fits neither, that is told which lies deepest: the other side's schema
-/// knows nothing of it.
-fn look(bytes: Line<'_>, line: &mut u64, sides: &[Validator], found: &mut BTreeMap<String, Tally>) -> bool {
-    *line += 1;
-    let value = match bytes {
-        Line::Whole(bytes) => serde_json::from_slice::<Value>(bytes),
-        Line::Oversize { .. } => return true,
-    };
-    // What is no JSON is told as such, and so is what is no object.
-    let Ok(value) = value else { return true };
-    if !value.is_object() || sides.iter().any(|side| side.is_valid(&value)) {
-        return true;
+/// The members whose values are told from one another.
+fn add_tags(schema: &Value, tags: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get("properties") {
+                let told = |of: &Value| {
+                    ["const", "enum", "pattern", "format", "minLength", "maxLength"]
+                        .iter()
+                        .any(|word| of.get(word).is_some())
+                };
+                tags.extend(properties.iter().filter(|(_, of)| told(of)).map(|(name, _)| name.clone()));
+            }
+            members.values().for_each(|value| add_tags(value, tags));
+        }
+        Value::Array(elements) => elements.iter().for_each(|value| add_tags(value, tags)),
+        _ => {}
     }
-    let wrong = sides.iter().filter_map(|side| {
-        let error = side.iter_errors(&value).max_by_key(|error| error.instance_path().as_str().len())?;
-        let what = error.masked().to_string();
-        Some((general(error.instance_path().as_str()), what))
-    });
-    if let Some((pointer, what)) = wrong.max_by_key(|(pointer, _)| pointer.len()) {
-        let what = if pointer.is_empty() { what } else { format!("{pointer}: {what}") };
-        let tally = found.entry(what).or_insert(Tally { count: 0, first: *line });
-        tally.count += 1;
-    }
-    true
 }
 
 /// A JSON pointer with `*` for the elements of lists.
@@ -91,28 +118,30 @@ fn general(pointer: &str) -> String {
 mod tests {
     use super::*;
 
-    fn found(dialect: &str, log: &str) -> Vec<(String, u64, u64)> {
-        let mut misfits = Misfits::new(dialect.parse().unwrap());
-        let (head, tail) = log.split_at(log.len() / 2);
-        misfits.feed(head.as_bytes());
-        misfits.feed(tail.as_bytes());
-        misfits
-            .finish()
-            .into_iter()
-            .map(|(what, tally)| (what, tally.first, tally.count))
+    fn found(dialect: &str, log: &str) -> Vec<(String, u64)> {
+        let format: agentglot_adapters::Format = dialect.parse().unwrap();
+        let mut misfits = Misfits::default();
+        let lines = log.lines().zip(1..);
+        let wrong = lines.filter_map(|(line, n)| Some((misfits.misfit(format.dialect, line)?, n)));
+        wrong
+            .map(|(misfit, n)| (misfit.what.replace("does not fit the schema: ", ""), n))
             .collect()
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_by_place() {
+    fn what_does_not_fit_is_named_by_place() {
         let log = concat!(
             "{\"type\":\"final\",\"content\":\"done\"}\nnoise\n",
-            "{\"type\":\"round\",\"number\":\"one\"}\n{\"type\":\"round\",\"number\":\"two\"}\n{\"type\":\"other\",\"number\":[]}\n",
+            "{\"type\":\"round\",\"number\":1}\n{\"type\":\"round\",\"number\":\"two\"}\n{\"type\":\"round\",\"number\":-1}\n",
+            "{\"type\":\"round\",\"number\":2.5}\n{\"type\":\"round\",\"number\":2.0}\n{\"type\":\"other\",\"number\":[]}\n",
             "{\"type\":\"tool_result\",\"name\":\"n\",\"result\":\"r\"}"
         );
         let number = "/number: value is not of type \"integer\"".to_owned();
         let success = "\"success\" is a required property".to_owned();
-        assert_eq!(found("tricode", log), [(success, 6, 1), (number, 3, 2)]);
+        let found = found("tricode", log);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!([&found[0], &found[2], &found[3]], [&(number.clone(), 4), &(number, 6), &(success, 9)]);
+        assert_eq!(found[1].1, 5, "a negative number is no count");
     }
 
     #[test]
@@ -120,12 +149,12 @@ mod tests {
         let log = concat!(
             "{\"session_id\":\"s\",\"input\":{\"origin\":\"user\",\"parts\":[]}}\n",
             "{\"type\":\"result/cancel\",\"status\":\"ok\"}\n",
+            "{\"session_id\":\"s\",\"input\":{\"origin\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"t\"}]}}\n",
             "{\"session_id\":\"s\",\"input\":{\"origin\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":5}]}}\n"
         );
         assert_eq!(
             found("qwen", log),
-            [("/input/parts/*/text: value is not of type \"string\"".to_owned(), 3, 1)]
+            [("/input/parts/*/text: value is not of type \"string\"".to_owned(), 4)]
         );
-        assert!(found("claude:json", log).is_empty());
     }
 }

@@ -115,6 +115,7 @@ fn check_walks_folders_too() {
     let scratch = tree();
     let ran = run(["check", arg(&scratch.path("logs"))]);
     assert_eq!(ran.text().matches(", 0 faults").count(), 3, "{}", ran.text());
+    assert!(ran.err.contains("3 logs, ") && ran.err.contains("0 faults in 0 logs"), "{}", ran.err);
     scratch.file("empty/notes.md", "");
     assert_eq!(run(["check", arg(&scratch.path("empty"))]).code, 2);
 }

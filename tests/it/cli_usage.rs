@@ -147,26 +147,81 @@ fn check_says_what_is_wrong_and_where() {
         bad.text()
     );
     let unknown = "{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"wibble\",\"subtype\":\"x\"}\n{\"type\":\"keep_alive\",\"zz\":1}\nnot json\n";
-    let [init, answer, _] = crate::common::session("s-1", "Hi.");
-    let ran = feed(["check", "-"], format!("{init}\n{answer}\n{unknown}").as_bytes());
-    assert_eq!(ran.code, 0, "unknown is no fault, and neither is a missing outcome: {}", ran.text());
+    let [init, answer, outcome] = crate::common::session("s-1", "Hi.");
+    let ran = feed(["check", "--level", "note", "-"], format!("{init}\n{answer}\n{unknown}").as_bytes());
+    assert_eq!(ran.code, 1, "an outcome is missing: {}", ran.text());
     for line in [
-        "-:3: unknown type wibble/x (2 in all)",
-        "-:5: unknown field, or of an unknown type: /zz (1 in all)",
-        "-:1: the turn that begins here has no outcome",
+        "-:3: unknown type wibble/x (2 in all) [warning unknown-type]",
+        "-:5: unknown field, or of an unknown type: /zz (1 in all) [note unknown-field]",
+        "-:1: the turn that begins here has no outcome [error missing-outcome]",
         "1 line that is no JSON (first: line 6)",
     ] {
         assert!(ran.text().contains(line), "{line}: {}", ran.text());
     }
+    let ran = feed(["check", "-"], format!("{init}\n{answer}\n{unknown}{outcome}\n").as_bytes());
+    assert_eq!(ran.code, 0, "what is unknown is no fault: {}", ran.text());
+    assert!(
+        ran.text().contains("unknown-type") && !ran.text().contains("unknown-field"),
+        "{}",
+        ran.text()
+    );
     let odd = feed(["check", "--dialect", "tricode"], b"{\"type\":\"final\",\"content\":5}\n");
-    let told = "-:1: does not fit the schema: /content: value is not of type \"string\" (1 in all)";
+    let told = "-:1: does not fit the schema: /content: value is not of type \"string\" (1 in all) [error schema]";
     assert!(odd.text().contains(told), "{}", odd.text());
+    assert_eq!(odd.code, 1);
     assert_eq!(feed(["check"], b"{\"x\":1}\n").code, 2);
     assert_eq!(run(["check", "/no/such/file", arg(&golden("claude/cli_plain.out.jsonl"))]).code, 3);
     assert_eq!(
         feed(["check", "--dialect", "claude", "--max-line", "10"], log("s", "x").as_bytes()).code,
         1
     );
+}
+
+#[test]
+fn check_tells_programs_what_it_finds() {
+    let [init, answer, outcome] = crate::common::session("s-1", "Hi.");
+    let twice = format!("{init}\n{answer}\n{outcome}\n{outcome}\n");
+    let ran = feed(["check", "--json"], twice.as_bytes());
+    assert_eq!(ran.code, 1);
+    let found: Vec<serde_json::Value> = ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let second = found.iter().find(|finding| finding["rule"] == "second-outcome").unwrap();
+    assert_eq!(
+        (&second["file"], &second["level"], &second["pointer"]),
+        (&"-".into(), &"error".into(), &"".into())
+    );
+    assert_eq!((&second["line"], &second["byte"]), (&4.into(), &1.into()));
+    assert!(ran.err.contains("-: claude (") && ran.err.contains("4 lines, 2 outcomes"), "{}", ran.err);
+    let quiet = feed(["check", "-q"], twice.as_bytes());
+    assert_eq!((quiet.code, quiet.text(), quiet.err.as_str()), (1, "", ""));
+    let rules = run(["check", "--rules"]);
+    assert!(rules.code == 0 && rules.text().contains("second-outcome"), "{}", rules.text());
+    assert_eq!(feed(["check", "--level", "bad"], b"").code, 2);
+}
+
+#[test]
+fn check_follows_a_log_into_another_dialect() {
+    let [init, answer, outcome] = crate::common::session("s-1", "Hi.");
+    let tricode = std::fs::read_to_string(golden("tricode/plain.jsonl")).unwrap();
+    let both = format!("{init}\n{answer}\n{outcome}\n{tricode}");
+    let ran = feed(["check", "--level", "note"], both.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.text().contains("-:4: from here on it is tricode"), "{}", ran.text());
+    let ran = feed(["check", "--from", "claude"], both.as_bytes());
+    assert!(ran.code == 1 && ran.text().contains("[error foreign-session]"), "{}", ran.text());
+}
+
+#[test]
+fn every_rule_has_its_entry_on_the_page() {
+    let page = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md")).unwrap();
+    let named: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    let rules = run(["check", "--rules", "--json"]);
+    let rules: Vec<serde_json::Value> = rules.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(named, rules.iter().map(|rule| rule["rule"].as_str().unwrap()).collect::<Vec<_>>());
+    for rule in &rules {
+        let (name, level) = (rule["rule"].as_str().unwrap(), rule["level"].as_str().unwrap());
+        let entry = page.split(&format!("### `{name}`")).nth(1).unwrap().trim_start();
+        assert!(entry.to_lowercase().starts_with(&format!("{level}.")), "{name} is of level {level}");
+    }
 }
 
 #[test]

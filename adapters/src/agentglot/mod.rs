@@ -19,7 +19,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -43,6 +43,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: None,
     arguments_at: "",
     detail: None,
+    facts: Facts::Never,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &["/usage", "/outcome/usage"],
     lists_denials: true,
 };
 

@@ -16,7 +16,7 @@ pub use decode::Decoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -40,6 +40,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: None,
     arguments_at: "",
     detail: None,
+    facts: Facts::Never,
+    pieces: Pieces::Replies,
+    host_answers: false,
+    usage_at: &["/usage", "/message/usage"],
     lists_denials: false,
 };
 

@@ -29,7 +29,7 @@ pub use encode::Encoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "2.1.329";
@@ -56,6 +56,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&tools::TOOLS),
     arguments_at: "/message/content/0/input",
     detail: Some(&tools::DETAIL),
+    facts: Facts::Always,
+    pieces: Pieces::Replies,
+    host_answers: false,
+    usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
     lists_denials: true,
 };
 

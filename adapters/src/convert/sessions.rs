@@ -10,7 +10,7 @@ use crate::json::{Raw, Str, alike};
 
 /// The session that is read, and those that it interrupted.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     current: String,
     /// Sessions that another one broke into in the middle of a turn. When their lines come again, several programs write into one
     /// file, and no line is the other's going on.
@@ -35,7 +35,7 @@ enum Next {
 
 /// What the id of a line means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The session goes on.
     GoesOn,
     /// Another session begins.
@@ -47,13 +47,23 @@ const MOST_INTERRUPTED: usize = 64;
 
 impl Sessions {
     #[inline]
-    pub(super) fn is_current(&self, id: &str) -> bool {
+    pub(crate) fn is_current(&self, id: &str) -> bool {
         alike(id, &self.current)
+    }
+
+    /// The session that is read; empty before the first.
+    pub(crate) fn current(&self) -> &str {
+        &self.current
+    }
+
+    /// Whether the session has said that it goes on under another id.
+    pub(crate) fn is_renamed(&self) -> bool {
+        self.next == Next::Same
     }
 
     /// A line of this kind has been read.
     #[inline]
-    pub(super) fn read(&mut self, kind: &Kind<'_>) {
+    pub(crate) fn read(&mut self, kind: &Kind<'_>) {
         self.next = match kind {
             Kind::Notice(notice) if notice.topic == Topic::Reset => Next::Same,
             _ => Next::Open,
@@ -61,13 +71,13 @@ impl Sessions {
     }
 
     /// What follows is another session's.
-    pub(super) const fn header(&mut self) {
+    pub(crate) const fn header(&mut self) {
         self.next = Next::Another;
     }
 
     /// A line of this kind names another session than the one before; `in_turn`: that one is in the middle of a turn.
     #[cold]
-    pub(super) fn step(&mut self, id: &str, kind: &Kind<'_>, in_turn: bool) -> Step {
+    pub(crate) fn step(&mut self, id: &str, kind: &Kind<'_>, in_turn: bool) -> Step {
         if self.current.is_empty() {
             id.clone_into(&mut self.current);
             return Step::GoesOn;
@@ -89,7 +99,7 @@ impl Sessions {
 
     /// A program answers its host for the first time. Returns whether it is another one than that whose lines came before.
     #[cold]
-    pub(super) fn is_another_program(&mut self, session: Option<Str<'_>>, process: Option<Raw<'_>>, in_turn: bool) -> bool {
+    pub(crate) fn is_another_program(&mut self, session: Option<Str<'_>>, process: Option<Raw<'_>>, in_turn: bool) -> bool {
         if let Some(id) = session {
             return !self.current.is_empty() && !self.is_current(id.as_escaped());
         }
@@ -106,7 +116,7 @@ impl Sessions {
     }
 
     /// The session `id` begins.
-    pub(super) fn begin(&mut self, id: &str, in_turn: bool) {
+    pub(crate) fn begin(&mut self, id: &str, in_turn: bool) {
         let before = std::mem::replace(&mut self.current, id.to_owned());
         if !in_turn {
             self.interrupted.clear();

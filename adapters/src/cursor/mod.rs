@@ -33,7 +33,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "2026.09.10-fd3934a";
@@ -61,5 +61,9 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&tools::TOOLS),
     arguments_at: "/tool_call/NAME/args",
     detail: Some(&tools::DETAIL),
+    facts: Facts::Always,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &["/usage"],
     lists_denials: false,
 };

@@ -29,6 +29,7 @@ pub(crate) use number::Digits;
 pub use number::python_float;
 pub use out::Out;
 pub(crate) use out::escape_json;
+pub(crate) use pointer::Pointers;
 use pointer::pointer_at;
 pub use raw::{Raw, Shape};
 pub use string::Str;

@@ -1,69 +1,111 @@
 //! Where in a text something stands, as a JSON pointer.
 
+/// Nesting that is deeper could not be read by anybody.
+const READABLE: usize = 64;
+
 /// The JSON pointer of the value of `text` in which the byte at offset `at` lies, as far as the brackets, quotes and commas
 /// before it tell. `None` for text that is no object or array, and for nesting that nobody could read.
 pub(crate) fn pointer_at(text: &str, at: usize) -> Option<String> {
-    const READABLE: usize = 64;
-    enum Level<'a> {
-        Object { key: Option<&'a str>, value: bool },
-        Array(usize),
-    }
-    let bytes = text.as_bytes();
-    if !matches!(bytes.first(), Some(b'{' | b'[')) {
-        return None;
-    }
-    let mut levels: Vec<Level<'_>> = Vec::new();
-    let mut here = 0;
-    while here < at.min(bytes.len()) {
-        match bytes[here] {
-            b'{' => levels.push(Level::Object { key: None, value: false }),
-            b'[' => levels.push(Level::Array(0)),
-            b'}' | b']' => {
-                levels.pop();
-            }
-            b':' => {
-                if let Some(Level::Object { value, .. }) = levels.last_mut() {
-                    *value = true;
-                }
-            }
-            b',' => match levels.last_mut() {
-                Some(Level::Array(index)) => *index += 1,
-                Some(Level::Object { key, value }) => (*key, *value) = (None, false),
-                None => {}
-            },
-            b'"' => {
-                let begin = here + 1;
-                let mut end = begin;
-                while end < bytes.len() && bytes[end] != b'"' {
-                    end += if bytes[end] == b'\\' { 2 } else { 1 };
-                }
-                if end >= at {
-                    break;
-                }
-                if let Some(Level::Object { key, value: false }) = levels.last_mut() {
-                    *key = text.get(begin..end);
-                }
-                here = end;
-            }
-            _ => {}
+    Pointers::new(text).at(at)
+}
+
+/// Gives the pointers of several places of one text. Asked for in their order, all of them together take one walk.
+#[derive(Debug)]
+pub(crate) struct Pointers<'a> {
+    text: &'a str,
+    here: usize,
+    levels: Vec<Level<'a>>,
+    too_deep: bool,
+}
+
+#[derive(Debug)]
+enum Level<'a> {
+    Object { key: Option<&'a str>, value: bool },
+    Array(usize),
+}
+
+impl<'a> Pointers<'a> {
+    /// At the beginning of `text`.
+    pub(crate) const fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            here: 0,
+            levels: Vec::new(),
+            too_deep: false,
         }
-        if levels.len() > READABLE {
+    }
+
+    /// [`pointer_at`] of this text.
+    pub(crate) fn at(&mut self, at: usize) -> Option<String> {
+        if !matches!(self.text.as_bytes().first(), Some(b'{' | b'[')) {
             return None;
         }
-        here += 1;
-    }
-    let mut pointer = String::new();
-    for level in &levels {
-        match level {
-            Level::Array(index) => pointer.push_str(&format!("/{index}")),
-            Level::Object { key: Some(key), .. } => {
-                pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        if at < self.here {
+            *self = Self::new(self.text);
+        }
+        self.walk(at);
+        if self.too_deep {
+            return None;
+        }
+        let mut pointer = String::new();
+        for level in &self.levels {
+            match level {
+                Level::Array(index) => pointer.push_str(&format!("/{index}")),
+                Level::Object { key: Some(key), .. } => {
+                    pointer.push('/');
+                    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                }
+                Level::Object { key: None, .. } => {}
             }
-            Level::Object { key: None, .. } => {}
+        }
+        Some(pointer)
+    }
+
+    fn walk(&mut self, at: usize) {
+        let Self {
+            text,
+            here,
+            levels,
+            too_deep,
+        } = self;
+        let bytes = text.as_bytes();
+        while *here < at.min(bytes.len()) && !*too_deep {
+            match bytes[*here] {
+                b'{' => levels.push(Level::Object { key: None, value: false }),
+                b'[' => levels.push(Level::Array(0)),
+                b'}' | b']' => {
+                    levels.pop();
+                }
+                b':' => {
+                    if let Some(Level::Object { value, .. }) = levels.last_mut() {
+                        *value = true;
+                    }
+                }
+                b',' => match levels.last_mut() {
+                    Some(Level::Array(index)) => *index += 1,
+                    Some(Level::Object { key, value }) => (*key, *value) = (None, false),
+                    None => {}
+                },
+                b'"' => {
+                    let begin = *here + 1;
+                    let mut end = begin;
+                    while end < bytes.len() && bytes[end] != b'"' {
+                        end += if bytes[end] == b'\\' { 2 } else { 1 };
+                    }
+                    if end >= at {
+                        break;
+                    }
+                    if let Some(Level::Object { key, value: false }) = levels.last_mut() {
+                        *key = text.get(begin..end);
+                    }
+                    *here = end;
+                }
+                _ => {}
+            }
+            *too_deep = levels.len() > READABLE;
+            *here += 1;
         }
     }
-    Some(pointer)
 }
 
 #[cfg(test)]
@@ -78,6 +120,10 @@ mod tests {
         assert_eq!(at("hi"), "/a~1b/1/c");
         assert_eq!(at("}]}"), "/a~1b/1/d");
         assert_eq!(pointer_at(text, text.len()), Some(String::new()));
+        let mut several = Pointers::new(text);
+        for needle in ["\"x\"", "hi", "}]}", "x\"", "hi"] {
+            assert_eq!(several.at(text.find(needle).unwrap()), pointer_at(text, text.find(needle).unwrap()));
+        }
         assert_eq!(pointer_at("noise {", 7), None);
         assert_eq!(pointer_at(&"[".repeat(100_000), 99_999), None);
     }

@@ -17,7 +17,7 @@ pub use decode::Decoder;
 
 use crate::codec::Mode;
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -41,6 +41,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: None,
     arguments_at: "",
     detail: None,
+    facts: Facts::Never,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &["/usage"],
     lists_denials: false,
 };
 

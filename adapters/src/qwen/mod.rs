@@ -41,7 +41,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::snake_tools;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// Replies piece by piece.
 const STREAM_CHUNK_JSON: Mode = Mode::new("stream-chunk-json", Layout::Pieces);
@@ -68,5 +68,9 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&snake_tools::TOOLS),
     arguments_at: "/choices/0/message/tool_calls/0/function/arguments",
     detail: Some(&read_display::DETAIL),
+    facts: Facts::Usual,
+    pieces: Pieces::Made,
+    host_answers: true,
+    usage_at: &["/usage"],
     lists_denials: false,
 };

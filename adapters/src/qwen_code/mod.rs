@@ -20,7 +20,7 @@ pub use encode::Encoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
 use crate::snake_tools;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "0.24.4";
@@ -47,6 +47,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&snake_tools::TOOLS),
     arguments_at: "/message/content/0/input",
     detail: None,
+    facts: Facts::Always,
+    pieces: Pieces::Messages,
+    host_answers: false,
+    usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
     lists_denials: true,
 };
 

@@ -29,7 +29,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -53,6 +53,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&tools::TOOLS),
     arguments_at: "/arguments",
     detail: None,
+    facts: Facts::Always,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &[],
     lists_denials: false,
 };
 

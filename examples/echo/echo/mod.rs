@@ -17,7 +17,7 @@ pub use encode::Encoder;
 
 use crate::codec::Mode;
 use crate::launch::PermissionMode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -41,5 +41,9 @@ pub static VENDOR: Vendor = Vendor {
     tools: None,
     arguments_at: "/input",
     detail: None,
+    facts: Facts::Always,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &[],
     lists_denials: false,
 };

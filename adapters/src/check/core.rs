@@ -1,0 +1,471 @@
+//! Takes what the decoder tells, and asks the rules.
+
+use bumpalo::Bump;
+
+use super::blocks::Round;
+use super::calls::Told;
+use super::report::{Line, Report};
+use super::state::State;
+use super::turns::{About, is_part};
+use super::{Misfit, Rule, Schemas, usage};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Format, Layout};
+use crate::convert::sessions::{Sessions, Step};
+use crate::detect::Evidence;
+use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Sink, StopKind};
+use crate::follow;
+use crate::json::{Cursor, Error, Raw, Str};
+use crate::reader::{Consumer, Damaged, Source};
+use crate::vendor::{Pieces, Vendor};
+
+/// Everything behind the reader.
+#[derive(Debug)]
+pub(super) struct Core {
+    format: Format,
+    follow: bool,
+    /// Whose events they are: of those that were stored, the vendor that said them first.
+    vendor: &'static Vendor,
+    schemas: Option<Box<dyn Schemas>>,
+    sessions: Sessions,
+    state: State,
+    /// Sessions that another one broke into in the middle of a turn.
+    interrupted: Vec<(String, State)>,
+    pub(super) report: Report,
+    /// The id of the session before, within this turn.
+    before: String,
+}
+
+/// More sessions than this are not mixed in one file.
+const MOST_INTERRUPTED: usize = 64;
+
+/// What a decoder talks to.
+struct Heard<'c, 'a> {
+    core: &'c mut Core,
+    line: &'c mut Line<'a>,
+    text: &'a str,
+    events: u32,
+    /// Another session begins with this line, which has to be read once more.
+    another: Option<String>,
+    foreign: Option<Evidence>,
+    /// The session is over: nothing of another one is taken.
+    over: bool,
+}
+
+impl Core {
+    pub(super) fn new(format: Format, follow: bool, schemas: Option<Box<dyn Schemas>>) -> Self {
+        Self {
+            format,
+            follow,
+            vendor: format.dialect.vendor(),
+            schemas,
+            sessions: Sessions::default(),
+            state: State::default(),
+            interrupted: Vec::new(),
+            report: Report::default(),
+            before: String::new(),
+        }
+    }
+
+    /// Has the decoder read a line. What begins with it, if it was not for the session that is read, and whether it could be read.
+    fn read<'a>(&mut self, text: &'a str, line: &mut Line<'a>, decoder: &mut Decoder, arena: &'a Bump) -> (Heading, Result<usize, Error>) {
+        let mut heard = Heard {
+            core: self,
+            line,
+            text,
+            events: 0,
+            another: None,
+            foreign: None,
+            over: false,
+        };
+        let used = decoder.line(text, &Cx { arena, trace: None }, &mut heard);
+        let Heard { another, foreign, .. } = heard;
+        let foreign = match used {
+            Err(_) => follow::begins_another(self.format.dialect, text, self.state.in_turn),
+            Ok(_) => foreign,
+        };
+        (Heading { another, foreign }, used)
+    }
+
+    /// Ends the session as if the log were over.
+    fn end_session(&mut self, line: u64, decoder: &mut Decoder, arena: &Bump) {
+        let mut heard = Heard {
+            core: self,
+            line: &mut Line::none(line),
+            text: "",
+            events: 0,
+            another: None,
+            foreign: None,
+            over: true,
+        };
+        decoder.finish(&Cx { arena, trace: None }, &mut heard);
+    }
+
+    /// Another session begins with the line.
+    fn next_session(&mut self, id: &str, line: &mut Line<'_>, decoder: &mut Decoder, arena: &Bump) {
+        let mut state = std::mem::take(&mut self.state);
+        let in_turn = state.in_turn;
+        if in_turn {
+            // Its lines may come again.
+            self.interrupted.push((self.sessions.current().to_owned(), state));
+            if self.interrupted.len() > MOST_INTERRUPTED {
+                self.interrupted.remove(0).1.end(self.vendor, &mut self.report);
+            }
+        } else {
+            self.state = std::mem::take(&mut state);
+            self.end_session(line.number(), decoder, arena);
+            std::mem::take(&mut self.state).end(self.vendor, &mut self.report);
+        }
+        if let Some(at) = self.interrupted.iter().position(|(other, _)| other == id) {
+            self.state = self.interrupted.remove(at).1;
+        } else {
+            let text = format!("the session {:?} begins", Str::trusted(id).unescape());
+            self.report.find(Rule::NextSession, line.whole(), text);
+        }
+        self.sessions.begin(id, in_turn);
+        self.before.clear();
+        self.report.damaged = false;
+        decoder.next_session(id);
+    }
+
+    /// A session in another dialect begins with the line.
+    fn next_dialect(&mut self, found: Evidence, line: &mut Line<'_>, decoder: &mut Decoder, arena: &Bump) {
+        self.end_session(line.number(), decoder, arena);
+        self.end_states();
+        self.format = found.format;
+        self.vendor = found.format.dialect.vendor();
+        self.sessions = Sessions::default();
+        self.report.damaged = false;
+        *decoder = Decoder::new(found.format.dialect);
+        let text = format!("from here on it is {} ({})", found.format, found.why);
+        self.report.find(Rule::NextDialect, line.whole(), text);
+    }
+
+    fn end_states(&mut self) {
+        for (_, state) in std::mem::take(&mut self.interrupted) {
+            state.end(self.vendor, &mut self.report);
+        }
+        std::mem::take(&mut self.state).end(self.vendor, &mut self.report);
+    }
+
+    /// What the line is beside what it says.
+    fn look(&mut self, value: &str, line: &mut Line<'_>) {
+        let Self { vendor, report, schemas, .. } = self;
+        if !vendor.usage_at.is_empty() && memchr::memmem::find(value.as_bytes(), b"sage\"").is_some() {
+            usage::look(Raw::trusted(value), vendor.usage_at, line, report);
+        }
+        // Where a rule says what is wrong, its schema need not.
+        if report.worst < Some(super::Level::Error)
+            && let Some(schemas) = schemas
+            && let Some(Misfit { pointer, what }) = schemas.misfit(self.format.dialect, value)
+        {
+            let place = || {
+                let mut place = line.place(at_pointer(value, &pointer).unwrap_or(value));
+                place.pointer = Some(pointer.clone());
+                place
+            };
+            report.fold(Rule::Schema, place, what);
+        }
+    }
+}
+
+/// Whether the line says the outcome, in any of its parts.
+fn is_told(outcome: &Outcome<'_>, line: &Line<'_>) -> bool {
+    let texts = [outcome.text, outcome.error, outcome.word].into_iter().flatten().map(Str::as_escaped);
+    let values = [outcome.duration_ms, outcome.duration_api_ms].into_iter().flatten().map(Raw::as_str);
+    let mut parts = texts.chain(values).filter(|part| !part.is_empty()).peekable();
+    parts.peek().is_none() || parts.any(|part| line.holds(part))
+}
+
+/// What begins with a line.
+struct Heading {
+    another: Option<String>,
+    foreign: Option<Evidence>,
+}
+
+/// The value at a JSON pointer.
+fn at_pointer<'t>(text: &'t str, pointer: &str) -> Option<&'t str> {
+    let mut value = Raw::trusted(text);
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        value = match step.parse::<usize>() {
+            Ok(index) if value.as_str().starts_with('[') => value.elements().nth(index)?,
+            _ => value.get(&step)?,
+        };
+    }
+    Some(value.as_str())
+}
+
+impl Consumer for Core {
+    fn value<'a>(&mut self, text: &'a str, source: Source<'_, 'a>) -> Result<usize, Error> {
+        let Source {
+            decoder,
+            arena,
+            line: number,
+            at,
+        } = source;
+        let mut line = Line::new(text, number, at);
+        self.report.worst = None;
+        let (heading, mut used) = self.read(text, &mut line, decoder, arena);
+        match (heading.foreign, heading.another) {
+            (Some(found), _) if self.follow => {
+                self.next_dialect(found, &mut line, decoder, arena);
+                used = self.read(text, &mut line, decoder, arena).1;
+            }
+            (Some(found), _) => self.report.find(Rule::ForeignSession, line.whole(), follow::why(found, self.format)),
+            (None, Some(id)) => {
+                self.next_session(&id, &mut line, decoder, arena);
+                used = self.read(text, &mut line, decoder, arena).1;
+            }
+            (None, None) => {}
+        }
+        if used.is_err() && text.starts_with('{') && Cursor::new(text).raw().is_ok() {
+            self.look(text, &mut line);
+        }
+        let used = used?;
+        if text.starts_with('{') {
+            // Decoders check what they need; here the rest is checked too.
+            Cursor::new(text).raw()?;
+            self.look(&text[..used.min(text.len())], &mut line);
+        }
+        Ok(used)
+    }
+
+    fn damaged(&mut self, damaged: &Damaged<'_>) {
+        let place = super::report::Place {
+            line: damaged.line,
+            byte: damaged.byte,
+            pointer: damaged.pointer.clone(),
+        };
+        self.report.find(Rule::DamagedLine, place, damaged.why.clone());
+        self.report.damaged = true;
+    }
+
+    fn end(&mut self, source: Source<'_, '_>) {
+        let Source { decoder, arena, line, .. } = source;
+        self.end_session(line, decoder, arena);
+        self.end_states();
+        self.report.end();
+    }
+}
+
+impl<'a> Sink<'a> for Heard<'_, 'a> {
+    fn source(&mut self, dialect: Dialect) {
+        self.core.vendor = dialect.vendor();
+        self.core.sessions.header();
+    }
+
+    fn program(&mut self, session: Option<Str<'a>>, process: Option<Raw<'a>>) {
+        let in_turn = self.core.state.in_turn;
+        if self.another.is_none() && !self.over && self.core.sessions.is_another_program(session, process, in_turn) {
+            self.another = Some(String::new());
+        }
+    }
+
+    fn event(&mut self, event: &Event<'a>) {
+        if self.another.is_some() {
+            return;
+        }
+        let in_turn = self.core.state.in_turn;
+        if self.events == 0 && !self.over && follow::may_begin_another(&event.kind, in_turn) {
+            if self.foreign.is_none() {
+                self.foreign = follow::begins_another(self.core.format.dialect, self.text, in_turn);
+            }
+            if self.foreign.is_some() && self.core.follow {
+                return;
+            }
+        }
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty()) {
+            if !self.over && !self.core.sessions.is_current(id.as_escaped()) && self.is_another(event, id) {
+                return;
+            }
+            self.core.sessions.read(&event.kind);
+        }
+        self.events += 1;
+        self.hear(event);
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        if self.another.is_some() {
+            return;
+        }
+        self.events += 1;
+        self.fields(input.fields);
+        match input.kind {
+            InputKind::Noise(_) => self.noise(),
+            InputKind::Unknown(raw) => self.unknown(raw),
+            _ => {}
+        }
+    }
+}
+
+impl<'a> Heard<'_, 'a> {
+    /// An event names another session than the line before. Returns whether it is another one.
+    fn is_another(&mut self, event: &Event<'_>, id: Str<'_>) -> bool {
+        let core = &mut *self.core;
+        let before = core.sessions.current().to_owned();
+        let renamed = core.sessions.is_renamed();
+        if core
+            .sessions
+            .step(id.as_escaped(), &event.kind, core.state.in_turn || core.state.turns.is_fresh())
+            == Step::Another
+        {
+            self.another = Some(id.as_escaped().to_owned());
+            return true;
+        }
+        let back = core.before == id.as_escaped();
+        if !before.is_empty() && core.sessions.current() != before && !renamed && !back {
+            let text = format!(
+                "the session {:?} goes on as {:?}",
+                Str::trusted(&before).unescape(),
+                Str::trusted(id.as_escaped()).unescape()
+            );
+            let place = self.line.place(id.as_escaped());
+            core.report.find(Rule::SessionChanges, place, text);
+        }
+        core.before = before;
+        false
+    }
+
+    fn hear(&mut self, event: &Event<'a>) {
+        self.fields(event.fields);
+        match event.kind {
+            Kind::Noise(_) => return self.noise(),
+            Kind::Unknown(raw) => self.unknown(raw),
+            _ => {}
+        }
+        let Self { core, line, text, over, .. } = self;
+        let Core {
+            state,
+            report,
+            vendor,
+            format,
+            ..
+        } = &mut **core;
+        let stored = format.dialect.vendor().stores_others;
+        state.origin(event, stored, line, report);
+        let parent = event.origin.parent;
+        let pieces = vendor.pieces;
+        let about = About {
+            facts: vendor.facts,
+            refusal_ends: vendor.one_turn_a_run,
+            stored,
+            document: format.mode.layout == Layout::Document,
+            turn: event.origin.turn,
+            text,
+        };
+        if parent.is_none() && is_part(&event.kind) {
+            state.turns.part(&event.kind, &about, line, report);
+        }
+        let State { turns, calls, threads, .. } = state;
+        let round = match parent {
+            None => &mut threads.main,
+            Some(parent) if is_part(&event.kind) || matches!(event.kind, Kind::RoundEnd(_)) => {
+                threads.subagent(parent.as_escaped(), |_| Round::default())
+            }
+            Some(_) => &mut Round::default(),
+        };
+        if parent.is_some() && pieces == Pieces::Messages {
+            round.unframed(line);
+        }
+        match event.kind {
+            Kind::Session(session) if parent.is_none() => turns.facts(session, line, report),
+            Kind::RoundStart(start) => round.start(start, pieces, line, report),
+            Kind::BlockStart(start) => {
+                if let BlockHead::Call { id, .. } = start.head {
+                    calls.call(id, Told::Start, parent, line, report);
+                }
+                round.block(&start, pieces, line, report);
+            }
+            Kind::Delta(delta) => round.delta(&delta, pieces, line, report),
+            Kind::BlockStop(stop) => round.stop(stop.index, pieces, line, report),
+            Kind::RoundEnd(end) => {
+                for id in round.end(end, pieces, line, report) {
+                    calls.retract(&id);
+                }
+            }
+            Kind::Reply(reply) => {
+                round.whole(reply, pieces, line, report);
+                for block in reply.blocks {
+                    if let Block::Call(call) = block {
+                        calls.call(call.id, Told::Whole, parent, line, report);
+                    }
+                }
+            }
+            Kind::Request(request) if vendor.host_answers => {
+                if let Some(call) = request.permission.and_then(|permission| permission.call) {
+                    calls.asked(call);
+                }
+            }
+            Kind::ToolResult(result) => {
+                calls.result(result, stored, line, report);
+                if let Some(mut subagent) = threads.end(result.call.as_escaped()) {
+                    subagent.end_turn(false, pieces, report);
+                }
+            }
+            Kind::Outcome(outcome) if parent.is_none() => {
+                // A stop that no model makes: the turn goes on elsewhere.
+                let made = *over || outcome.synthetic || !is_told(outcome, line);
+                let elsewhere = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Other);
+                let well = outcome.kind == OutcomeKind::Success && !outcome.synthetic && !elsewhere;
+                match made {
+                    // No line says it.
+                    true => turns.end(report),
+                    false => turns.outcome(outcome, &about, line, report),
+                }
+                calls.end_turn(well, report);
+                threads.main.end_turn(well, pieces, report);
+                report.summary.outcomes += u64::from(!made);
+                report.damaged = false;
+            }
+            Kind::Fatal(_) => {
+                turns.fatal();
+                calls.end_turn(false, report);
+                threads.main.end_turn(false, pieces, report);
+                report.summary.outcomes += 1;
+            }
+            _ => {}
+        }
+        if let Some(ended) = follow::ends_turn(&event.kind).filter(|_| parent.is_none()) {
+            state.in_turn = !ended;
+        } else if matches!(event.kind, Kind::Fatal(_)) {
+            state.in_turn = false;
+        }
+    }
+
+    fn noise(&mut self) {
+        let tally = self.core.report.summary.noise.get_or_insert(super::Tally {
+            count: 0,
+            first: self.line.number(),
+        });
+        tally.count += 1;
+        let line = &self.line;
+        self.core.report.fold(Rule::Noise, || line.whole(), "text that is no JSON".to_owned());
+    }
+
+    fn unknown(&mut self, raw: Raw<'_>) {
+        let word = |key| raw.get(key).and_then(Raw::string).map(|s| s.unescape().into_owned());
+        let name = match (word("type"), word("subtype")) {
+            (Some(kind), Some(subtype)) => format!("{kind}/{subtype}"),
+            (Some(kind), None) => kind,
+            (None, _) if raw.as_str().starts_with('{') => "an object without type".to_owned(),
+            (None, _) if raw.as_str().starts_with('[') => "an array".to_owned(),
+            (None, _) => "a scalar".to_owned(),
+        };
+        let line = &mut *self.line;
+        let place = || line.place(raw.get("type").map_or(raw.as_str(), Raw::as_str));
+        self.core.report.fold(Rule::UnknownType, place, format!("unknown type {name}"));
+    }
+
+    fn fields(&mut self, fields: Fields<'_>) {
+        for Field { at, key, value, .. } in fields.iter().filter(|f| !f.known) {
+            let name = key.unescape();
+            let place = match at {
+                At::Line => format!("/{name}"),
+                At::Part(part) => format!("{part}/{name}"),
+                At::Block(_) => format!("/*/{name}"),
+            };
+            let line = &mut *self.line;
+            let text = format!("unknown field, or of an unknown type: {place}");
+            self.core.report.fold(Rule::UnknownField, || line.place(value.as_str()), text);
+        }
+    }
+}

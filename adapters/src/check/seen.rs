@@ -1,0 +1,42 @@
+//! Ids that were seen, in memory that has an end.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::ids;
+use crate::json::Str;
+
+/// More are forgotten, the oldest first: an id that comes again that much later is taken for a new one.
+const MOST: usize = 1 << 20;
+
+/// Ids that were seen, as their hashes.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    ids: HashSet<u64>,
+    order: VecDeque<u64>,
+}
+
+impl Seen {
+    /// Returns whether it is a new one.
+    pub(super) fn add(&mut self, id: Str<'_>) -> bool {
+        let hash = ids::hash(id.as_escaped());
+        if !self.ids.insert(hash) {
+            return false;
+        }
+        if self.order.len() == MOST
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+        self.order.push_back(hash);
+        true
+    }
+
+    pub(super) fn has(&self, id: Str<'_>) -> bool {
+        self.ids.contains(&ids::hash(id.as_escaped()))
+    }
+
+    /// Whether some were forgotten.
+    pub(super) fn is_full(&self) -> bool {
+        self.order.len() == MOST
+    }
+}
