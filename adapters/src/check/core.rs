@@ -11,10 +11,10 @@ use super::{Misfit, Rule, Schemas, usage};
 use crate::codec::{Cx, Decode, Decoder, Dialect, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
-use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Sink, StopKind};
+use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Sink, StopKind};
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
-use crate::reader::{Consumer, Damaged, Source};
+use crate::reader::{Consumer, Damaged, Source, Taken};
 use crate::vendor::{Pieces, Vendor};
 
 /// Everything behind the reader.
@@ -48,6 +48,10 @@ struct Heard<'c, 'a> {
     foreign: Option<Evidence>,
     /// The session is over: nothing of another one is taken.
     over: bool,
+    /// It is a piece of a text and nothing else: where it is spelled like a line before, all of it has been read.
+    is_plain: bool,
+    /// The line is read as one that is spelled like it: what begins something else is left to the general way.
+    again: bool,
 }
 
 impl Core {
@@ -67,15 +71,7 @@ impl Core {
 
     /// Has the decoder read a line. What begins with it, if it was not for the session that is read, and whether it could be read.
     fn read<'a>(&mut self, text: &'a str, line: &mut Line<'a>, decoder: &mut Decoder, arena: &'a Bump) -> (Heading, Result<usize, Error>) {
-        let mut heard = Heard {
-            core: self,
-            line,
-            text,
-            events: 0,
-            another: None,
-            foreign: None,
-            over: false,
-        };
+        let mut heard = Heard::new(self, line, text);
         let used = decoder.line(text, &Cx { arena, trace: None }, &mut heard);
         let Heard { another, foreign, .. } = heard;
         let foreign = match used {
@@ -87,14 +83,10 @@ impl Core {
 
     /// Ends the session as if the log were over.
     fn end_session(&mut self, line: u64, decoder: &mut Decoder, arena: &Bump) {
+        let mut line = Line::none(line);
         let mut heard = Heard {
-            core: self,
-            line: &mut Line::none(line),
-            text: "",
-            events: 0,
-            another: None,
-            foreign: None,
             over: true,
+            ..Heard::new(self, &mut line, "")
         };
         decoder.finish(&Cx { arena, trace: None }, &mut heard);
     }
@@ -167,6 +159,10 @@ impl Core {
     }
 }
 
+const fn is_text(piece: Piece<'_>) -> bool {
+    matches!(piece, Piece::Text(_) | Piece::Thinking(_) | Piece::Input(_))
+}
+
 /// Whether the line says the outcome, in any of its parts.
 fn is_told(outcome: &Outcome<'_>, line: &Line<'_>) -> bool {
     let texts = [outcome.text, outcome.error, outcome.word].into_iter().flatten().map(Str::as_escaped);
@@ -229,6 +225,45 @@ impl Consumer for Core {
         Ok(used)
     }
 
+    fn again<'a>(&mut self, lines: &'a str, source: Source<'_, 'a>) -> Taken {
+        let mut taken = Taken::default();
+        let Source { decoder, arena, .. } = source;
+        while let Some(end) = memchr::memchr(b'\n', &lines.as_bytes()[taken.bytes..]) {
+            let rest = &lines[taken.bytes..];
+            let text = rest[..end].trim_ascii_end();
+            let mut line = Line::new(text, source.line + taken.lines + 1, 0);
+            self.report.worst = None;
+            let mut heard = Heard {
+                again: true,
+                ..Heard::new(self, &mut line, text)
+            };
+            let Some(used) = decoder.again(rest, &Cx { arena, trace: None }, &mut heard) else {
+                break;
+            };
+            // A line that another session begins with is read by itself.
+            if heard.another.is_some() || heard.foreign.is_some() {
+                break;
+            }
+            let is_plain = heard.is_plain;
+            taken.bytes += used;
+            taken.lines += 1;
+            if is_plain {
+                continue;
+            }
+            match Cursor::new(text).raw() {
+                Ok(_) => self.look(text, &mut line),
+                Err(error) => self.damaged(&Damaged {
+                    line: line.number(),
+                    byte: error.at as u64 + 1,
+                    pointer: error.pointer(text),
+                    why: error.why.to_string(),
+                    bytes: text.as_bytes(),
+                }),
+            }
+        }
+        taken
+    }
+
     fn damaged(&mut self, damaged: &Damaged<'_>) {
         let place = super::report::Place {
             line: damaged.line,
@@ -269,7 +304,7 @@ impl<'a> Sink<'a> for Heard<'_, 'a> {
             if self.foreign.is_none() {
                 self.foreign = follow::begins_another(self.core.format.dialect, self.text, in_turn);
             }
-            if self.foreign.is_some() && self.core.follow {
+            if self.foreign.is_some() && (self.core.follow || self.again) {
                 return;
             }
         }
@@ -280,6 +315,7 @@ impl<'a> Sink<'a> for Heard<'_, 'a> {
             self.core.sessions.read(&event.kind);
         }
         self.events += 1;
+        self.is_plain = self.events == 1 && event.fields.is_empty() && matches!(event.kind, Kind::Delta(delta) if is_text(delta.piece));
         self.hear(event);
     }
 
@@ -297,7 +333,21 @@ impl<'a> Sink<'a> for Heard<'_, 'a> {
     }
 }
 
-impl<'a> Heard<'_, 'a> {
+impl<'c, 'a> Heard<'c, 'a> {
+    const fn new(core: &'c mut Core, line: &'c mut Line<'a>, text: &'a str) -> Self {
+        Self {
+            core,
+            line,
+            text,
+            events: 0,
+            another: None,
+            foreign: None,
+            over: false,
+            is_plain: false,
+            again: false,
+        }
+    }
+
     /// An event names another session than the line before. Returns whether it is another one.
     fn is_another(&mut self, event: &Event<'_>, id: Str<'_>) -> bool {
         let core = &mut *self.core;
@@ -358,7 +408,8 @@ impl<'a> Heard<'_, 'a> {
         let State { turns, calls, threads, .. } = state;
         let round = match parent {
             None => &mut threads.main,
-            Some(parent) if is_part(&event.kind) || matches!(event.kind, Kind::RoundEnd(_)) => {
+            // One that nobody called is not kept.
+            Some(parent) if calls.knows(parent) && (is_part(&event.kind) || matches!(event.kind, Kind::RoundEnd(_))) => {
                 threads.subagent(parent.as_escaped(), |_| Round::default())
             }
             Some(_) => &mut Round::default(),

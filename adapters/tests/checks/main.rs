@@ -6,6 +6,7 @@
 mod common;
 
 mod broken;
+mod damaged;
 mod lines;
 mod whole;
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use agentglot_adapters::check::{Finding, Level, Rule};
 
-use crate::common::{Log, Wrongs, beside, events, goldens, manifest, parallel, quick, recordings, targets};
+use crate::common::{Log, beside, events, goldens, manifest, parallel, quick, recordings, targets};
 use crate::found;
 
 /// Logs that are no whole ones though their programs were not killed, and what they lack.
