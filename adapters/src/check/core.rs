@@ -196,9 +196,9 @@ impl Consumer for Core {
             decoder,
             arena,
             line: number,
-            at,
+            stand,
         } = source;
-        let mut line = Line::new(text, number, at);
+        let mut line = Line::new(text, number, stand.at);
         self.report.worst = None;
         let (heading, mut used) = self.read(text, &mut line, decoder, arena);
         match (heading.foreign, heading.another) {
