@@ -22,7 +22,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::Mode;
-use crate::vendor::Vendor;
+use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -46,6 +46,10 @@ pub static VENDOR: Vendor = Vendor {
     tools: Some(&tools::TOOLS),
     arguments_at: "/parameters",
     detail: None,
+    facts: Facts::Always,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &["/stats"],
     lists_denials: false,
 };
 
