@@ -1,7 +1,8 @@
-//! `agentglot sessions`: those of the built-in agent.
+//! `agentglot sessions`: those of the built-in agent, and those of programs that lie beside them.
 
 use std::fmt::Write;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::convert::Options;
@@ -26,7 +27,7 @@ pub enum Sessions {
     },
     /// What was said in one.
     Show {
-        /// Its id, or enough of its beginning.
+        /// Its id, or enough of its beginning; or the path of its transcript.
         id: String,
         /// A dialect to say it in; text without one.
         to: Option<Format>,
@@ -52,7 +53,10 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
             super::print(if *json { lines(&listed) } else { table(&listed, *all) }.as_bytes())
         }
         Sessions::Show { id, to } => {
-            let session = one(&shelf, id)?;
+            let session = match named(&shelf, id)? {
+                Some(session) => session,
+                None => one(&shelf, id)?,
+            };
             let (history, entries) = shelf.read(&session).map_err(|error| Failure::Usage(error.to_string()))?;
             for note in &history.notes {
                 Console::plain().say(note);
@@ -66,9 +70,13 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
             let session = one(&shelf, id)?;
             delete(&shelf, &[session])
         }
-        Sessions::Delete { id: None, all: true } => delete(&shelf, &list(&shelf, false)?),
+        Sessions::Delete { id: None, all: true } => {
+            let mut ours = list(&shelf, false)?;
+            ours.retain(|session| session.ours);
+            delete(&shelf, &ours)
+        }
         Sessions::Delete { .. } => Err(Failure::Usage(
-            "delete wants the id of a session, or --all for those of this folder".to_owned(),
+            "delete wants the id of a session, or --all for those that agentglot began in this folder".to_owned(),
         )),
     }
 }
@@ -80,6 +88,22 @@ fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
     };
     let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(failed)?;
     shelf.list((!all).then_some(&cwd)).map_err(failed)
+}
+
+/// The session of a transcript that is named by its path.
+fn named(shelf: &Shelf, path: &str) -> Result<Option<Summary>, Failure> {
+    if !path.contains('/') && !Path::new(path).is_file() {
+        return Ok(None);
+    }
+    let found = shelf.at(Path::new(path)).map_err(|error| Failure::Read {
+        name: path.to_owned(),
+        error,
+    })?;
+    found.map(Some).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{path} is not the transcript of a session; `agentglot convert {path} --to claude:text` reads logs"
+        ))
+    })
 }
 
 /// The session whose id begins like this: one of the working folder, else of any.
@@ -126,9 +150,10 @@ fn table(sessions: &[Summary], all: bool) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(
             text,
-            "{}  {:<9}  {:>8}  {:>3} ",
+            "{}  {:<9}  {:<9}  {:>8}  {:>3} ",
             session.id,
             session.dialect,
+            by(session),
             ago(session.written),
             session.turns
         );
@@ -158,6 +183,7 @@ fn lines(sessions: &[Summary]) -> String {
         let line = json!({
             "id": session.id,
             "dialect": session.dialect,
+            "by": by(session),
             "cwd": session.cwd,
             "began": session.began,
             "written": written,
@@ -170,6 +196,11 @@ fn lines(sessions: &[Summary]) -> String {
         let _ = writeln!(text, "{line}");
     }
     text
+}
+
+/// Whose program began it.
+fn by(session: &Summary) -> &str {
+    if session.ours { "agentglot" } else { &session.dialect }
 }
 
 fn ago(time: SystemTime) -> String {

@@ -160,3 +160,64 @@ fn a_conversation_that_the_model_finds_too_long_is_made_shorter() {
     assert!(said(&end).contains("compact_boundary"));
     assert_eq!(end.code(), 0);
 }
+
+#[test]
+fn sessions_of_claude_code_are_listed_shown_and_left_alone() {
+    let play = Play::script(vec![Answer::text("ours")]);
+    play.print("begun by us");
+    let projects = play.base().join("home/.claude/projects");
+    let folder = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    let theirs = folder.join("0d5e2a52-9e4f-4c83-8f6e-3f1a8f1f7a11.jsonl");
+    let line = |kind: &str, text: &str| {
+        let message = serde_json::json!({"role": kind, "content": [{"type": "text", "text": text}]});
+        let (uuid, parent) = if kind == "user" { ("u-1", Value::Null) } else { ("a-1", "u-1".into()) };
+        serde_json::json!({"type": kind, "uuid": uuid, "parentUuid": parent, "timestamp": "2026-01-01T00:00:00Z", "cwd": play.at(""), "message": message})
+    };
+    std::fs::write(
+        &theirs,
+        format!("{}\n{}\n", line("user", "begun by them"), line("assistant", "their answer")),
+    )
+    .unwrap();
+    let sessions = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_agentglot"));
+        command.arg("sessions").args(args).current_dir(play.path(""));
+        let out = command.env_clear().env("HOME", play.base().join("home")).output().unwrap();
+        (
+            out.status.code(),
+            String::from_utf8(out.stdout).unwrap(),
+            String::from_utf8(out.stderr).unwrap(),
+        )
+    };
+    let (_, listed, _) = sessions(&["list", "--json"]);
+    let listed: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut kinds: Vec<(&str, &str, &str)> = listed
+        .iter()
+        .map(|one| {
+            (
+                one["dialect"].as_str().unwrap(),
+                one["by"].as_str().unwrap(),
+                one["prompt"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [("claude", "agentglot", "begun by us"), ("claude", "claude", "begun by them")]);
+    let (code, shown, _) = sessions(&["show", "0d5e2a52"]);
+    assert_eq!(
+        (code, shown.contains("> begun by them") && shown.contains("their answer")),
+        (Some(0), true),
+        "{shown}"
+    );
+    let path = theirs.display().to_string();
+    assert_eq!(sessions(&["show", &path]).1, shown);
+    let (code, _, said) = sessions(&["show", &play.at("")]);
+    assert!(code != Some(0) && !said.is_empty(), "{said}");
+    std::fs::write(play.path("log.jsonl"), "{}\n").unwrap();
+    let (code, _, said) = sessions(&["show", "log.jsonl"]);
+    assert!(code == Some(2) && said.contains("not the transcript of a session"), "{said}");
+    let (code, _, said) = sessions(&["delete", "0d5e2a52"]);
+    assert!(code == Some(3) && said.contains("was not begun by agentglot"), "{said}");
+    sessions(&["delete", "--all"]);
+    assert!(theirs.exists());
+    assert_eq!(sessions(&["list", "--json"]).1.lines().count(), 1);
+}

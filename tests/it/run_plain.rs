@@ -202,6 +202,31 @@ fn denied_calls_are_told_with_the_flag_that_helps() {
 }
 
 #[test]
+fn tricode_without_stdio_writes_text() {
+    let demo = |more: &[&str], args: &[&str]| run(&[], &[&["run", "--as", "tricode", "--backend", "demo"], more, &["--"], args].concat());
+    let output = demo(&["--on-ask", "Write,Edit,create_file,write_file"], &["What is here?"]);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(
+        output.status.success() && !text.contains('{') && text.trim().lines().count() >= 1,
+        "{output:?}"
+    );
+    let lines = demo(&["--on-ask", "Write,Edit,create_file,write_file"], &["--stdio", "What is here?"]);
+    let last = String::from_utf8(lines.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    assert_eq!(text, format!("{}\n", last["content"].as_str().unwrap()));
+    let output = demo(&[], &["What is here?"]);
+    assert!(err(&output).contains("1 tool call was denied; --on-ask"), "{output:?}");
+    // A model that cannot be had is said where the answer would stand.
+    let env = [
+        ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
+        ("OPENAI_MODEL", "m"),
+        ("AGENTGLOT_BACKEND", "model:openai"),
+    ];
+    let output = run(&env, &["run", "--as", "tricode", "--", "x"]);
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("OpenAI API error: "), "{output:?}");
+}
+
+#[test]
 fn a_tool_that_nobody_has_is_an_error() {
     let output = run(
         &[],

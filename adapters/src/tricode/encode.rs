@@ -20,9 +20,9 @@ use crate::trace::Kept;
 /// the calls before are known, so that all stand in the order of the calls. Text is held until it is known to be the last of its turn: only that has a place, in `final`.
 #[derive(Debug)]
 pub struct Encoder {
-    style: Style,
+    pub(super) style: Style,
     /// For events that were read from Tricode's own lines.
-    own: Own,
+    pub(super) own: Own,
     /// The session's id as the source has it.
     session: String,
     /// Turns that are over.
@@ -35,7 +35,7 @@ pub struct Encoder {
     scratch: String,
     denied: String,
     /// Questions for permission are asked.
-    asks: bool,
+    pub(super) asks: bool,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl Encode for Encoder {
     }
 
     fn takes_fields(&self) -> bool {
-        self.style.source == Dialect::Tricode
+        self.style.source == Dialect::Tricode && !self.is_text()
     }
 
     fn takes_usage(&self) -> bool {
@@ -93,6 +93,9 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if self.is_text() {
+            return self.text_event(event, out);
+        }
         if self.style.source == Dialect::Tricode {
             return self.own.event(event, out);
         }
@@ -106,8 +109,7 @@ impl Encode for Encoder {
                 self.begin(origin, false, out);
                 // The next model call begins: calls that have no result by now get none.
                 self.release(out);
-                self.turn.rounds += 1;
-                self.turn.before_round = (self.turn.text.len(), self.turn.kept.len());
+                self.round_begins();
                 if start.number.is_none() {
                     out.invented("/number", "rounds are counted");
                 }
@@ -180,7 +182,7 @@ impl Encoder {
 
     /// Writes the `system` line of the turn, if that has not been done. Later turns are runs that resume the session.
     fn begin(&mut self, origin: Origin<'_>, resumed: bool, out: &mut Out) {
-        if std::mem::replace(&mut self.turn.begun, true) {
+        if std::mem::replace(&mut self.turn.begun, true) || self.is_text() {
             return;
         }
         let id = origin.session.map_or(self.session.as_str(), Str::as_escaped);
@@ -202,8 +204,7 @@ impl Encoder {
             match block {
                 Block::Text { text, .. } => {
                     self.begin(origin, false, out);
-                    self.turn.text.push_str(text.as_escaped());
-                    out.hold(&mut self.turn.kept, text.as_escaped());
+                    self.hold_text(*text, out);
                 }
                 Block::Call(call) => {
                     self.begin(origin, false, out);
@@ -213,6 +214,16 @@ impl Encoder {
                 _ => {}
             }
         }
+    }
+
+    pub(super) fn round_begins(&mut self) {
+        self.turn.rounds += 1;
+        self.turn.before_round = (self.turn.text.len(), self.turn.kept.len());
+    }
+
+    pub(super) fn hold_text(&mut self, text: Str<'_>, out: &mut Out) {
+        self.turn.text.push_str(text.as_escaped());
+        out.hold(&mut self.turn.kept, text.as_escaped());
     }
 
     fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
@@ -342,7 +353,7 @@ impl Encoder {
     }
 
     /// A reply that was given up may come again under another id; its text must not stand twice.
-    fn round_end(&mut self, end: &RoundEnd<'_>, out: &Out) {
+    pub(super) fn round_end(&mut self, end: &RoundEnd<'_>, out: &Out) {
         if end.abandoned_from == Some(0) {
             let (text, kept) = self.turn.before_round;
             self.turn.text.truncate(text);
@@ -350,7 +361,7 @@ impl Encoder {
         }
     }
 
-    fn outcome(&mut self, origin: Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+    pub(super) fn outcome(&mut self, origin: Origin<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         // A program that cannot even begin says only why.
         let still_born = outcome.is_error && !self.turn.begun && self.turns == 0 && outcome.kind == OutcomeKind::Failed(Place::Backend);
         if still_born {
@@ -377,7 +388,11 @@ impl Encoder {
                 out.invented("/content", "there is no answer");
                 NOTHING
             });
-            lines::last(Some(text), &[], out);
+            if self.is_text() {
+                Self::answer(text, out);
+            } else {
+                lines::last(Some(text), &[], out);
+            }
         } else if self.turn.failed {
             out.merged("the error was told already");
         } else {
@@ -399,7 +414,7 @@ impl Encoder {
     }
 
     /// The program ends with an error; an outcome may follow, and then says nothing new.
-    fn fatal(&mut self, fatal: &Fatal<'_>, out: &mut Out) {
+    pub(super) fn fatal(&mut self, fatal: &Fatal<'_>, out: &mut Out) {
         self.release(out);
         failure::write(OutcomeKind::Failed(Place::Model), Some(fatal.message), out);
         self.turn.failed = true;
@@ -414,7 +429,7 @@ impl Encoder {
         }
     }
 
-    fn drop_text(&mut self, out: &Out) {
+    pub(super) fn drop_text(&mut self, out: &Out) {
         if !self.turn.text.is_empty() {
             out.drop_held(&mut self.turn.kept, "no place in tricode: of a turn's texts only the last has one");
             self.turn.text.clear();

@@ -23,6 +23,7 @@ mod members;
 mod own;
 mod plan;
 mod repr;
+mod text;
 mod tools;
 
 pub use decode::Decoder;
@@ -35,7 +36,7 @@ use crate::vendor::{Facts, Pieces, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "tricode",
     about: "Tricode's STDIO lines",
-    modes: &[Mode::new("stdio", Layout::Lines)],
+    modes: &[Mode::new("stdio", Layout::Lines), Mode::TEXT],
     decoder: || Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),

@@ -28,7 +28,6 @@ pub(crate) mod testing;
 pub mod tricode;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use agentglot_adapters::raw::codec::Dialect;
@@ -43,7 +42,7 @@ use crate::mcp::Naming;
 use crate::permissions::{Family, Guarded, PermissionForm, Vocabulary};
 use crate::settings::SettingsFiles;
 use crate::settings::memory::MemoryFiles;
-use crate::store::{SessionFiles, Shelf};
+use crate::store::{Root, SessionFiles, Shelf, own_root};
 use crate::tools::Tool;
 use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
@@ -63,10 +62,13 @@ pub fn all() -> impl Iterator<Item = &'static Persona> {
 
 /// All sessions that there are on this machine, whoever was played in them.
 pub fn shelf(env: &dyn Fn(&str) -> Option<OsString>) -> Shelf {
-    let mut roots: Vec<PathBuf> = Vec::new();
-    for root in all().filter_map(|persona| (persona.sessions.root)(env)) {
-        if !roots.contains(&root) {
-            roots.push(root);
+    let own = own_root(env);
+    let mut roots: Vec<Root> = Vec::new();
+    for files in all().map(|persona| persona.sessions) {
+        if let Some(path) = (files.root)(env).filter(|path| roots.iter().all(|root| root.path != *path)) {
+            // What is not our folder is that of the vendor's own program.
+            let owner = (own.as_ref() != Some(&path)).then_some(files.dialect);
+            roots.push(Root { path, owner });
         }
     }
     Shelf::of(roots)

@@ -72,6 +72,9 @@ pub enum StoreError {
     /// Another process writes it.
     #[error("session {0} is being written by another process")]
     Busy(String),
+    /// The program itself began it.
+    #[error("session {0} was not begun by agentglot, and is left alone")]
+    NotOurs(String),
     /// It is no id of the dialect's.
     #[error("{0:?} is no session id")]
     BadId(String),

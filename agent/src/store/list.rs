@@ -11,6 +11,7 @@ use memchr::memmem;
 use super::entry::Entry;
 use super::transcript::short;
 use crate::model::message::Part;
+use agentglot_adapters::raw::codec::Dialect;
 
 /// How much of the beginning and of the end is looked at.
 const LOOK: usize = 64 << 10;
@@ -26,6 +27,8 @@ pub struct Summary {
     pub id: String,
     /// Whose it is: `claude`, `qwen-code`, `tricode`, `cursor`.
     pub dialect: String,
+    /// We began it; else the program itself did.
+    pub ours: bool,
     /// The working folder.
     pub cwd: Option<String>,
     /// The transcript.
@@ -44,10 +47,14 @@ pub struct Summary {
     pub turns: u64,
 }
 
-/// What a transcript says of itself. `None`: there is no conversation in it, or it is none of ours.
-pub(super) fn summary(id: &str, path: PathBuf, file: &File) -> io::Result<Option<Summary>> {
+/// What a transcript says of itself. `None`: there is no conversation in it, or it is neither ours nor its owner's.
+pub(super) fn summary(id: &str, path: PathBuf, file: &File, owner: Option<Dialect>) -> io::Result<Option<Summary>> {
     let about = file.metadata()?;
-    let Some(dialect) = dialect(file) else { return Ok(None) };
+    let began = dialect(file);
+    let ours = began.is_some();
+    let Some(dialect) = began.or_else(|| Some(owner?.name().to_owned())) else {
+        return Ok(None);
+    };
     let head = ends(file, true)?;
     let entries = || lines(&head).filter_map(Entry::read);
     let first = entries().find(|entry| entry.is_chained() && entry.timestamp.is_some());
@@ -65,6 +72,7 @@ pub(super) fn summary(id: &str, path: PathBuf, file: &File) -> io::Result<Option
     Ok(Some(Summary {
         id: id.to_owned(),
         dialect,
+        ours,
         cwd: entries().find_map(|entry| entry.cwd),
         path,
         began: first.and_then(|first| first.timestamp),

@@ -52,7 +52,7 @@ pub use checkpoint::{Checkpoints, Rewound};
 pub use facts::{ApiFailure, Compaction, Mirror, ResultFacts, Round, Subagent, Trouble, UserFacts, Writer};
 pub use list::Summary;
 pub use place::{Ids, own_root};
-pub use shelf::Shelf;
+pub use shelf::{Root, Shelf};
 pub use transcript::{Transcript, Writing};
 
 use crate::redact::Secrets;
@@ -79,7 +79,7 @@ pub struct Store {
 }
 
 /// The folder that these variables of the environment name.
-pub type Root = fn(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
+pub type FindRoot = fn(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
 
 /// How a vendor's sessions are kept.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub struct SessionFiles {
     /// Whose they are: the name in the first line of a transcript.
     pub dialect: Dialect,
     /// The folder that holds a folder for each working folder.
-    pub root: Root,
+    pub root: FindRoot,
     /// What ids look like.
     pub ids: Ids,
     /// A session is found by its title too.

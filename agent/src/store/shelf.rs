@@ -8,17 +8,42 @@ use super::dir::Dir;
 use super::list::{self, Summary};
 use super::scan::Tail;
 use super::{StoreError, lock, place};
+use agentglot_adapters::raw::codec::Dialect;
 
-/// The folders that sessions lie in. A program's own sessions may lie beside ours; they are none of ours, and not touched.
+/// The folders that sessions lie in. A program's own sessions may lie beside ours; they are listed and read, and never removed.
 #[derive(Clone, Debug)]
 pub struct Shelf {
-    roots: Vec<PathBuf>,
+    roots: Vec<Root>,
+}
+
+/// A folder that holds a folder for each working folder.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose program keeps its own sessions here, in the same form.
+    pub owner: Option<Dialect>,
 }
 
 impl Shelf {
     /// These folders.
-    pub const fn of(roots: Vec<PathBuf>) -> Self {
+    pub const fn of(roots: Vec<Root>) -> Self {
         Self { roots }
+    }
+
+    /// The session of a transcript, wherever it lies. `None`: the file holds none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn at(&self, path: &Path) -> io::Result<Option<Summary>> {
+        let path = path.canonicalize()?;
+        let (Some(id), Some(home), Some(name)) = (path.file_stem(), path.parent(), path.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        let file = Dir::root(home, false)?.read(&name.to_string_lossy())?;
+        let owner = self.roots.iter().filter(|root| path.starts_with(&root.path)).find_map(|root| root.owner);
+        let owner = owner.or_else(|| self.roots.iter().find_map(|root| root.owner));
+        list::summary(&id.to_string_lossy(), path.clone(), &file, owner)
     }
 
     /// The sessions of a working folder, or all of them; the one that was written last first.
@@ -29,7 +54,8 @@ impl Shelf {
         let slug = cwd.map(place::slug);
         let mut all = Vec::new();
         for root in &self.roots {
-            let Some(root) = there(Dir::root(root, false))? else { continue };
+            let owner = root.owner;
+            let Some(root) = there(Dir::root(&root.path, false))? else { continue };
             for (name, folder) in root.names()? {
                 if !folder || slug.as_ref().is_some_and(|slug| *slug != name) {
                     continue;
@@ -40,7 +66,7 @@ impl Shelf {
                     let Some((id, file)) = id.and_then(|id| Some((id, home.read(&name).ok()?))) else {
                         continue;
                     };
-                    all.extend(list::summary(id, home.path().join(&name), &file)?);
+                    all.extend(list::summary(id, home.path().join(&name), &file, owner)?);
                 }
             }
         }
@@ -71,8 +97,11 @@ impl Shelf {
     /// Removes a session of the list: the transcript, those of its subagents, its checkpoints.
     ///
     /// # Errors
-    /// When it is being written, or cannot be removed.
+    /// When it is being written, is none of ours, or cannot be removed.
     pub fn delete(&self, session: &Summary) -> Result<(), StoreError> {
+        if !session.ours {
+            return Err(StoreError::NotOurs(session.id.clone()));
+        }
         let io = |error| StoreError::Io(session.id.clone(), error);
         let (home, name) = home(session).map_err(io)?;
         let file = home.read(&name).map_err(io)?;
@@ -86,12 +115,12 @@ impl Shelf {
 
 /// The folder of a session, and its transcript's name in it.
 fn home(session: &Summary) -> io::Result<(Dir, String)> {
-    let parent = session
+    let parts = session
         .path
         .parent()
-        .and_then(|parent| Some((parent.parent()?, parent.file_name()?.to_str()?)));
-    let (root, folder) = parent.ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
-    Ok((Dir::root(root, false)?.sub(folder, false)?, format!("{}.jsonl", session.id)))
+        .and_then(|parent| Some((parent, session.path.file_name()?.to_str()?)));
+    let (folder, name) = parts.ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
+    Ok((Dir::root(folder, false)?, name.to_owned()))
 }
 
 /// What is not there is no error.

@@ -311,8 +311,22 @@ fn the_shelf_lists_reads_and_deletes_ours_alone() {
     let folder = transcript.path().unwrap().parent().unwrap().to_owned();
     let theirs = r#"{"type":"user","uuid":"1","parentUuid":null,"timestamp":"t","message":{"role":"user","content":"a"}}"#;
     std::fs::write(folder.join(format!("{ID}.jsonl")), theirs).unwrap();
-    let listed = shelf.list(Some(&home.cwd)).unwrap();
-    assert_eq!(listed.len(), 1);
+    let all = shelf.list(Some(&home.cwd)).unwrap();
+    let (listed, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.ours);
+    assert_eq!((listed.len(), others.len()), (1, 1));
+    assert_eq!(
+        (&*others[0].id, &*others[0].dialect, others[0].prompt.as_deref()),
+        (ID, "claude", Some("a"))
+    );
+    assert_eq!(shelf.at(&others[0].path).unwrap().as_ref(), Some(&others[0]));
+    assert_eq!(shelf.read(&others[0]).unwrap().0.messages.len(), 1);
+    assert!(matches!(shelf.delete(&others[0]), Err(StoreError::NotOurs(_))));
+    std::fs::write(folder.join("x.txt"), "no transcript\n").unwrap();
+    assert_eq!(shelf.at(&folder.join("x.txt")).unwrap(), None);
+    assert_eq!(
+        shelf.at(&listed[0].path).unwrap().map(|session| session.dialect),
+        Some("claude".to_owned())
+    );
     assert_eq!((&*listed[0].id, &*listed[0].dialect, listed[0].turns), (&*id, "claude", 2));
     assert_eq!(listed[0].prompt.as_deref(), Some("prompt 1"));
     assert_eq!(listed[0].cwd.as_deref(), home.cwd.to_str());
@@ -322,6 +336,6 @@ fn the_shelf_lists_reads_and_deletes_ours_alone() {
     assert!(folder.join(&id).exists());
     drop(transcript);
     shelf.delete(&listed[0]).unwrap();
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    assert!(shelf.list(None).unwrap().is_empty());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+    assert_eq!(shelf.list(None).unwrap(), others);
 }

@@ -17,7 +17,7 @@ pub enum Command {
     /// Stand in for an agent's program, with a back end of your choice
     #[command(after_long_help = RUN_MORE)]
     Run(Box<Run>),
-    /// List, show or delete the sessions of the built-in agent
+    /// List and show sessions of the built-in agent and of Claude Code; delete those of the built-in agent
     #[command(subcommand)]
     Sessions(Sessions),
     /// Trust folders: what their own files say counts, hooks, servers and programs among it
@@ -98,18 +98,19 @@ pub enum Sessions {
     },
     /// What was said in a session
     Show {
-        /// Its id, or enough of its beginning
+        /// Its id, enough of the beginning of its id, or the path of its transcript
+        #[arg(value_name = "ID|PATH")]
         id: String,
         /// In the words of this dialect instead of as text (see `agentglot dialects`)
         #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
         to: Option<Chosen>,
     },
-    /// Delete a session: its transcript, its subagents' and its checkpoints
+    /// Delete a session that agentglot began: its transcript, its subagents' and its checkpoints
     Delete {
         /// Its id, or enough of its beginning
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<String>,
-        /// All sessions of this folder
+        /// All that agentglot began in this folder
         #[arg(long)]
         all: bool,
     },
