@@ -144,7 +144,7 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// Its exit code.
     fn exit_code(&self, ended: Ended) -> u8;
 
-    /// Whether it has a way to ask its host for leave; without one a policy decides.
+    /// Whether it has a way to ask its host for permission; without one a policy decides.
     fn can_ask(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@ use clap_complete::Shell;
 #[derive(Debug, Parser)]
 #[command(name = "agentglot", version, propagate_version = true, max_term_width = 110)]
 pub struct Typed {
-    /// Write our own log to stderr; twice or thrice for more (AGENTGLOT_LOG says it in detail)
+    /// Write agentglot's own log to stderr; -vv and -vvv say more (AGENTGLOT_LOG filters it)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub enum Command {
     /// Convert recorded logs from any dialect to any other
     #[command(after_long_help = CONVERT_MORE)]
     Convert(Convert),
-    /// Say what is wrong with a log: rule, line, byte, JSON pointer
+    /// Report what is wrong with a log, with rule, line, byte and JSON pointer
     #[command(after_long_help = CHECK_MORE)]
     Check(Check),
     #[command(flatten)]
@@ -52,12 +52,12 @@ pub enum Command {
 }
 
 const CONVERT_MORE: &str = "\
-Pipes may live: what one read brings is written before the next one. The receipt of the
-RFC alone waits for a line behind it, whose time it has when its own says none.
+Input may be a live pipe: each line is converted as soon as it is complete. (A receipt of the RFC
+that has no time of its own waits for the next line and takes its time.)
 
 Exit codes:
-  0  all was understood
-  1  done, but some input was damaged, or in another dialect than --from says; each place is named on stderr
+  0  everything was understood
+  1  done, but some input was damaged or not in the dialect of --from; each place is named on stderr
   2  wrong usage, or a dialect that could not be detected
   3  reading or writing failed; the other files are still converted
 
@@ -86,19 +86,19 @@ Examples:
 /// `convert`.
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to find out, anew where a session in another dialect begins
+    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to detect it for each session
     #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Chosen,
     /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`)
     #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
     pub to: Chosen,
-    /// What tools are called in the output
+    /// The names and arguments of tools in the output
     #[arg(long, value_enum, default_value_t)]
     pub tools: Tools,
     /// Write deltas too (claude, qwen-code, cursor; the RFC's stream-chunk-json always does)
     #[arg(long)]
     pub include_partial_messages: bool,
-    /// Write what did not go over as it was to this file, as JSON lines
+    /// Write an entry for everything that was not carried over unchanged to this file, as JSON lines
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ledger: Option<PathBuf>,
     /// Stop with exit code 1 at the first damaged line, unknown type or unknown field
@@ -107,41 +107,41 @@ pub struct Convert {
     /// Add results for tool calls that have none, and outcomes for turns that have none
     #[arg(long)]
     pub repair: bool,
-    /// Check parts that do not go over in full too, not for their structure only
+    /// Check parts that are not carried over in full as well, instead of their structure only
     #[arg(long)]
     pub validate: bool,
     /// Leave out lines longer than this; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
     pub max_line: usize,
-    /// The prompt, which most logs do not hold; once for each turn
+    /// The prompt, because most logs lack it; may be repeated, once for each turn
     #[arg(long, value_name = "TEXT", conflicts_with = "input_log")]
     pub prompt: Vec<String>,
-    /// A log of what the host wrote to the agent: the prompts are taken from it
+    /// A log of what the host (the program that started the agent) wrote; the prompts are taken from it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub input_log: Option<PathBuf>,
-    /// How many logs, or sessions of a big log, are converted at the same time [default: one for each processor]
+    /// How many logs, or parts of a big log, are converted at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
     /// Write Cursor's text in its old style: a short line for each action
     #[arg(long)]
     pub old_text: bool,
-    /// Put the folder in which a command runs into the command (`cd FOLDER && …`) where the target has no other place for it
+    /// Write the working directory of a command into the command (`cd FOLDER && …`) if the target has no other place for it
     #[arg(long)]
     pub cd_in_commands: bool,
-    /// Write claude:json as an array of all messages, not as the outcome alone
+    /// Write claude:json as an array of all messages instead of the outcome alone
     #[arg(long)]
     pub all_messages: bool,
     /// Write to this file, or into this folder when there are several logs, a folder of them, or the name ends in a slash. A file called
     /// .gz or .zst is compressed; `-` is standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
-    /// Write what came of each log to this file, as one JSON object
+    /// Write the result for each log to this file, as one JSON object
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub quiet: bool,
-    /// Write what would be done, a line for each log, and do nothing
+    /// Only print what would be done, one line for each log
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -152,8 +152,8 @@ pub struct Convert {
 /// The logs that are read.
 #[derive(Debug, Args)]
 pub struct Logs {
-    /// Which files of a folder are logs; may be given again. With a slash it is held against the path below the folder [default: names
-    /// that end in .jsonl, .ndjson, .json or .sse, compressed or not]
+    /// Which files of a folder are logs; may be repeated. A pattern with a slash is matched against the path inside the folder [default:
+    /// names that end in .jsonl, .ndjson, .json or .sse, compressed or not]
     #[arg(long, value_name = "GLOB")]
     pub include: Vec<String>,
     /// Logs, or folders of them; .gz and .zst are unpacked. `-` or nothing is standard input
@@ -190,10 +190,10 @@ pub struct Check {
 /// `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// The dialect; without it an object that has the schema of each by its name
+    /// The dialect; without it, an object with the schemas of all dialects
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     pub dialect: Option<Dialect>,
-    /// What hosts write, not what agents write
+    /// The lines that hosts write, instead of those that agents write
     #[arg(long)]
     pub input: bool,
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::claude::{closed, hello, serve};
 use crate::support::model::Answer;
 use crate::support::play::{PRINT, Play, run, said};
-use crate::support::stage::{CLAUDE, End, user};
+use crate::support::stage::{CLAUDE, End, QWEN, user};
 
 fn done() -> Answer {
     Answer::text("All done.")
@@ -91,7 +91,7 @@ fn a_host_of_qwen_code_opens_what_it_allows() {
     let file = play.base().join("out/file");
     let call = ("write_file", json!({"file_path": file, "content": "written"}));
     let play = play.served(crate::support::model::Server::script(vec![Answer::calls(&[call]), done()]));
-    let (asked, end) = asking(&play, "qwen-code", crate::support::stage::QWEN, allow);
+    let (asked, end) = asking(&play, "qwen-code", QWEN, allow);
     assert_eq!(asked.len(), 1, "{end:#?}");
     assert!(file.exists(), "{end:#?}");
 }
@@ -120,25 +120,58 @@ fn only_the_path_that_the_host_answered_with_is_open() {
 
 #[test]
 fn the_host_is_told_where_a_link_leads_and_nothing_else_is_open() {
-    let play = calling(vec![write("link/file"), write("link/file")]);
-    let (out, link) = (play.base().join("out"), play.path("link"));
-    let elsewhere = play.base().join("elsewhere");
-    std::fs::create_dir(&elsewhere).unwrap();
-    symlink(&out, &link).unwrap();
-    let mut number = 0;
-    let (asked, end) = asking(&play, "claude", CLAUDE, |asked| {
-        number += 1;
-        if number == 2 {
-            // While the question stands.
-            std::fs::remove_file(&link).unwrap();
-            symlink(&elsewhere, &link).unwrap();
+    for (dialect, args, tool) in [("claude", CLAUDE, "Write"), ("qwen-code", QWEN, "write_file")] {
+        let call = (tool, json!({"file_path": "link/file", "content": "written"}));
+        let play = calling(vec![call.clone(), call]);
+        let (out, link) = (play.base().join("out"), play.path("link"));
+        let elsewhere = play.base().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        symlink(&out, &link).unwrap();
+        let mut number = 0;
+        let (asked, end) = asking(&play, dialect, args, |asked| {
+            number += 1;
+            if number == 2 {
+                // While the question stands.
+                std::fs::remove_file(&link).unwrap();
+                symlink(&elsewhere, &link).unwrap();
+            }
+            json!({"behavior": "allow", "updatedInput": asked["input"]})
+        });
+        assert_eq!(asked[0]["blocked_path"], json!(out.join("file")), "{asked:#?}");
+        assert!(out.join("file").exists(), "{dialect}: {end:#?}");
+        assert_eq!(asked.len(), 2, "{dialect}: {end:#?}");
+        assert!(!elsewhere.join("file").exists(), "{dialect}: {end:#?}");
+    }
+}
+
+#[test]
+fn a_link_of_which_the_host_is_not_told_stays_closed() {
+    let play = calling(vec![]);
+    let out = play.base().join("out");
+    symlink(&out, play.path("link")).unwrap();
+    let write = |path: String| ("write_file", json!({"file_path": path, "content": "written"}));
+    let calls = [write("link/through".to_owned()), write(out.join("named").display().to_string())];
+    let mut answers: Vec<Answer> = calls.into_iter().map(|call| Answer::calls(&[call])).collect();
+    answers.push(done());
+    let play = play.served(crate::support::model::Server::script(answers));
+    let mut host = play.host("qwen", QWEN);
+    host.say(&json!({"model": "m", "input": {"origin": "user", "parts": [{"type": "text", "text": "go"}]}}).to_string());
+    loop {
+        let line = host.next(std::time::Duration::from_secs(30)).unwrap();
+        if line["type"] == "control_request" {
+            let response = json!({"subtype": "success", "request_id": line["request_id"], "response": {"behavior": "approve"}});
+            host.say(&json!({"type": "control_response", "response": response}).to_string());
         }
-        json!({"behavior": "allow", "updatedInput": asked["input"]})
-    });
-    assert_eq!(asked[0]["blocked_path"], json!(out.join("file")), "{asked:#?}");
-    assert!(out.join("file").exists(), "{end:#?}");
-    assert_eq!(asked.len(), 2, "{end:#?}");
-    assert!(!elsewhere.join("file").exists(), "{end:#?}");
+        if line["metadata"]["summary"] == "true" {
+            break;
+        }
+    }
+    let end = closed(host);
+    assert!(out.join("named").exists(), "{end:#?}");
+    assert!(
+        !out.join("through").exists(),
+        "the RFC's question has no place for where a link leads: {end:#?}"
+    );
 }
 
 #[test]

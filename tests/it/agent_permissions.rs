@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::model::Answer;
 use crate::support::play::{ONE, PRINT, Play, said};
 
-/// Claude's program without leave for anything.
+/// Claude's program without permission for anything.
 const ASKS: &[&str] = &["-p", "--verbose", "--output-format", "stream-json"];
 
 fn bash(command: &str) -> (&'static str, Value) {

@@ -2,14 +2,14 @@
 //! choice on its standard input. They are no lines of the protocol, and the next line is glued to them.
 //!
 //! Whatever a tool prints can look like one, so a question is one only where the program itself asks: right behind the line of a
-//! call whose tool needs leave, in exactly its words, and once a call.
+//! call whose tool needs permission, in exactly its words, and once a call.
 
 use super::repr;
 use crate::conduct::{Choice, TextQuestion, TextQuestions};
 use crate::event::Fields;
 use crate::json::{Raw, Str};
 
-/// The tools that need leave.
+/// The tools that need permission.
 const ASKING: [&str; 9] = [
     "create_file",
     "edit_file",
@@ -204,7 +204,7 @@ fn look_for_call(head: &mut Vec<u8>, piece: &[u8]) {
     head.truncate(HEAD);
 }
 
-/// The tool that a line calls, if it needs leave.
+/// The tool that a line calls, if it needs permission.
 fn called(line: &[u8]) -> Option<String> {
     let name = line.strip_prefix(CALL)?;
     let name = std::str::from_utf8(&name[..memchr::memchr(b'"', name)?]).ok()?;
@@ -283,7 +283,7 @@ mod tests {
         let question = asked("create_file", "{}");
         let other = LINE.replace("create_file", "read_file");
         for text in [
-            // Before any call, behind a result, about another tool, of a tool that needs no leave, with other words.
+            // Before any call, behind a result, about another tool, of a tool that needs no permission, with other words.
             question.clone(),
             format!("{LINE}{RESULT}{question}"),
             format!("{LINE}{}{RESULT}", asked("run_command", "{}")),

@@ -56,7 +56,7 @@ impl Own {
         self.asks = true;
     }
 
-    /// Asks a person for leave.
+    /// Asks a person for permission.
     pub(super) fn ask(&mut self, tool: Str<'_>, arguments: Option<Raw<'_>>, preview: Option<Str<'_>>, out: &mut Out) {
         self.scratch.clear();
         ask::write(tool, arguments, preview, &mut self.scratch);

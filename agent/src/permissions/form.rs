@@ -40,8 +40,10 @@ pub struct PermissionForm {
     pub denied: fn(&Spec, &Access, &Reason) -> String,
     /// What the model reads when a question brought no permission.
     pub unheard: fn(&Policy, &Spec, &Access, &Unheard) -> String,
-    /// What a question says besides the call.
+    /// What a question says besides the call. Without it the host is asked in text, and sees no arguments as such.
     pub question: Option<Asks>,
+    /// Questions have a member `blocked_path`, so that the host is told where a path with links leads.
+    pub tells_targets: bool,
 }
 
 /// Puts the question about a call.
@@ -71,6 +73,7 @@ impl PermissionForm {
             denied,
             unheard,
             question: None,
+            tells_targets: false,
         }
     }
 

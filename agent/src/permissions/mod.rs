@@ -129,9 +129,9 @@ impl Policy {
         self.grounds.form
     }
 
-    /// Whether the host reads in a question where a call leads.
-    pub const fn questions_say_where(&self) -> bool {
-        self.form().question.is_some()
+    /// Whether a host that is asked sees the paths of a call; if it does, whether it is told where their links lead.
+    pub fn shows_paths(&self) -> Option<bool> {
+        self.form().question.map(|_| self.form().tells_targets)
     }
 
     fn read_all(&self, texts: &[String], problems: &mut Vec<String>) -> Vec<Rule> {

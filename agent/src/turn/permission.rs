@@ -170,14 +170,12 @@ fn given(input: Value, decision: Decision) -> Permission {
     Permission::Given(input, decision, Vec::new())
 }
 
-/// Says in a question where a path leads outside that goes through a link. Gives what the host then sees of such paths; `None` where
-/// questions do not say that.
+/// Says in a question where a path leads outside that goes through a link, if questions can say that. Gives the paths outside whose end the
+/// host then knows; `None` where it sees no paths.
 fn show_targets(context: &Context, access: &Access, fields: &mut Vec<(String, Value)>) -> Option<Vec<Target>> {
-    if !context.policy.borrow().questions_say_where() {
-        return None;
-    }
+    let tells_targets = context.policy.borrow().shows_paths()?;
     let mut shown = targets(context, access);
-    let linked = shown.iter().position(Target::is_linked);
+    let linked = shown.iter().position(|target| tells_targets && target.is_linked());
     if let Some(at) = linked {
         fields.retain(|(name, _)| name != "blocked_path");
         fields.push(("blocked_path".to_owned(), json!(shown[at].real)));

@@ -20,28 +20,28 @@ pub enum Command {
     /// List and show sessions of the built-in agent and of Claude Code; delete those of the built-in agent
     #[command(subcommand)]
     Sessions(Sessions),
-    /// Trust folders: what their own files say counts, hooks, servers and programs among it
+    /// Trust folders: settings in them are read in full, including hooks, MCP servers and programs to run
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Trust {
-        /// What else can be done
+        /// List the trusted folders, or remove some
         #[command(subcommand)]
         what: Option<Trust>,
-        /// The folders, each by itself and not what lies below it
+        /// The folders; the folders inside them are not trusted with them
         #[arg(value_hint = ValueHint::DirPath)]
         folders: Vec<PathBuf>,
     },
-    /// Say what was found: configuration, programs, keys, and what would run
+    /// Show the configuration, programs and keys that were found, and what would run
     Doctor {
-        /// Ask the server of the model for its models
+        /// Contact the model's server, too, and list its models
         #[arg(long)]
         probe: bool,
         /// As one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Put links into a folder that are called like the programs we can be
+    /// Create links named claude, qwen, cursor-agent … in a folder; started by such a name, agentglot stands in for that program
     InstallShims {
-        /// The folder; it has to come first in PATH, or its links are given to SDKs by their path
+        /// The folder. Put it first in PATH, or give SDKs the path of a link
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
@@ -58,13 +58,13 @@ Back ends:
   demo                                   a small session inside the program: no key, no network
   replay:FILE                            a recorded log of any dialect answers, prompt by prompt
   cli:claude|qwen|cursor|tricode[=PATH]  another agent's program answers
-  model:openai|anthropic                 the built-in agent, with a model behind this API: OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, or
-                                         ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_MODEL, say where it is and what it is called
+  model:openai|anthropic                 the built-in agent answers, with a model behind this API; OPENAI_BASE_URL, OPENAI_API_KEY and
+                                         OPENAI_MODEL (or ANTHROPIC_…) say which
 
-Where none is chosen, a key or an address of such an API in the environment chooses it.
+Without --backend, a key or an address of such an API in the environment chooses model:…
 
-A link to agentglot that is called claude, qwen, qwen-rfc, cursor-agent, agent or tricode is `run --as` that program; its back end and the
-other settings then come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
+A link to agentglot named claude, qwen, qwen-rfc, cursor-agent, agent or tricode does `run --as` that program. Its back end and other
+settings come from AGENTGLOT_BACKEND, AGENTGLOT_ON_ASK and so on. The exit codes are those of the program.
 
 Examples:
   agentglot run --as claude --backend demo -- -p --output-format stream-json --verbose Hello
@@ -73,7 +73,7 @@ Examples:
 /// `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Whose program to be: claude, qwen (the RFC), qwen-code, cursor or tricode
+    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor or tricode
     #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
     /// Everything else
@@ -145,57 +145,57 @@ pub struct Settings {
     /// Who answers: demo, replay:FILE, cli:NAME[=PATH], model:openai|anthropic
     #[arg(long, value_name = "BACKEND", env = "AGENTGLOT_BACKEND", value_parser = crate::backend::choice::Choice::read)]
     pub backend: Option<crate::backend::choice::Choice>,
-    /// What happens to permission questions that the host cannot be asked: deny, a list of tools that are allowed, a command that
-    /// decides, or host: as Tricode, ask in plain text and read the choice from standard input. Unless said, it is deny, and for the
-    /// built-in agent as Tricode host
+    /// What to do with permission questions that the host (the program that starts us) cannot answer: deny them, allow the tools of a
+    /// list, let a command decide, or (with Tricode's host) ask in plain text and read the choice from standard input. The default is
+    /// deny; with the built-in agent as Tricode it is host
     #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
     pub on_ask: Option<String>,
     /// How fast a log is replayed: full, original, or a factor on the recorded waits
     #[arg(long, value_name = "PACE", env = "AGENTGLOT_PACE", default_value = "full", value_parser = pace)]
     pub pace: Pace,
-    /// Seconds to wait for an agent's first sign after a prompt; 0 is for ever
+    /// Seconds to wait for the first output of an agent after a prompt; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_START_TIMEOUT", default_value = "120", value_parser = seconds)]
     pub start_timeout: Duration,
-    /// Seconds to wait for an agent's next sign in a turn; 0 is for ever
+    /// Seconds to wait for the next output of an agent in a turn; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SILENCE_TIMEOUT", default_value = "1800", value_parser = seconds)]
     pub silence_timeout: Duration,
-    /// Seconds to wait for a host's answer to a permission question, then it is denied; 0 is for ever
+    /// Seconds to wait for a host's answer to a permission question before it is denied; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PERMISSION_TIMEOUT", default_value = "600", value_parser = seconds)]
     pub permission_timeout: Duration,
     /// Seconds to wait for an agent's answer to a control request; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_CONTROL_TIMEOUT", default_value = "60", value_parser = seconds)]
     pub control_timeout: Duration,
-    /// Seconds that an agent has to end by itself when the session is over, then it is stopped; 0 is for ever
+    /// Seconds that an agent has to end by itself after the session before it is stopped; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SHUTDOWN_TIMEOUT", default_value = "1.5", value_parser = seconds)]
     pub shutdown_timeout: Duration,
-    /// Seconds that a prompt on standard input may go without a byte before it is given up; 0 is for ever
+    /// Seconds to wait for more of a prompt on standard input; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_PROMPT_TIMEOUT", default_value = "120", value_parser = seconds)]
     pub prompt_timeout: Duration,
-    /// As the RFC's program: seconds between signs of life that the host did not ask for; 0 is none
+    /// With --as qwen: seconds between heartbeats that the host did not ask for; 0 is none
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_HEARTBEAT", default_value = "0", value_parser = seconds)]
     pub heartbeat: Duration,
-    /// Variables that an agent's program gets from our environment besides its own ones; a * at the end stands for any ending
+    /// Environment variables to pass on to the agent's program besides those it needs; a * at the end matches any ending
     #[arg(long, value_name = "NAME,…", env = "AGENTGLOT_PASS_ENV", value_delimiter = ',')]
     pub pass_env: Vec<String>,
-    /// Let daemons live on that the agent's tools start: processes that left its group
+    /// Do not end daemons that the agent's tools have started (processes that left its process group)
     #[arg(long, env = "AGENTGLOT_KEEP_DAEMONS", value_parser = clap::builder::FalseyValueParser::new())]
     pub keep_daemons: bool,
     /// Let commands of the built-in agent write only in the workspace and in the folders for temporary files (Landlock, Linux)
     #[arg(long, env = "AGENTGLOT_CONFINE_COMMANDS", value_parser = clap::builder::FalseyValueParser::new())]
     pub confine_commands: bool,
-    /// The address that the built-in agent searches the web at: Brave's search API, SearXNG with format=json, or a page of results
+    /// Where the built-in agent searches the web: the URL of Brave's search API, of a SearXNG with format=json, or of a page of results
     #[arg(long, value_name = "URL", env = "AGENTGLOT_SEARCH_ENGINE")]
     pub search_engine: Option<String>,
-    /// Who says that a project is trusted: also the host by its flags (--setting-sources, --trust), or only the user's own list (`agentglot trust`)
+    /// Who may trust a project: also the host, by its flags (--setting-sources, --trust), or only your own list (`agentglot trust`)
     #[arg(long, value_name = "WHO", env = "AGENTGLOT_TRUST", value_enum, default_value_t)]
     pub trust: TrustBy,
-    /// Refuse arguments that nobody knows also where the program's hosts may send new ones
+    /// Refuse unknown arguments even for programs whose hosts may send new ones
     #[arg(long, env = "AGENTGLOT_STRICT_ARGS", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict_args: bool,
-    /// Keep what the host, we and the agent say in this folder, with keys and tokens taken out
+    /// Record the session (host, agentglot and agent) in this folder, without keys and tokens
     #[arg(long, value_name = "DIR", env = "AGENTGLOT_RECORD", value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,
-    /// Call lines longer than this damaged; K, M, G may follow the number
+    /// Treat longer lines as damaged; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_LINE", default_value = "256M", value_parser = size)]
     pub max_line: usize,
     /// The longest prompt, as text or as a line of the host; K, M, G may follow the number
@@ -207,10 +207,10 @@ pub struct Settings {
     /// Seconds that a search or a list of the built-in agent may take; 0 is for ever
     #[arg(long, value_name = "SECONDS", env = "AGENTGLOT_SEARCH_TIMEOUT", default_value = "60", value_parser = seconds)]
     pub search_timeout: Duration,
-    /// How many questions may wait for an answer in each direction; one more, and the oldest is answered for
+    /// How many questions may be open in each direction; beyond that the oldest is denied
     #[arg(long, value_name = "N", env = "AGENTGLOT_MAX_PENDING", default_value = "1024", value_parser = count)]
     pub max_pending: usize,
-    /// How many bytes may wait for the host to read them before the agent has to wait; K, M, G may follow the number
+    /// How many bytes of output the host may leave unread before the agent has to wait; K, M, G may follow the number
     #[arg(long, value_name = "BYTES", env = "AGENTGLOT_MAX_QUEUED", default_value = "256K", value_parser = size)]
     pub max_queued: usize,
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stage::{End, Host, request};
 
-/// A host that speaks, with leave for shell commands.
+/// A host that speaks, with permission for shell commands.
 pub(crate) const BASH: &[&str] = &[
     "--output-format",
     "stream-json",

@@ -10,7 +10,7 @@ use super::model::{Answer, Asked, Server};
 use super::stage::{End, Host};
 use super::{alive, watchers_of};
 
-/// Arguments of a run with one prompt, in each dialect, with leave for everything. The prompt goes behind them.
+/// Arguments of a run with one prompt, in each dialect, with permission for everything. The prompt goes behind them.
 pub(crate) const ONE: &[(&str, &[&str])] = &[
     (
         "claude",

@@ -34,6 +34,7 @@ const INVALID: &str = "The canUseTool callback returned an invalid permission re
 
 pub(super) static PERMISSIONS: PermissionForm = PermissionForm {
     question: Some(question),
+    tells_targets: true,
     // `Edit(…)` and `Read(…)` are whole families.
     ..PermissionForm::new(TOOL_NAMES, Dialect::Claude, |name| mode_named(Dialect::Claude, name), denied, unheard)
 };

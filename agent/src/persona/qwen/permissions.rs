@@ -39,6 +39,7 @@ const TOOL_NAMES: &[(Family, &[&str])] = &[
 pub(super) static RFC: PermissionForm = form(Dialect::Qwen, |name| named(Dialect::Qwen, name));
 pub(super) static CODE: PermissionForm = PermissionForm {
     asks_about_subagents: true,
+    tells_targets: true,
     ..form(Dialect::QwenCode, |name| named(Dialect::QwenCode, name))
 };
 
