@@ -121,6 +121,57 @@ fn what_hides_ends_when_we_are_killed() {
     }
 }
 
+/// Whether root may make a control group here.
+fn may_have_a_group(groups: &str) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let point = mounts
+        .lines()
+        .find(|line| line.contains(" - cgroup2 "))
+        .and_then(|line| line.split(' ').nth(4));
+    let probe = point.map(|point| Path::new(point).join(format!("probe-{}", number())));
+    let made = probe.is_some_and(|probe| std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe)).is_ok());
+    made && rustix::process::geteuid().is_root() && groups.lines().any(|line| line == "0::/")
+}
+
+/// Where we may have a control group, nothing is too quick for it.
+#[test]
+fn nothing_leaves_a_group_of_ours_however_soon_we_are_killed() {
+    for hiding in HIDING {
+        let seconds = number();
+        let command = format!("{} sleep 1000", hiding.replace("SLEEP", &seconds) + "\n");
+        let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
+        let host = Host::new(play.command("claude", &[PRINT, &["go"]].concat()));
+        eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+        let Some(pid) = sleeper(&seconds) else { continue };
+        let groups = std::fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
+        let has_group = groups.lines().any(|line| line.starts_with("0::") && line.contains("/agentglot-"));
+        assert!(has_group || !may_have_a_group(&groups), "{groups}");
+        if !has_group {
+            rustix::process::kill_process(pid, Signal::KILL).unwrap();
+        }
+        host.signal(Signal::KILL);
+        host.end();
+        eventually(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
+        play.nothing_is_left(None);
+        // The group went with it.
+        let group = groups
+            .lines()
+            .find_map(|line| line.strip_prefix("0::/"))
+            .filter(|_| has_group)
+            .unwrap_or("none");
+        let point = |mount: &str| {
+            mount
+                .contains(" - cgroup2 ")
+                .then(|| mount.split(' ').nth(4).unwrap_or_default().to_owned())
+        };
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let folder = mounts.lines().find_map(point).map(|point| Path::new(&point).join(group));
+        eventually("the group goes", Duration::from_secs(10), || {
+            folder.as_ref().is_none_or(|folder| !folder.exists())
+        });
+    }
+}
+
 /// Those that end a program and can be caught, with their numbers.
 const SIGNALS: [Signal; 12] = [
     Signal::TERM,

@@ -62,11 +62,13 @@ mod linux {
         born: u64,
     }
 
-    /// From now on what loses its parent below us becomes our child.
+    /// From now on what loses its parent below us becomes our child, and what we start is in a [group](crate::cgroup) of ours where that can
+    /// be had.
     ///
     /// # Errors
     /// Those of the system.
     pub fn adopt() -> io::Result<()> {
+        crate::cgroup::begin();
         Ok(set_child_subreaper(Some(getpid()))?)
     }
 
@@ -125,10 +127,11 @@ mod linux {
             let killed = all.iter().filter(|being| kill(**being)).count();
             reap();
             if killed == 0 || Instant::now() >= until {
-                return;
+                break;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+        crate::cgroup::end_ours();
     }
 
     /// Waits for those that became our children and have ended, so that they do not stay as zombies.

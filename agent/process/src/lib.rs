@@ -31,6 +31,8 @@ use std::sync::Arc;
 use tokio::sync::watch as channel;
 use tokio::task::JoinHandle;
 
+#[cfg(target_os = "linux")]
+pub mod cgroup;
 mod driver;
 mod environment;
 mod error;

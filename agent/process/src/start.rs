@@ -49,6 +49,8 @@ pub(super) fn start(plan: Plan) -> Result<Child, StartError> {
         command.current_dir(cwd);
     }
     sys::end_with_parent(&mut command);
+    #[cfg(target_os = "linux")]
+    crate::cgroup::join(&mut command);
     let mut leader = match family::spawn(&mut command) {
         Ok(leader) => leader,
         Err(error) => {

@@ -39,6 +39,17 @@ pub fn end_with_parent(command: &mut Command) {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn end_with_parent(_: &mut Command) {}
 
+/// Writes a zero to a file that stays open: so a process puts itself into a [group](crate::cgroup). Where it cannot, it runs all the same.
+#[cfg(target_os = "linux")]
+pub fn write_zero(command: &mut Command, file: &'static std::fs::File) {
+    let prepare = move || {
+        let _ = rustix::io::write(file, b"0");
+        Ok(())
+    };
+    // SAFETY: as above; one system call.
+    unsafe { command.pre_exec(prepare) };
+}
+
 /// What loses its parent below the process becomes its child: see [`family`](crate::family).
 #[cfg(target_os = "linux")]
 pub fn adopt(command: &mut Command) {

@@ -39,13 +39,14 @@ static SERVES: AtomicBool = AtomicBool::new(false);
 pub fn serve_if_asked() {
     let mut args = std::env::args_os();
     if args.next().as_deref() == Some(OsStr::new(NAME)) {
-        serve(&args.next().unwrap_or_default().to_string_lossy());
+        let mark = args.next().unwrap_or_default();
+        serve(&mark.to_string_lossy(), args.next().as_deref().map(Path::new));
         std::process::exit(0);
     }
     SERVES.store(true, Ordering::Relaxed);
 }
 
-fn serve(mark: &str) {
+fn serve(mark: &str, cgroup: Option<&Path>) {
     // A handler that does nothing much, where ignoring would be inherited and dying would leave the group alone.
     let heard = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -75,10 +76,13 @@ fn serve(mark: &str) {
         sweep::sweep(mark);
     }
     seen.retain(|being| family::born(being.pid()).is_some());
-    if !over && !seen.is_empty() {
+    let cgroup = cgroup.filter(|cgroup| cgroup.exists());
+    if !over && (!seen.is_empty() || cgroup.is_some()) {
         // Other watchers are at work, and let theirs end by themselves.
         std::thread::sleep(GRACE);
         family::end(&seen);
+        #[cfg(target_os = "linux")]
+        cgroup.into_iter().for_each(crate::cgroup::end);
     }
 }
 
@@ -157,6 +161,8 @@ impl Watch {
         };
         let mut command = Command::new(&program);
         command.arg0(NAME).arg(OsString::from(mark)).env_clear().current_dir("/");
+        #[cfg(target_os = "linux")]
+        command.args(crate::cgroup::path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         sys::own_session(&mut command);
         let mut process = family::spawn(&mut command).map_err(|error| StartError::Watcher { path: program, error })?;

@@ -87,6 +87,8 @@ impl Process {
         }
         sys::end_with_parent(&mut child);
         sys::adopt(&mut child);
+        #[cfg(target_os = "linux")]
+        agentglot_process::cgroup::join(&mut child);
         // Before the start, so that no end is missed.
         let ends = signal(SignalKind::child()).map_err(CannotRun::Start)?;
         let leader = family::spawn(&mut child).map_err(CannotRun::Start)?;
