@@ -8,6 +8,7 @@ use enum_dispatch::enum_dispatch;
 
 use crate::event::{Event, Input, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str};
+use crate::store::Child;
 use crate::trace::{Kept, Trace};
 
 pub use crate::registry::{Decoder, Dialect, Encoder};
@@ -34,6 +35,9 @@ pub enum Layout {
     Text,
     /// Server-sent events, as a model API streams them.
     Sse,
+    /// A **store**: the file in which a program keeps a session, one object a line. It is not what a host reads while the agent works:
+    /// a tree rather than a line, without pieces and without outcomes, perhaps with files beside it.
+    Store,
 }
 
 /// A dialect in one of its modes: `claude`, `claude:json`, `qwen:stream-chunk-json` …
@@ -65,7 +69,7 @@ impl Mode {
 impl Layout {
     /// Whether each line is a value of its own.
     pub const fn is_lines(self) -> bool {
-        matches!(self, Self::Lines | Self::Pieces)
+        matches!(self, Self::Lines | Self::Pieces | Self::Store)
     }
 }
 
@@ -77,7 +81,12 @@ impl Format {
 
     /// Whether it comes line by line while the agent works.
     pub const fn is_streaming(self) -> bool {
-        self.mode.layout.is_lines()
+        self.mode.layout.is_lines() && !self.is_store()
+    }
+
+    /// Whether it is what a program keeps on disk. See [`Layout::Store`].
+    pub const fn is_store(self) -> bool {
+        matches!(self.mode.layout, Layout::Store)
     }
 
     /// Whether it can be written: the streams of model APIs cannot.
@@ -204,6 +213,11 @@ pub trait Decode {
     /// The input is over.
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let _ = (cx, sink);
+    }
+
+    /// What is read is the file of a subagent, beside that of the session that it worked in.
+    fn subagent(&mut self, of: &Child) {
+        let _ = of;
     }
 
     /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the
@@ -383,6 +397,8 @@ pub struct Style {
     pub mode: Mode,
     /// The dialect that the events come from; a dialect writes its own fields back.
     pub source: Dialect,
+    /// The events come from a store of that dialect, whose fields are not those of its streams.
+    pub stored: bool,
     /// Deltas beside the snapshots: `--include-partial-messages`, Cursor's `--stream-partial-output`.
     pub partial: bool,
     /// Tools carry the target's own names and shapes (`--tools native`).
@@ -394,6 +410,22 @@ pub struct Style {
     pub agent: bool,
     /// `json` as an array of all messages instead of the outcome alone (Claude's `--verbose`).
     pub verbose: bool,
+}
+
+impl Style {
+    /// What the events come from: the dialect's streams, of which one is as good as another here, or its store.
+    pub fn source_format(&self) -> Format {
+        let store = self.source.vendor().stores.first().filter(|_| self.stored);
+        Format {
+            dialect: self.source,
+            mode: store.map_or(self.source.modes()[0], |store| store.mode),
+        }
+    }
+
+    /// Whether the events are this dialect's own: fields and all, they are written as they were.
+    pub fn is_own(&self, dialect: Dialect) -> bool {
+        self.source == dialect && self.stored == matches!(self.mode.layout, Layout::Store)
+    }
 }
 
 /// Writes nothing: what there is in place of an encoder for a dialect that is only read. All that it is given counts as dropped.

@@ -58,7 +58,7 @@ impl Converter {
         } else {
             options.from.mode.layout
         };
-        let decoder = Decoder::new(options.from.dialect);
+        let decoder = Decoder::new(options.from);
         Self {
             reader: Reader::new(Framing::of(layout, options.max_line), options.max_line, decoder),
             core: Core::new(options),
@@ -75,7 +75,7 @@ impl Converter {
             reader: Reader::new(
                 Framing::of(from.mode.layout, options.max_line),
                 options.max_line,
-                Decoder::new(from.dialect),
+                Decoder::new(from),
             ),
             core: Core::collecting(options),
         }

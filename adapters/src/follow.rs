@@ -69,7 +69,7 @@ impl<'a> Sink<'a> for First {
 
     fn input(&mut self, _input: &Input<'a>) {}
 
-    fn source(&mut self, _dialect: Dialect) {
+    fn source(&mut self, _format: Format) {
         self.0 = true;
     }
 }

@@ -77,6 +77,7 @@ mod prompts;
 mod read;
 mod reader;
 mod snake_tools;
+mod store;
 mod threads;
 mod tools;
 mod trace;

@@ -147,6 +147,7 @@ impl Speaker {
         let style = Style {
             mode: manner.to.mode,
             source: manner.from,
+            stored: false,
             partial: manner.partial,
             native_tools: manner.native_tools,
             old_text: manner.old_text,

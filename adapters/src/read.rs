@@ -205,7 +205,7 @@ impl<R: Read> Events<R> {
         }
         let log = self
             .log
-            .get_or_insert_with(|| Reader::new(Framing::of(format.mode.layout, MAX_LINE), MAX_LINE, Decoder::new(format.dialect)));
+            .get_or_insert_with(|| Reader::new(Framing::of(format.mode.layout, MAX_LINE), MAX_LINE, Decoder::new(format)));
         let piece = self.input.piece()?;
         if piece.is_empty() {
             log.finish(&mut self.ear);
@@ -440,7 +440,7 @@ impl Consumer for Ear {
             return used;
         }
         decoder.finish(&cx, &mut self.found);
-        *decoder = Decoder::new(found.format.dialect);
+        *decoder = Decoder::new(found.format);
         self.read = Some(found.format);
         self.in_turn = false;
         let mut heard = Heard {

@@ -1,11 +1,12 @@
 //! The closed set of vendors: one line each, and nothing else in this crate that has to know of a new one.
 //!
 //! A line names a vendor's folder and its name among [`Dialect`]s. Out of it come the folder's module, the name, the arms of
-//! [`Decoder`] and [`Encoder`], and its place in the lists; what is known of it stands in the folder, as its [`Vendor`].
+//! [`Decoder`] and [`Encoder`], and its place in the lists; what is known of it stands in the folder, as its [`Vendor`]. A vendor whose
+//! program keeps its sessions in files has a line more for each kind of them: the module that reads and writes it.
 
 use enum_dispatch::enum_dispatch;
 
-use crate::codec::{ReadOnly, Style};
+use crate::codec::{Format, ReadOnly, Style};
 use crate::vendor::Vendor;
 
 /// Calls a macro with all vendors.
@@ -25,13 +26,16 @@ macro_rules! vendors {
                 openai Openai,
                 anthropic Anthropic,
             }
+            stores {
+                claude::transcript Transcript,
+            }
         }
     };
 }
 
 /// Makes the vendors' modules. They are those of the crate's root, so that the folders lie where they are looked for.
 macro_rules! folders {
-    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ }) => {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($rest:tt)* }) => {
         $(mod $agent;)+
         $(mod $api;)+
     };
@@ -39,7 +43,7 @@ macro_rules! folders {
 
 /// Makes the vendors' modules for [`crate::raw`].
 macro_rules! inside_folders {
-    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ }) => {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($rest:tt)* }) => {
         inside! {
             $(#[doc = concat!("What [`Dialect::", stringify!($a), "`](crate::Dialect::", stringify!($a), ") is read and written with.")] $agent,)+
             $(#[doc = concat!("What [`Dialect::", stringify!($b), "`](crate::Dialect::", stringify!($b), ") is read with.")] $api,)+
@@ -48,7 +52,11 @@ macro_rules! inside_folders {
 }
 
 macro_rules! dialects {
-    (agents { $($agent:ident $Agent:ident,)+ } apis { $($api:ident $Api:ident,)+ }) => {
+    (
+        agents { $($agent:ident $Agent:ident,)+ }
+        apis { $($api:ident $Api:ident,)+ }
+        stores { $($keeper:ident::$store:ident $Store:ident,)* }
+    ) => {
         /// The name of a vendor's vocabulary. What is known of it stands in its [`Vendor`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Dialect {
@@ -69,6 +77,7 @@ macro_rules! dialects {
         pub enum Decoder {
             $($Agent(crate::$agent::Decoder),)+
             $($Api(crate::$api::Decoder),)+
+            $($Store(crate::$keeper::$store::Decoder),)*
         }
 
         /// The encoder of any dialect.
@@ -77,6 +86,7 @@ macro_rules! dialects {
         #[derive(Debug)]
         pub enum Encoder {
             $($Agent(crate::$agent::Encoder),)+
+            $($Store(crate::$keeper::$store::Encoder),)*
             ReadOnly(ReadOnly),
             Collector(crate::read::Collector),
         }
@@ -113,14 +123,18 @@ impl Dialect {
 
 impl Decoder {
     /// A decoder at the beginning of a log.
-    pub fn new(dialect: Dialect) -> Self {
-        (dialect.vendor().decoder)()
+    pub fn new(format: impl Into<Format>) -> Self {
+        let Format { dialect, mode } = format.into();
+        (dialect.vendor().decoder)(mode)
     }
 
     /// A decoder of what a host says; for a dialect whose hosts say nothing in lines, the one of its logs.
     pub fn of_host(dialect: Dialect) -> Self {
         let vendor = dialect.vendor();
-        vendor.host_decoder.unwrap_or(vendor.decoder)()
+        match vendor.host_decoder {
+            Some(decoder) => decoder(),
+            None => Self::new(dialect),
+        }
     }
 }
 

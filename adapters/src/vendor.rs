@@ -7,6 +7,7 @@ use crate::launch::{PermissionMode, Program};
 use crate::registry::{Decoder, Encoder};
 #[cfg(feature = "schema")]
 use crate::schema::Sides;
+use crate::store::Store;
 use crate::tools::table::{DetailReader, Tools};
 
 /// A vendor: an agent's maker as we know it, or a protocol that belongs to nobody.
@@ -18,12 +19,14 @@ pub struct Vendor {
     pub about: &'static str,
     /// Its modes; the first is the default.
     pub modes: &'static [Mode],
-    /// A decoder at the beginning of a log.
-    pub decoder: fn() -> Decoder,
+    /// A decoder at the beginning of a log in one of its modes.
+    pub decoder: fn(Mode) -> Decoder,
     /// A decoder of what a host says, where hosts say it in lines of another kind than the agent's.
     pub host_decoder: Option<fn() -> Decoder>,
     /// An encoder at the beginning of a session; `None` if nobody writes it.
     pub encoder: Option<fn(Style) -> Encoder>,
+    /// The files in which its program keeps sessions: what else there is to know of those of its modes.
+    pub stores: &'static [Store],
     /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
     pub one_turn_a_run: bool,
     /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other

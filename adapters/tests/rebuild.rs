@@ -100,13 +100,14 @@ fn rebuild(log: &Log, count: &mut Count) {
     let style = Style {
         mode: log.format.mode,
         source: log.format.dialect,
+        stored: log.format.is_store(),
         partial: true,
         native_tools: false,
         old_text: false,
         agent: false,
         verbose: true,
     };
-    let mut decoder = Decoder::new(log.format.dialect);
+    let mut decoder = Decoder::new(log.format);
     let mut encoder = Encoder::new(log.format.dialect, style);
     let mut out = Out::default();
     // A line of which nothing has been written yet: the one behind it decides what it says.

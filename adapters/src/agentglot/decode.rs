@@ -1,6 +1,6 @@
 use super::members::Members;
 use super::{parts, spelling};
-use crate::codec::{Cx, Decode, Dialect};
+use crate::codec::{Cx, Decode, Format};
 use crate::event::{
     BlockStart, BlockStop, CancelResult, CommandResult, Content, Delta, Event, Fatal, Heartbeat, HintResult, Input, Kind, Notice, Outcome,
     OutcomeKind, Piece, Place, Reply, RoundEnd, RoundStart, RoundStop, Scope, Session, Sink, Terminal, ToolProgress, ToolResult, Withdraw,
@@ -80,11 +80,9 @@ impl Decode for Decoder {
             }
             // Of what the header says, no event repeats whose fields and tools these are.
             let source = members.word("source");
-            if let Some(dialect) = Dialect::ALL
-                .into_iter()
-                .find(|dialect| source.is_some_and(|name| name.is(dialect.name())))
-            {
-                sink.source(dialect);
+            let format = source.and_then(|name| name.unescape().parse::<Format>().ok());
+            if let Some(format) = format.filter(|format| format.is_writable()) {
+                sink.source(format);
             }
         } else {
             sink.event(&Event::new(origin, Kind::Unknown(line)));

@@ -7,23 +7,23 @@ use crate::json::Out;
 /// Writes the canonical events.
 #[derive(Debug)]
 pub struct Encoder {
-    source: Dialect,
+    source: Format,
     begun: bool,
 }
 
 impl Encoder {
     /// At the beginning of a session.
-    pub const fn new(style: Style) -> Self {
+    pub fn new(style: Style) -> Self {
         Self {
-            source: style.source,
+            source: style.source_format(),
             begun: false,
         }
     }
 
     /// Behind the header.
-    pub(super) const fn without_header() -> Self {
+    pub(super) fn without_header() -> Self {
         Self {
-            source: Dialect::Agentglot,
+            source: Dialect::Agentglot.into(),
             begun: true,
         }
     }

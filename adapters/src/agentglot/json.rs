@@ -27,7 +27,7 @@ impl Event {
 
     /// The first line of a log whose events name tools as `source` does.
     pub(crate) fn header(source: Dialect) -> String {
-        super::header(source)
+        super::header(source.into())
     }
 
     /// Reads a line of `agentglot:events`.

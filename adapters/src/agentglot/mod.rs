@@ -26,9 +26,10 @@ pub static VENDOR: Vendor = Vendor {
     name: "agentglot",
     about: "the canonical model itself, as JSON lines",
     modes: &[Mode::new("events", Layout::Lines)],
-    decoder: || Decoder::default().into(),
+    decoder: |_| Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
+    stores: &[],
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: true,
@@ -53,9 +54,11 @@ pub static VENDOR: Vendor = Vendor {
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.
 pub const VERSION: u32 = 1;
 
-/// The first line of a log whose events name tools as `source` does.
-pub(crate) fn header(source: crate::codec::Dialect) -> String {
-    format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{}\"}}\n", source.name())
+/// The first line of a log whose events name tools as `source` does. Of a dialect's streams the dialect is enough, for their events are
+/// the same.
+pub(crate) fn header(source: crate::codec::Format) -> String {
+    let name = if source.is_store() { source.to_string() } else { source.dialect.name().to_owned() };
+    format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{name}\"}}\n")
 }
 
 #[cfg(test)]

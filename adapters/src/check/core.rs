@@ -126,7 +126,7 @@ impl Core {
         self.vendor = found.format.dialect.vendor();
         self.sessions = Sessions::default();
         self.report.damaged = false;
-        *decoder = Decoder::new(found.format.dialect);
+        *decoder = Decoder::new(found.format);
         let text = format!("from here on it is {} ({})", found.format, found.why);
         self.report.find(Rule::NextDialect, line.whole(), text);
     }

@@ -130,7 +130,7 @@ impl Checker {
     pub fn with(format: Format, settings: Settings) -> Self {
         let max_line = settings.max_line.unwrap_or_else(|| Options::new(format, format).max_line);
         Self {
-            reader: Reader::new(Framing::of(format.mode.layout, max_line), max_line, Decoder::new(format.dialect)),
+            reader: Reader::new(Framing::of(format.mode.layout, max_line), max_line, Decoder::new(format)),
             core: Core::new(format, settings.follow, settings.schemas),
         }
     }

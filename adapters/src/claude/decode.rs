@@ -477,7 +477,7 @@ fn source(content: Content<'_>, origin: &Origin<'_>, replay: bool) -> PromptSour
 }
 
 /// How a call went: refused where the line says so, interrupted where the tool says so, else by `is_error`.
-fn status(result: &ToolResult<'_>, meta: Option<Raw<'_>>) -> ResultStatus {
+pub(super) fn status(result: &ToolResult<'_>, meta: Option<Raw<'_>>) -> ResultStatus {
     if result.is_error != Some(true) {
         return ResultStatus::Success;
     }

@@ -50,7 +50,7 @@ impl Encoder {
         Self {
             writer: Writer {
                 words: &WORDS,
-                own: style.source == Dialect::Claude,
+                own: style.is_own(Dialect::Claude),
             },
             style,
             session: String::new(),

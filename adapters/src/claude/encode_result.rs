@@ -251,9 +251,6 @@ impl Encoder {
 
 /// Claude's subtype and terminal reason for an outcome. A failure of the model is a `success` that is an error.
 const fn words(outcome: &Outcome<'_>, in_tools: bool) -> (&'static str, Option<&'static str>) {
-    if outcome.synthetic {
-        return ("error_during_execution", None);
-    }
     match outcome.kind {
         OutcomeKind::Success if outcome.is_error => ("success", Some("api_error")),
         OutcomeKind::Success | OutcomeKind::Refused => ("success", None),

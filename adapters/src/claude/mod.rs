@@ -19,6 +19,7 @@ pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
 mod tools;
+pub(crate) mod transcript;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
-use crate::codec::{Dialect, Mode};
+use crate::codec::{Dialect, Layout, Mode};
 use crate::launch::PermissionMode;
 use crate::vendor::{Facts, Pieces, Vendor};
 
@@ -38,10 +39,17 @@ pub(crate) const VERSION: &str = "2.1.329";
 pub static VENDOR: Vendor = Vendor {
     name: "claude",
     about: "Claude Code",
-    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT],
-    decoder: || Decoder::default().into(),
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT, transcript::MODE],
+    decoder: |mode| match mode.layout {
+        Layout::Store => transcript::Decoder::default().into(),
+        _ => Decoder::default().into(),
+    },
     host_decoder: Some(|| Decoder::of_host().into()),
-    encoder: Some(|style| Encoder::new(style).into()),
+    encoder: Some(|style| match style.mode.layout {
+        Layout::Store => transcript::Encoder::new(style).into(),
+        _ => Encoder::new(style).into(),
+    }),
+    stores: &[transcript::STORE],
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: false,

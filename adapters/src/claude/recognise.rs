@@ -52,8 +52,33 @@ const OUTCOME: &[&str] = &[
 
 /// What the line says for Claude Code.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
+    if let Some((weight, why)) = kept(line) {
+        return Some(Evidence::new(Claude, weight, why).mode(super::transcript::MODE));
+    }
     let (weight, why) = sign(line)?;
     Some(Evidence::new(Claude, weight, why))
+}
+
+/// What the line says for a transcript. Qwen Code chains its lines alike, with messages of another kind.
+fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
+    if line.has("session_id") || line.find(&["message", "parts"]).is_some() {
+        return None;
+    }
+    let chained = line.has_all(&["uuid", "parentUuid"]);
+    Some(match line.kind {
+        "user" | "assistant" if chained && line.has_any(&["isSidechain", "userType"]) => (PROOF, "a line of the conversation with parentUuid"),
+        "attachment" if chained && line.has("attachment") => (PROOF, "an attachment with parentUuid"),
+        "system" if chained && line.has_any(&["isSidechain", "userType"]) => (PROOF, "a system line with parentUuid"),
+        "user" | "assistant" if chained && line.find(&["message", "content"]).is_some() => (STRONG, "a message with parentUuid"),
+        "file-history-snapshot" if line.has_all(&["messageId", "snapshot"]) => (PROOF, "file-history-snapshot"),
+        "summary" if line.has_all(&["summary", "leafUuid"]) => (PROOF, "a summary with leafUuid"),
+        "queue-operation" if line.has_all(&["operation", "sessionId"]) => (PROOF, "queue-operation"),
+        "last-prompt" if line.has_any(&["leafUuid", "lastPrompt"]) => (PROOF, "last-prompt"),
+        kind if line.has("sessionId") && !line.has("uuid") && super::transcript::is_aside(kind) => {
+            (STRONG, "a type of line that only transcripts of Claude Code have")
+        }
+        _ => return None,
+    })
 }
 
 fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {

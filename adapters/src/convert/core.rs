@@ -10,7 +10,7 @@ use super::sessions::Sessions;
 use super::stored::Stored;
 use super::{Damage, Followed, Options, ToolNames};
 use crate::assemble::{Assembler, Down, Duties};
-use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
+use crate::codec::{Cx, Decode, Decoder, Encode, Encoder, Format, Layout, Style, Want};
 use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
 use crate::follow;
@@ -35,7 +35,7 @@ pub(super) struct Core {
     encoder: Encoder,
     pub(super) assembler: Assembler,
     /// The dialect that the events come from: what is read, or what stored events say of themselves.
-    source: Dialect,
+    source: Format,
     /// Nothing of the session has reached the assembler.
     fresh: bool,
     sessions: Sessions,
@@ -79,14 +79,15 @@ impl std::ops::AddAssign for Silent {
 
 /// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
 /// the flags say about partial messages. The RFC has two modes of which stored events do not say which it was.
-fn gives_back(options: &Options, source: Dialect) -> bool {
+fn gives_back(options: &Options, source: Format) -> bool {
     let streaming = options
         .to
         .dialect
         .modes()
         .iter()
         .filter(|&&mode| Format { mode, ..options.to }.is_streaming());
-    options.from.dialect.vendor().stores_others && source == options.to.dialect && options.to.is_streaming() && streaming.count() == 1
+    let stores = options.from.dialect.vendor().stores_others && source.dialect == options.to.dialect;
+    stores && (source == options.to || !source.is_store() && options.to.is_streaming() && streaming.count() == 1)
 }
 
 /// Whether the lines themselves are copied.
@@ -99,10 +100,11 @@ fn by_heart(options: &Options, identity: bool) -> bool {
     !identity && options.to.mode.layout != Layout::Document && options.ledger.is_none() && !options.strict && !options.validate
 }
 
-pub(super) fn style(options: &Options, source: Dialect) -> Style {
+pub(super) fn style(options: &Options, source: Format) -> Style {
     Style {
         mode: options.to.mode,
-        source,
+        source: source.dialect,
+        stored: source.is_store(),
         partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
         old_text: options.old_text,
@@ -111,10 +113,10 @@ pub(super) fn style(options: &Options, source: Dialect) -> Style {
     }
 }
 
-pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, prompts_used: usize) -> Assembler {
+pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, prompts_used: usize) -> Assembler {
     let collects = matches!(encoder, Encoder::Collector(_));
     let identity = is_copied(options, collects);
-    let (from, to) = (source, options.to.dialect);
+    let (from, to) = (source.dialect, options.to.dialect);
     let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
     let escape = |text: &String| {
         let mut body = String::new();
@@ -131,7 +133,7 @@ pub(super) fn assembler(options: &Options, source: Dialect, encoder: &Encoder, p
     };
     let as_is = identity || gives_back(options, source) && !collects;
     let want = if as_is { Want::AS_IS } else { encoder.want() };
-    let mut assembler = Assembler::new(source, want, duties);
+    let mut assembler = Assembler::new(source.dialect, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
 }
@@ -147,7 +149,7 @@ enum Begin {
 impl Core {
     /// At the beginning of a log.
     pub(super) fn new(options: Options) -> Self {
-        let encoder = Encoder::new(options.to.dialect, style(&options, options.from.dialect));
+        let encoder = Encoder::new(options.to.dialect, style(&options, options.from));
         Self::with(options, encoder)
     }
 
@@ -167,7 +169,7 @@ impl Core {
     fn with(options: Options, encoder: Encoder) -> Self {
         let trace = options.ledger.is_some().then(|| Rc::new(Trace::default()));
         let ledger = options.ledger.as_ref().map(|file| Ledger::new(file, &options.to.to_string()));
-        let source = options.from.dialect;
+        let source = options.from;
         let collects = matches!(encoder, Encoder::Collector(_));
         let identity = is_copied(&options, collects);
         Self {
@@ -267,7 +269,7 @@ impl Core {
                 self.options.from = found.format;
                 self.identity = is_copied(&self.options, self.collects);
                 self.by_heart = by_heart(&self.options, self.identity);
-                self.source = found.format.dialect;
+                self.source = found.format;
                 *decoder = Decoder::new(self.source);
                 self.sessions = Sessions::default();
                 self.pipe("", arena).next_session("", false);

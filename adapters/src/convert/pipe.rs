@@ -5,7 +5,7 @@ use super::core::{assembler, style};
 use super::sessions::{Sessions, Step};
 use super::stored::Stored;
 use crate::assemble::{Assembler, Down};
-use crate::codec::{Dialect, Encode, Encoder};
+use crate::codec::{Encode, Encoder, Format};
 use crate::detect::Evidence;
 use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Spelling, Topic};
 use crate::follow;
@@ -18,7 +18,7 @@ pub(super) struct Pipe<'d, 'a> {
     pub(super) identity: bool,
     pub(super) collects: bool,
     pub(super) assembler: &'d mut Assembler,
-    pub(super) source: &'d mut Dialect,
+    pub(super) source: &'d mut Format,
     pub(super) fresh: &'d mut bool,
     pub(super) sessions: &'d mut Sessions,
     pub(super) stored: &'d mut Stored,
@@ -150,8 +150,8 @@ impl Pipe<'_, '_> {
 impl<'a> Sink<'a> for Pipe<'_, 'a> {
     /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
     /// is.
-    fn source(&mut self, dialect: Dialect) {
-        *self.source = dialect;
+    fn source(&mut self, format: Format) {
+        *self.source = format;
         self.sessions.header();
         if *self.fresh {
             self.begin_session(self.assembler.prompts_used());

@@ -18,6 +18,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
     Style {
         mode,
         source,
+        stored: false,
         partial,
         native_tools: true,
         old_text: false,

@@ -165,8 +165,8 @@ pub trait Sink<'a> {
     fn spelled(&mut self, spelling: &Spelling<'a>) {
         let _ = spelling;
     }
-    /// What follows was first said in this dialect: events that were stored name their source. Nothing of the log's own.
-    fn source(&mut self, dialect: crate::codec::Dialect) {
-        let _ = dialect;
+    /// What follows was first said in this dialect, or kept in this store of its: events that were stored name their source. Nothing of the log's own.
+    fn source(&mut self, format: crate::codec::Format) {
+        let _ = format;
     }
 }

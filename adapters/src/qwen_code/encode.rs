@@ -65,7 +65,7 @@ impl std::fmt::Debug for Blocks {
 impl Encoder {
     /// At the beginning of a session.
     pub fn new(style: Style) -> Self {
-        let own = style.source == Dialect::QwenCode;
+        let own = style.is_own(Dialect::QwenCode);
         let core = Core {
             own,
             agent: style.agent,

@@ -15,6 +15,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
     Style {
         mode,
         source,
+        stored: false,
         partial,
         native_tools: false,
         old_text: false,

@@ -42,9 +42,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// What an agent wrote, undamaged, in a format that streams.
+    /// What an agent wrote, undamaged, line by line.
     pub fn is_plain(&self) -> bool {
-        !self.host && !self.hostile && self.format.is_streaming() && !self.bytes.is_empty()
+        !self.host && !self.hostile && self.format.mode.layout.is_lines() && !self.bytes.is_empty()
     }
 }
 

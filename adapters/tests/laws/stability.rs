@@ -100,6 +100,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let style = |format: Format| Style {
         mode: format.mode,
         source: format.dialect,
+        stored: format.is_store(),
         partial: true,
         native_tools: false,
         old_text: false,
@@ -113,7 +114,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
         ..own_style
     };
     let (mut canonical, mut canonical_out) = (Encoder::new(Dialect::Agentglot, canonical_style), Out::default());
-    let mut decoder = Decoder::new(format.dialect);
+    let mut decoder = Decoder::new(format);
     let arena = bumpalo::Bump::new();
     for line in log.split(|b| *b == b'\n') {
         let Ok(text) = std::str::from_utf8(line) else { continue };

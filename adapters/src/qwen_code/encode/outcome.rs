@@ -151,7 +151,7 @@ impl Encoder {
     fn result(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
         let fatal = self.core.fatal.take();
         let core = &mut self.core;
-        let failed = outcome.is_error || outcome.synthetic;
+        let failed = outcome.is_error;
         core.pen.open("result", out);
         out.lit(match (failed, outcome.kind) {
             (false, _) => ",\"subtype\":\"success\",\"uuid\":\"",

@@ -17,6 +17,7 @@ fn style(native_tools: bool) -> Style {
     Style {
         mode: Dialect::Tricode.modes()[0],
         source: Dialect::Claude,
+        stored: false,
         partial: false,
         native_tools,
         old_text: false,

@@ -1,0 +1,67 @@
+//! `claude:transcript`: the file in which Claude Code keeps a session, `~/.claude/projects/<folder>/<session id>.jsonl` (docs/claude.md).
+//!
+//! Lines are chained by `parentUuid`; one line a content block, and results hang from the line of their call. Nothing begins a session and
+//! nothing says how a turn ended.
+
+mod decode;
+mod encode;
+mod fields;
+mod line;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::Decoder;
+pub(crate) use encode::Encoder;
+
+use super::WORDS;
+use crate::blocks::Vocabulary;
+use crate::codec::{Layout, Mode};
+use crate::store::Store;
+
+/// Its mode.
+pub(super) const MODE: Mode = Mode::new("transcript", Layout::Store);
+
+/// What it says of itself.
+pub(super) const STORE: Store = Store {
+    mode: MODE,
+    fields: fields::KNOWN,
+    subagents: Some("ID/subagents"),
+};
+
+/// The API's own vocabulary, as in the streams; but the lines have members of their own.
+static KEPT: Vocabulary = Vocabulary {
+    knows: fields::knows,
+    ..WORDS
+};
+
+/// Types of lines that stand outside the chain, and are about the session.
+const ASIDE: &[&str] = &[
+    "agent-name",
+    "ai-title",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
+    "attribution-snapshot",
+    "cost-state",
+    "custom-title",
+    "file-history-snapshot",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "summary",
+    "tag",
+    "tools-used",
+];
+
+/// What the name of an attachment begins with, before its own type.
+const ATTACHMENT: &str = "attachment/";
+
+/// Whether lines of this type stand outside the chain.
+pub(super) fn is_aside(kind: &str) -> bool {
+    ASIDE.contains(&kind)
+}

@@ -1,0 +1,227 @@
+//! Stores: the files in which programs keep their sessions.
+//!
+//! A store is not what a host reads while the agent works. It holds the prompts, but no line that says how a turn ended, no pieces of
+//! replies, and of a subagent's work as a rule nothing: that stands in a file of its own. What is the same for all of them stands here;
+//! a vendor's folder has the module that reads and writes its own.
+
+use crate::codec::{Cx, Mode};
+use crate::event::{
+    Agent, Block, Count, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage,
+};
+use crate::ids::hash;
+use crate::json::{Cursor, Raw, Str};
+
+/// What a vendor says of a store of its.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    /// The mode in which it is read and written.
+    pub mode: Mode,
+    /// The members that only it has: name and meaning, sorted by name.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
+    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]).
+    pub subagents: Option<&'static str>,
+}
+
+/// Whose file a subagent's is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Child {
+    /// The call that it works for.
+    pub call: String,
+    /// Its id.
+    pub agent: Option<String>,
+    /// The name of its definition.
+    pub name: Option<String>,
+    /// What it was asked to do, in a few words.
+    pub task: Option<String>,
+}
+
+impl Child {
+    /// Reads what the file beside a subagent's says of it; `None` if that does not name the call.
+    pub fn read(meta: &str) -> Option<Self> {
+        let meta = Cursor::new(meta).raw().ok()?;
+        let text = |name: &str| meta.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
+        Some(Self {
+            call: text("toolUseId").filter(|call| !call.is_empty())?,
+            agent: text("agentId"),
+            name: text("agentType").or_else(|| text("subagentName")),
+            task: text("description"),
+        })
+    }
+
+    /// Where what it says belongs.
+    pub(crate) fn origin<'a>(&self, origin: Origin<'a>, cx: &Cx<'a>) -> Origin<'a> {
+        let text = |text: &Option<String>| text.as_deref().map(|text| cx.text(text));
+        let said = origin.agent.copied().unwrap_or_default();
+        let agent = Agent {
+            id: said.id.or_else(|| text(&self.agent)),
+            name: said.name.or_else(|| text(&self.name)),
+            task: said.task.or_else(|| text(&self.task)),
+        };
+        Origin {
+            parent: Some(cx.text(&self.call)),
+            agent: (agent != Agent::default()).then(|| cx.keep(agent)),
+            ..origin
+        }
+    }
+}
+
+/// The turn that a store is in, as far as it is needed to work out how the turn ended. Only what the main thread says is told.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    open: bool,
+    last: Last,
+    /// What else has ended it.
+    ended: Option<OutcomeKind>,
+    /// What went wrong, as the body of a JSON string.
+    error: Option<String>,
+    /// Which reply has the usage that was counted last.
+    round: Option<u64>,
+    usage: Usage<'static>,
+    /// The tokens of the replies before.
+    spent: Option<Usage<'static>>,
+}
+
+/// What was said last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Last {
+    /// The prompt, or a result: a reply would follow.
+    #[default]
+    Open,
+    /// A reply that calls tools.
+    Calls,
+    /// A reply that calls none, and why it stopped.
+    Reply(StopKind),
+    /// The program answered itself.
+    Local,
+}
+
+impl Turn {
+    /// Whether it has begun and has not ended.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// The model, or the program in its place, has said this.
+    pub(crate) fn reply(&mut self, reply: &Reply<'_>) {
+        self.open = true;
+        self.ended = None;
+        self.count(reply);
+        let text = reply.blocks.iter().rev().find_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_escaped().to_owned()),
+            _ => None,
+        });
+        self.error = reply.error.map(|word| text.unwrap_or_else(|| word.as_escaped().to_owned()));
+        let calls = reply.blocks.iter().any(|block| matches!(block, Block::Call(_)));
+        self.last = match reply.stop.map(|stop| stop.kind) {
+            _ if calls => Last::Calls,
+            Some(StopKind::Tools) => Last::Open,
+            stop => Last::Reply(stop.unwrap_or(StopKind::Done)),
+        };
+    }
+
+    /// A tool has run, or something that the model has still to answer was said.
+    pub(crate) const fn goes_on(&mut self) {
+        self.open = true;
+        self.last = Last::Open;
+    }
+
+    /// The program answered the prompt itself, without the model.
+    pub(crate) fn answered(&mut self) {
+        if self.open && self.last == Last::Open {
+            self.last = Last::Local;
+        }
+    }
+
+    /// The model could not be asked.
+    pub(crate) fn failed(&mut self, error: Str<'_>) {
+        if self.open {
+            self.error = Some(error.as_escaped().to_owned());
+        }
+    }
+
+    /// It ended so, whatever was said last.
+    pub(crate) fn ends_as(&mut self, kind: OutcomeKind) {
+        if self.open {
+            self.ended = Some(kind);
+        }
+    }
+
+    fn count(&mut self, reply: &Reply<'_>) {
+        let Some(usage) = &reply.usage else { return };
+        let round = reply.id.map(|id| hash(id.as_escaped()));
+        if self.round.is_some() && (round.is_none() || round != self.round) {
+            add(self.spent.get_or_insert_default(), &self.usage);
+        }
+        self.round = Some(round.unwrap_or_default());
+        self.usage = usage.detached();
+    }
+
+    /// Tells how it ended, if it is open; the next one may begin.
+    pub(crate) fn end<'a>(&mut self, session: &str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        if !self.open {
+            return;
+        }
+        let turn = std::mem::take(self);
+        let kind = turn.kind();
+        let error = match (&turn.error, kind) {
+            (Some(error), _) => Some(Str::trusted(cx.arena.alloc_str(error))),
+            (None, OutcomeKind::Failed(_)) => Some(Str::trusted("the session's file ends before the turn does")),
+            _ => None,
+        };
+        let usage = turn.round.map(|_| {
+            let mut usage = turn.spent.unwrap_or_default();
+            add(&mut usage, &turn.usage);
+            Usage {
+                scope: Scope::Turn,
+                provenance: Provenance::Derived,
+                ..usage
+            }
+        });
+        let outcome = Outcome {
+            synthetic: true,
+            error: error.filter(|_| kind != OutcomeKind::Success),
+            usage,
+            ..Outcome::new(kind)
+        };
+        if let Some(trace) = cx.trace {
+            trace.note(
+                Fate::Invented,
+                "",
+                "what a program keeps of a session does not say how a turn ended: that was worked out from what was said last",
+            );
+        }
+        let origin = Origin {
+            session: (!session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(session))),
+            ..Origin::default()
+        };
+        sink.event(&Event::new(origin, Kind::Outcome(cx.arena.alloc(outcome))));
+    }
+
+    fn kind(&self) -> OutcomeKind {
+        match (self.ended, self.last) {
+            (Some(kind), _) => kind,
+            _ if self.error.is_some() => OutcomeKind::Failed(Place::Model),
+            (_, Last::Reply(StopKind::Refusal)) => OutcomeKind::Refused,
+            (_, Last::Reply(StopKind::Length)) => OutcomeKind::Limit(Limit::Tokens),
+            (_, Last::Reply(_) | Last::Local) => OutcomeKind::Success,
+            (_, Last::Open | Last::Calls) => OutcomeKind::Failed(Place::Protocol),
+        }
+    }
+}
+
+fn add(sum: &mut Usage<'static>, more: &Usage<'static>) {
+    let plus = |sum: Option<Count<'static>>, more: Option<Count<'static>>| match (sum, more) {
+        (Some(sum), Some(more)) => Some(Count::derived(sum.value.saturating_add(more.value))),
+        (sum, more) => sum.or(more),
+    };
+    *sum = Usage {
+        input: plus(sum.input, more.input),
+        output: plus(sum.output, more.output),
+        cache_read: plus(sum.cache_read, more.cache_read),
+        cache_write: plus(sum.cache_write, more.cache_write),
+        total: plus(sum.total, more.total),
+        inclusive: more.inclusive,
+        ..*sum
+    };
+}
