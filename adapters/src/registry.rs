@@ -28,6 +28,7 @@ macro_rules! vendors {
             }
             stores {
                 claude::transcript Transcript,
+                qwen_code::chat Chat,
             }
         }
     };

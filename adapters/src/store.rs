@@ -225,3 +225,7 @@ fn add(sum: &mut Usage<'static>, more: &Usage<'static>) {
         ..*sum
     };
 }
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -76,7 +76,9 @@ pub(super) fn same(a: &str, b: &str) -> bool {
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of logs");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
+    // Transcripts are rebuilt elsewhere.
+    let of_streams = |name: &str| name.ends_with(".out.jsonl") || name.ends_with(".in.jsonl");
+    files.retain(|file| file.file_name().and_then(|name| name.to_str()).is_some_and(of_streams));
     files.sort();
     files
 }

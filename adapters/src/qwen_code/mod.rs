@@ -6,6 +6,7 @@
 //! * `json`: the same messages, without pieces and control lines, as one array.
 //! * `text`: the answer alone.
 
+pub(crate) mod chat;
 mod decode;
 mod encode;
 pub(crate) mod fields;
@@ -18,7 +19,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
-use crate::codec::{Dialect, Mode};
+use crate::codec::{Dialect, Layout, Mode};
 use crate::snake_tools;
 use crate::vendor::{Facts, Pieces, Vendor};
 
@@ -29,11 +30,17 @@ pub(crate) const VERSION: &str = "0.24.4";
 pub static VENDOR: Vendor = Vendor {
     name: "qwen-code",
     about: "what the qwen program ships today: Claude-shaped",
-    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT],
-    decoder: |_| Decoder::default().into(),
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT, chat::MODE],
+    decoder: |mode| match mode.layout {
+        Layout::Store => chat::Decoder::default().into(),
+        _ => Decoder::default().into(),
+    },
     host_decoder: Some(|| Decoder::of_host().into()),
-    encoder: Some(|style| Encoder::new(style).into()),
-    stores: &[],
+    encoder: Some(|style| match style.mode.layout {
+        Layout::Store => chat::Encoder::new(style).into(),
+        _ => Encoder::new(style).into(),
+    }),
+    stores: &[chat::STORE],
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,

@@ -16,6 +16,11 @@ const REQUESTS: &[&str] = &[
 
 /// What the line says for Qwen Code.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
+    if line.has_all(&["uuid", "parentUuid", "sessionId"]) {
+        let parts = line.find(&["message", "parts"]).is_some();
+        let own = parts || line.has_any(&["systemPayload", "provenance", "toolCallResult"]);
+        return own.then(|| Evidence::new(QwenCode, PROOF, "a line of a chat file, with parentUuid and parts").mode(super::chat::MODE));
+    }
     let (weight, why) = sign(line)?;
     Some(Evidence::new(QwenCode, weight, why))
 }

@@ -8,9 +8,6 @@ mod encode;
 mod fields;
 mod line;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
 

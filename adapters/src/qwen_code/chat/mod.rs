@@ -1,0 +1,29 @@
+//! `qwen-code:chat`: the file in which Qwen Code keeps a session, `~/.qwen/projects/<folder>/chats/<session id>.jsonl` (docs/qwen-code.md).
+//!
+//! Messages are Gemini's (`parts`), in lines that are chained by `parentUuid`: one line a reply, one line a result.
+
+mod decode;
+mod encode;
+mod fields;
+mod parts;
+
+pub(crate) use decode::Decoder;
+pub(crate) use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::store::Store;
+
+/// Its mode.
+pub(super) const MODE: Mode = Mode::new("chat", Layout::Store);
+
+/// What it says of itself.
+pub(super) const STORE: Store = Store {
+    mode: MODE,
+    fields: fields::KNOWN,
+    subagents: Some("../subagents/ID"),
+};
+
+/// Where a result has what the model sees of it.
+const RESPONSE: &str = "/message/parts/0/functionResponse";
+/// What the name of a notice begins with that is a measurement, before its own name.
+const TELEMETRY: &str = "ui_telemetry/";

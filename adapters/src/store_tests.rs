@@ -1,0 +1,62 @@
+//! Lines of stores, taken apart and written again by their own encoders.
+
+use bumpalo::Bump;
+
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Style};
+use crate::event::{Event, Input, Kind, Sink};
+use crate::json::{Out, Raw};
+
+struct Through<'e>(&'e mut Encoder, &'e mut Out);
+
+impl<'a> Sink<'a> for Through<'_> {
+    fn event(&mut self, event: &Event<'a>) {
+        // What is told of the file as a whole has no line.
+        if !matches!(event.kind, Kind::Session(_) | Kind::Outcome(_)) {
+            self.0.event(event, self.1);
+        }
+    }
+
+    fn input(&mut self, input: &Input<'a>) {
+        self.0.input(input, self.1);
+    }
+}
+
+fn rebuilt(format: Format, log: &str) {
+    let style = Style {
+        mode: format.mode,
+        source: format.dialect,
+        stored: true,
+        partial: false,
+        native_tools: false,
+        old_text: false,
+        agent: false,
+        verbose: false,
+    };
+    let (mut decoder, mut encoder) = (Decoder::new(format), Encoder::new(format.dialect, style));
+    for line in log.lines() {
+        let (arena, mut out) = (Bump::new(), Out::default());
+        let cx = Cx { arena: &arena, trace: None };
+        decoder.line(line, &cx, &mut Through(&mut encoder, &mut out)).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let again = String::from_utf8_lossy(out.written()).into_owned();
+        assert!(Raw::trusted(line).same_value(Raw::trusted(again.trim_end())), "{format}\n{line:.2000}\n{again:.2000}");
+    }
+}
+
+#[test]
+fn lines_that_are_kept_are_rebuilt() {
+    let mut seen = 0;
+    for dialect in Dialect::ALL {
+        for store in dialect.vendor().stores {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/").to_owned() + dialect.name();
+            for file in std::fs::read_dir(folder).expect("goldens lie in folders") {
+                let path = file.expect("an entry").path();
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                if name.starts_with(store.mode.name) && !name.ends_with(".out.jsonl") {
+                    rebuilt(Format { dialect, mode: store.mode }, &std::fs::read_to_string(&path).expect("it can be read"));
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen >= 5, "{seen} kept sessions");
+}
