@@ -72,11 +72,7 @@ impl Converter {
             ..Options::new(from, Dialect::CANONICAL.into())
         };
         Self {
-            reader: Reader::new(
-                Framing::of(from.mode.layout, options.max_line),
-                options.max_line,
-                Decoder::new(from),
-            ),
+            reader: Reader::new(Framing::of(from.mode.layout, options.max_line), options.max_line, Decoder::new(from)),
             core: Core::collecting(options),
         }
     }

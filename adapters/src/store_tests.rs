@@ -36,9 +36,14 @@ fn rebuilt(format: Format, log: &str) {
     for line in log.lines() {
         let (arena, mut out) = (Bump::new(), Out::default());
         let cx = Cx { arena: &arena, trace: None };
-        decoder.line(line, &cx, &mut Through(&mut encoder, &mut out)).unwrap_or_else(|error| panic!("{error}: {line}"));
+        decoder
+            .line(line, &cx, &mut Through(&mut encoder, &mut out))
+            .unwrap_or_else(|error| panic!("{error}: {line}"));
         let again = String::from_utf8_lossy(out.written()).into_owned();
-        assert!(Raw::trusted(line).same_value(Raw::trusted(again.trim_end())), "{format}\n{line:.2000}\n{again:.2000}");
+        assert!(
+            Raw::trusted(line).same_value(Raw::trusted(again.trim_end())),
+            "{format}\n{line:.2000}\n{again:.2000}"
+        );
     }
 }
 
@@ -52,7 +57,10 @@ fn lines_that_are_kept_are_rebuilt() {
                 let path = file.expect("an entry").path();
                 let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 if name.starts_with(store.mode.name) && !name.ends_with(".out.jsonl") {
-                    rebuilt(Format { dialect, mode: store.mode }, &std::fs::read_to_string(&path).expect("it can be read"));
+                    rebuilt(
+                        Format { dialect, mode: store.mode },
+                        &std::fs::read_to_string(&path).expect("it can be read"),
+                    );
                     seen += 1;
                 }
             }

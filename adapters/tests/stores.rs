@@ -23,7 +23,9 @@ fn pairs() -> Vec<(Log, Log)> {
 }
 
 fn read(log: &[u8], format: agentglot_adapters::Format) -> Vec<Turn> {
-    turns(log, format).map(|turn| turn.unwrap_or_else(|error| panic!("{format}: {error}"))).collect()
+    turns(log, format)
+        .map(|turn| turn.unwrap_or_else(|error| panic!("{format}: {error}")))
+        .collect()
 }
 
 /// What a call was, and what came of it. Of what a program adds to results its recordings are cut to different lengths.
@@ -53,7 +55,10 @@ fn said(thread: &Thread, by_round: bool) -> Vec<String> {
         }
         said.extend(round.blocks.iter().map(block));
         if let Some(usage) = &round.usage {
-            said.push(format!("{:?} {:?} {:?} {:?}", round.model, usage.input, usage.cache_read, usage.cache_write));
+            said.push(format!(
+                "{:?} {:?} {:?} {:?}",
+                round.model, usage.input, usage.cache_read, usage.cache_write
+            ));
         }
     }
     said
@@ -72,9 +77,16 @@ fn a_transcript_says_what_its_stream_says() {
         for (one, other) in from_kept.iter().zip(&from_stream) {
             assert_eq!(said(&one.thread, true), said(&other.thread, true), "{}", kept.name);
             assert_eq!(one.session, other.session);
-            let (ours, theirs) = (one.outcome.as_ref().expect("each turn ends"), other.outcome.as_ref().expect("it was recorded"));
+            let (ours, theirs) = (
+                one.outcome.as_ref().expect("each turn ends"),
+                other.outcome.as_ref().expect("it was recorded"),
+            );
             assert_eq!((ours.kind, ours.synthetic), (theirs.kind, true), "{}", kept.name);
-            let tokens = |turn: &Turn| turn.usage.as_ref().map(|usage| (usage.input, usage.output, usage.cache_read, usage.cache_write));
+            let tokens = |turn: &Turn| {
+                turn.usage
+                    .as_ref()
+                    .map(|usage| (usage.input, usage.output, usage.cache_read, usage.cache_write))
+            };
             assert_eq!(tokens(one), tokens(other), "{}: the sum of the rounds", kept.name);
             assert_eq!(one.thread.prompts.len(), 1, "{}: only what is kept holds the prompt", kept.name);
         }
@@ -90,7 +102,10 @@ fn a_chat_file_says_what_its_stream_says() {
         assert_eq!((from_kept.len(), from_stream.len()), (expected, 1), "{}", kept.name);
         let (one, other) = (&from_kept[expected - 1], &from_stream[0]);
         assert_eq!(said(&one.thread, false), said(&other.thread, false), "{}", kept.name);
-        let (ours, theirs) = (one.outcome.as_ref().expect("each turn ends"), other.outcome.as_ref().expect("it was recorded"));
+        let (ours, theirs) = (
+            one.outcome.as_ref().expect("each turn ends"),
+            other.outcome.as_ref().expect("it was recorded"),
+        );
         assert_eq!((ours.is_error, ours.synthetic), (theirs.is_error, true), "{}", kept.name);
         let texts = |turn: &Turn| -> Vec<String> { turn.thread.prompts.iter().map(|prompt| prompt.content.text().to_string()).collect() };
         assert_eq!(texts(one)[1..], texts(other)[..], "{}: what the program says of its own", kept.name);
@@ -120,4 +135,72 @@ fn a_stream_that_is_kept_says_the_same() {
             assert_eq!(said(&there.thread, ids), said(&again.thread, ids), "{}: back again", stream.name);
         }
     }
+}
+
+/// Wherever a file breaks off, each prompt's turn has one end, and so has what is made of it.
+#[test]
+fn a_file_that_breaks_off_has_one_end_a_turn() {
+    for log in goldens().iter().filter(|log| log.format.is_store()) {
+        let lines: Vec<&[u8]> = log.bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        for end in 0..=lines.len() {
+            let mut cut = lines[..end].concat();
+            if end > 0 && end % 2 == 0 {
+                cut.truncate(cut.len() - 5); // The last line is not whole.
+            }
+            let events = convert(&Options::new(log.format, format("agentglot")), &cut).out;
+            let events = String::from_utf8(events).expect("what is written is text");
+            let of = |sign: &str| events.lines().filter(|line| line.contains(sign)).count();
+            let (turns, ends) = (of("\"event\":\"prompt\"") - of("\"source\":\"agent\""), of("\"event\":\"outcome\""));
+            assert_eq!(turns, ends, "{} up to line {end}", log.name);
+            let stream = convert(&Options::new(log.format, format("claude")), &cut).out;
+            let results = String::from_utf8(stream)
+                .expect("what is written is text")
+                .matches("\"type\":\"result\"")
+                .count();
+            assert_eq!(results, ends, "{} up to line {end}", log.name);
+        }
+    }
+}
+
+/// What a program's own resume would not take for the same is told for what it is.
+#[test]
+fn odd_transcripts_are_read() {
+    let line = |kind: &str, id: &str, parent: &str, side: bool, content: &str| {
+        let (role, message) = match kind {
+            "user" => ("user", format!("\"role\":\"user\",\"content\":{content}")),
+            _ => (
+                "assistant",
+                format!("\"id\":\"m-{id}\",\"role\":\"assistant\",\"model\":\"m\",\"content\":{content},\"stop_reason\":null"),
+            ),
+        };
+        format!(
+            "{{\"parentUuid\":{parent},\"isSidechain\":{side},\"type\":\"{role}\",\"message\":{{{message}}},\"uuid\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"s\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+        )
+    };
+    let call = r#"[{"type":"tool_use","id":"c1","name":"Task","input":{"description":"d","prompt":"look","subagent_type":"x"}}]"#;
+    let transcript = [
+        line("user", "u1", "null", false, "\"do it\""),
+        line("assistant", "a1", "\"u1\"", false, call),
+        line("user", "s1", "null", true, "\"look\""),
+        line("assistant", "s2", "\"s1\"", true, r#"[{"type":"text","text":"found"}]"#),
+        line(
+            "user",
+            "r1",
+            "\"a1\"",
+            false,
+            r#"[{"type":"tool_result","tool_use_id":"c1","content":"found"}]"#,
+        ),
+        line("assistant", "a2", "\"gone\"", false, r#"[{"type":"text","text":"done"}]"#),
+        line("user", "u2", "\"u1\"", false, "\"once more\""),
+        line("user", "u3", "\"u2\"", false, "\"[Request interrupted by user]\""),
+    ]
+    .concat();
+    let turns = read(transcript.as_bytes(), format("claude:transcript"));
+    let ends: Vec<&str> = turns.iter().map(|turn| turn.outcome.as_ref().expect("each ends").kind.as_str()).collect();
+    assert_eq!(ends, ["success", "cancelled"]);
+    let calls = turns[0].calls();
+    let made = calls.first().expect("it was called");
+    let subagent = made.subagent.as_ref().expect("the lines in the main file are its own");
+    assert_eq!(said(&subagent.thread, false), ["Text(\"found\")"]);
+    assert_eq!(made.result.as_ref().expect("it was answered").content.text(), "found");
 }

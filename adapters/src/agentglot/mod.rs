@@ -57,7 +57,11 @@ pub const VERSION: u32 = 1;
 /// The first line of a log whose events name tools as `source` does. Of a dialect's streams the dialect is enough, for their events are
 /// the same.
 pub(crate) fn header(source: crate::codec::Format) -> String {
-    let name = if source.is_store() { source.to_string() } else { source.dialect.name().to_owned() };
+    let name = if source.is_store() {
+        source.to_string()
+    } else {
+        source.dialect.name().to_owned()
+    };
     format!("{{\"agentglot\":\"events\",\"version\":{VERSION},\"source\":\"{name}\"}}\n")
 }
 

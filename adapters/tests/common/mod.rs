@@ -107,6 +107,11 @@ pub fn plain_goldens() -> Vec<Log> {
     goldens().into_iter().filter(Log::is_plain).collect()
 }
 
+/// Those of them that hosts read while the agent works.
+pub fn stream_goldens() -> Vec<Log> {
+    plain_goldens().into_iter().filter(|log| log.format.is_streaming()).collect()
+}
+
 /// Every recorded log, where they are at hand.
 pub fn recordings() -> Vec<Log> {
     let Some(root) = beside::shared("recordings") else {

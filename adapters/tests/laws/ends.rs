@@ -4,7 +4,7 @@ use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::common::turns::{ends, successes, turns};
-use crate::common::{Chance, Log, Wrongs, events, parallel, plain_goldens, quick, recordings, targets};
+use crate::common::{Chance, Log, Wrongs, events, parallel, quick, recordings, stream_goldens, targets};
 
 /// Counts the ends in one output.
 fn check(name: &str, from: Format, to: Format, input: &[u8], good: usize, wrongs: &mut Wrongs) {
@@ -32,7 +32,7 @@ fn all_targets(name: &str, from: Format, input: &[u8], wrongs: &mut Wrongs) {
 
 #[test]
 fn of_goldens() {
-    parallel(&plain_goldens(), |log, wrongs| all_targets(&log.name, log.format, &log.bytes, wrongs)).finish("one end");
+    parallel(&stream_goldens(), |log, wrongs| all_targets(&log.name, log.format, &log.bytes, wrongs)).finish("one end");
 }
 
 #[test]
@@ -53,13 +53,13 @@ fn of_logs_cut_at_each_line() {
             all_targets(&format!("{} cut at byte {}", log.name, at + 1), log.format, &log.bytes[..=*at], wrongs);
         }
     };
-    parallel(&plain_goldens(), over).finish("one end");
+    parallel(&stream_goldens(), over).finish("one end");
 }
 
 /// Logs that end in the middle of a line.
 #[test]
 fn of_logs_cut_at_random_bytes() {
-    let logs = plain_goldens();
+    let logs = stream_goldens();
     let mut chance = Chance::new(200);
     let cuts: Vec<(&Log, usize)> = (0..200)
         .map(|_| {
@@ -109,5 +109,5 @@ fn that_are_made_up_are_marked() {
             );
         }
     };
-    parallel(&plain_goldens(), over).finish("one end");
+    parallel(&stream_goldens(), over).finish("one end");
 }

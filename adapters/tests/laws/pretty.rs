@@ -1,7 +1,7 @@
 //! A `json` log says the same however it is laid out, and what is written of it stays on its lines.
 
 use crate::common::json::Json;
-use crate::common::{Log, Wrongs, convert, format, parallel, parting, plain_goldens, streaming, verbatim, with_ledger};
+use crate::common::{Log, Wrongs, convert, format, parallel, parting, stream_goldens, streaming, verbatim, with_ledger};
 
 /// The lines of a log as the elements of an array.
 fn array(log: &Log) -> Option<String> {
@@ -51,7 +51,7 @@ fn a_log_says_the_same() {
             }
         }
     };
-    let logs: Vec<Log> = plain_goldens()
+    let logs: Vec<Log> = stream_goldens()
         .into_iter()
         .filter(|log| matches!(log.format.dialect.name(), "claude" | "qwen-code") && log.bytes.len() < 40_000)
         .collect();

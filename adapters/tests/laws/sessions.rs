@@ -7,11 +7,11 @@ use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
-use crate::common::{Chance, Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, recordings, streaming, targets, with_ledger};
+use crate::common::{Chance, Log, Wrongs, convert, events, parallel, parting, quick, recordings, stream_goldens, streaming, targets, with_ledger};
 
 /// All logs of agents that can be put together: goldens, and recordings where they are at hand.
 fn logs() -> Vec<Log> {
-    plain_goldens()
+    stream_goldens()
         .into_iter()
         .chain(recordings())
         .filter(|log| log.is_plain() && log.bytes.len() < 200_000)

@@ -6,8 +6,8 @@ use crate::blocks::{Part, Reader, Said};
 use crate::claude::decode::status;
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Limit, Notice, Origin, OutcomeKind, Prompt, PromptSource, ResultStatus, Session, Sink,
-    ToolKind, Topic,
+    At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Limit, Notice, Origin, OutcomeKind, Prompt, PromptSource, ResultStatus, Session,
+    Sink, ToolKind, Topic,
 };
 use crate::ids::hash;
 use crate::json::{Cursor, Error, Raw, Shape, Str};
@@ -53,7 +53,13 @@ impl Decode for Decoder {
                 let mut at = Cursor::new(text);
                 let raw = at.raw()?;
                 let session = self.session_of(&line, cx);
-                sink.event(&Event::new(Origin { session, ..Origin::default() }, Kind::Unknown(raw)));
+                sink.event(&Event::new(
+                    Origin {
+                        session,
+                        ..Origin::default()
+                    },
+                    Kind::Unknown(raw),
+                ));
             }
         }
         Ok(end)

@@ -176,7 +176,8 @@ impl Encoder {
         self.head(made.as_deref(), out);
         out.lit(",\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[");
         let failed = result.status != ResultStatus::Success;
-        self.writer.result(out, result, Some(failed).filter(|failed| *failed || result.is_error.is_some()));
+        self.writer
+            .result(out, result, Some(failed).filter(|failed| *failed || result.is_error.is_some()));
         out.lit("]}");
         if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Claude) {
             out.lit(",\"toolUseResult\":");
@@ -309,6 +310,9 @@ impl Encoder {
                 self.writer.blocks(out, reply.blocks);
                 out.lit(",\"stop_reason\":");
                 out.str_or_null(reply.stop.map(|stop| stop.word));
+                if !self.writer.has(fields, At::Part(MESSAGE), "stop_sequence") {
+                    out.lit(",\"stop_sequence\":null");
+                }
                 if reply.usage.is_some() {
                     out.lit(",\"usage\":");
                     self.writer.usage_at(out, reply.usage.as_ref(), UsagePlace::Message);
@@ -341,7 +345,10 @@ impl Encoder {
     }
 
     fn message_end(&self, fields: Fields<'_>, out: &mut Out) {
-        fields.iter().filter(|field| field.at == At::Part(MESSAGE)).for_each(|field| member(out, field));
+        fields
+            .iter()
+            .filter(|field| field.at == At::Part(MESSAGE))
+            .for_each(|field| member(out, field));
         out.lit("}");
     }
 

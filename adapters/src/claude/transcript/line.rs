@@ -102,11 +102,7 @@ impl<'c, 'a> Line<'c, 'a> {
         let value = at.skip()?;
         let truth = || value.bool() == Some(true);
         match name {
-            // The order of the lines says the same.
-            "parentUuid" => {
-                self.parent = Some(value.string().unwrap_or_default());
-                self.reader.cx.took(value.as_str());
-            }
+            "parentUuid" => self.parent = Some(value.string().unwrap_or_default()),
             "isSidechain" => {
                 self.is_sidechain |= truth();
                 self.reader.cx.took(value.as_str());

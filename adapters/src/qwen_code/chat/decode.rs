@@ -3,8 +3,8 @@ use super::fields::knows;
 use super::parts::{Part, parts, usage};
 use crate::codec::{Cx, Decode};
 use crate::event::{
-    Agent, At, Block, Content, Event, Field, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolResult,
-    Topic,
+    Agent, At, Block, Content, Event, Field, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time,
+    ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::store::{Child, Turn};
@@ -75,7 +75,13 @@ impl Decode for Decoder {
             _ => {
                 let raw = Cursor::new(text).raw()?;
                 let session = self.session_of(&line, cx);
-                sink.event(&Event::new(Origin { session, ..Origin::default() }, Kind::Unknown(raw)));
+                sink.event(&Event::new(
+                    Origin {
+                        session,
+                        ..Origin::default()
+                    },
+                    Kind::Unknown(raw),
+                ));
             }
         }
         Ok(end)
@@ -147,11 +153,7 @@ impl<'a> Line<'a> {
                     line.agent.name = text;
                     continue;
                 }
-                // The order of the lines says the same.
-                "parentUuid" => {
-                    line.parent = Some(text.unwrap_or_default());
-                    cx.took(value.as_str());
-                }
+                "parentUuid" => line.parent = Some(text.unwrap_or_default()),
                 "isSidechain" => cx.took(value.as_str()),
                 "subtype" => line.subtype = line.subtype.or(text),
                 "cwd" => line.cwd = line.cwd.or(text),
@@ -351,7 +353,8 @@ impl Decoder {
         // Of a model call that failed nothing else is kept.
         let failed = measure.as_escaped().ends_with(".api_error") && member("subagent_name").is_none();
         if failed && self.child.is_none() {
-            self.turn.failed(member("error_message").unwrap_or(Str::trusted("the model could not be asked")));
+            self.turn
+                .failed(member("error_message").unwrap_or(Str::trusted("the model could not be asked")));
         }
         let topic = match subtype.as_escaped() {
             "chat_compression" => Topic::Compaction,

@@ -2,8 +2,8 @@ use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Time, ToolResult,
-    Usage, iso,
+    At, Block, Content, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Time,
+    ToolResult, Usage, iso,
 };
 use crate::ids::Uuids;
 use crate::json::{Out, Str};

@@ -54,11 +54,7 @@ fn read<'a>(part: Raw<'a>, n: usize, line: Option<Str<'a>>, cx: &Cx<'a>) -> Part
     {
         let error = response.get("error");
         let said = error.or_else(|| response.get("output"));
-        let status = if error.is_some() {
-            ResultStatus::Error
-        } else {
-            ResultStatus::Success
-        };
+        let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
         let result = ToolResult {
             call: answer.get("id").and_then(Raw::string).unwrap_or_default(),
             name: answer.get("name").and_then(Raw::string),
