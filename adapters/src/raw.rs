@@ -41,6 +41,8 @@ inside! {
     prompts,
     /// The closed set of vendors.
     registry,
+    /// The files in which programs keep sessions.
+    store,
     /// What a tool call means.
     tools,
     /// Which parts of a line went over.

@@ -49,7 +49,8 @@ fn the_page_on_losses_says_what_the_ledgers_say() {
 fn the_pages_name_the_fields_that_the_codecs_know() {
     for dialect in DIALECTS.into_iter().chain(Dialect::APIS) {
         let mut table = String::from("| field | means |\n|---|---|\n");
-        for (name, meaning) in dialect.fields() {
+        let stores = dialect.vendor().stores.iter().flat_map(|store| store.fields);
+        for (name, meaning) in dialect.fields().iter().chain(stores) {
             let _ = writeln!(table, "| `{name}` | {} |", meaning.replace('|', "\\|"));
         }
         compare(&root().join(format!("docs/{}.md", dialect.name())), |old| between(old, "fields", &table));
