@@ -8,7 +8,7 @@ use super::report::{Line, Report};
 use super::state::State;
 use super::turns::{About, is_part};
 use super::{Misfit, Rule, Schemas, usage};
-use crate::codec::{Cx, Decode, Decoder, Dialect, Format, Layout};
+use crate::codec::{Cx, Decode, Decoder, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
 use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Sink, StopKind};
@@ -283,8 +283,8 @@ impl Consumer for Core {
 }
 
 impl<'a> Sink<'a> for Heard<'_, 'a> {
-    fn source(&mut self, dialect: Dialect) {
-        self.core.vendor = dialect.vendor();
+    fn source(&mut self, format: Format) {
+        self.core.vendor = format.dialect.vendor();
         self.core.sessions.header();
     }
 
