@@ -200,7 +200,11 @@ fn told(tools: &Tools, (dialect, name): (&str, &str), to: &str, choices: &[u8]) 
         prop_assert!(!there || dropped == 0, "{whole} is there, and told as dropped: {}", about());
         // A word of an element of a list moves with it, when one before it is left out.
         let moved = value.is_string() && !marked && text.contains(&value.to_string());
-        prop_assert!(there || moved || dropped + renamed == 1, "{whole} is not there, and nothing is told: {}", about());
+        prop_assert!(
+            there || moved || dropped + renamed == 1,
+            "{whole} is not there, and nothing is told: {}",
+            about()
+        );
         // A text that is gone was dropped; a number may have become another.
         let gone = marked && value.is_string() && !there;
         prop_assert!(!gone || dropped == 1, "{whole} is gone, and told as renamed: {}", about());

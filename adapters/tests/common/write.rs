@@ -456,14 +456,21 @@ fn gemini(story: &Story, chance: &mut Chance) -> String {
     let mut clock = 0;
     let mut line = |kind: &str, rest: &str| {
         clock += 1;
-        log += &format!("{{\"type\":\"{kind}\",\"timestamp\":\"2026-11-21T07:00:{:02}.{:03}Z\",{rest}}}\n", clock / 1000 % 60, clock % 1000);
+        log += &format!(
+            "{{\"type\":\"{kind}\",\"timestamp\":\"2026-11-21T07:00:{:02}.{:03}Z\",{rest}}}\n",
+            clock / 1000 % 60,
+            clock % 1000
+        );
     };
     for turn in &story.turns {
         line("init", &format!("\"session_id\":\"{}\",\"model\":\"loom-1\"", story.session));
         line("message", &format!("\"role\":\"user\",\"content\":{}", quoted(&turn.prompt)));
         for round in &turn.rounds {
             for piece in round.text.iter().flat_map(|text| pieces(text, chance)) {
-                line("message", &format!("\"role\":\"assistant\",\"content\":{},\"delta\":true", quoted(&piece)));
+                line(
+                    "message",
+                    &format!("\"role\":\"assistant\",\"content\":{},\"delta\":true", quoted(&piece)),
+                );
             }
             for call in &round.calls {
                 let names = format!("\"tool_name\":\"{}\",\"tool_id\":\"{}\"", call.name, call.id);
