@@ -29,6 +29,8 @@ pub struct Trace {
     /// Texts that were watched and went over.
     seen: RefCell<HashSet<Span>>,
     findings: RefCell<Vec<Finding>>,
+    /// Findings of parts that stand on no line as a whole.
+    elsewhere: RefCell<Vec<Finding>>,
     carried: Cell<bool>,
     merged: Cell<Option<&'static str>>,
     held: RefCell<HeldParts>,
@@ -67,8 +69,8 @@ struct HeldParts {
     count: u64,
     /// Parts of the line that is being handled: their number, and their addresses.
     here: Vec<(u64, usize, usize)>,
-    /// Parts of earlier lines: the line, counted from 1, and the pointer.
-    before: HashMap<u64, (u64, String)>,
+    /// Parts of earlier lines: the line, counted from 1, the pointer, and whether the line is told as a whole.
+    before: HashMap<u64, (u64, String, bool)>,
     /// Parts that turned out to have no place, or another.
     told: Vec<(u64, Fate, &'static str)>,
     /// What of a part has no place: the part itself is still held.
@@ -165,6 +167,11 @@ impl Trace {
         self.seen.borrow().contains(&address(made))
     }
 
+    /// Whether it is a part of the line.
+    pub fn holds(&self, part: &str) -> bool {
+        self.span(part).is_some()
+    }
+
     /// A part was understood as structure: it decides what the event is, and is carried exactly when the event is.
     #[inline]
     pub fn took(&self, part: &str) {
@@ -173,9 +180,26 @@ impl Trace {
         }
     }
 
+    /// A part goes over with whatever else of the line does.
+    pub fn beside(&self, part: &str) {
+        self.took(part);
+        for (made, source) in self.stand_ins.borrow().touching(address(part)) {
+            if made == source {
+                self.seen.borrow_mut().insert(made);
+            } else {
+                self.structure.borrow_mut().push(source);
+            }
+        }
+    }
+
     /// A part went over under another name or in another shape.
     pub fn renamed(&self, part: &str, note: &'static str) {
         self.used(part);
+        self.reshaped(part, note);
+    }
+
+    /// A part went over in another shape: of its own parts those that were used.
+    pub fn reshaped(&self, part: &str, note: &'static str) {
         let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) else {
             return;
         };
@@ -194,7 +218,7 @@ impl Trace {
         match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
             (Some(source), _) => self.lost.borrow_mut().push((source, note.to_owned())),
             (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
-            (None, None) => self.note(Fate::Dropped, "", note),
+            (None, None) => self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", note)),
         }
     }
 
@@ -203,7 +227,7 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         held.count += 1;
         let number = held.count;
-        if let Some((from, to)) = self.span(part) {
+        if let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) {
             self.spans.borrow_mut().push((from, to));
             held.here.push((number, from, to));
         }
@@ -232,12 +256,15 @@ impl Trace {
         }
         drop(held);
         if nowhere {
-            self.note(fate, "", &format!("{note} (it came in pieces, on lines before this one)"));
+            let note = format!("{note} (it came in pieces, on lines before this one)");
+            self.elsewhere.borrow_mut().push(Finding::new(fate, "", &note));
         }
     }
 
     /// Ends the line number `line` for the parts of it that are held.
-    pub(crate) fn settle_held(&self, text: &str, line: u64) {
+    ///
+    /// `whole`: one entry tells of the line as a whole.
+    pub(crate) fn settle_held(&self, text: &str, line: u64, whole: bool) {
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
         let HeldParts { here, before, .. } = &mut *held;
@@ -246,7 +273,7 @@ impl Trace {
         }
         let places = Places::of(text);
         for (number, from, to) in here.drain(..) {
-            before.insert(number, (line, places.pointer(from - start, to - start)));
+            before.insert(number, (line, places.pointer(from - start, to - start), whole));
         }
     }
 
@@ -256,19 +283,25 @@ impl Trace {
         let HeldParts { before, told, lost, .. } = &mut *held;
         let mut late = Vec::new();
         lost.retain(|(number, note)| match before.get(number) {
-            Some((line, pointer)) => {
-                late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
+            Some((line, pointer, whole)) => {
+                if !whole {
+                    late.push((*line, Finding::new(Fate::Dropped, pointer, note)));
+                }
                 false
             }
             None => true,
         });
         told.retain(|(number, fate, note)| match before.remove(number) {
-            Some((line, pointer)) => {
-                late.push((line, Finding::new(*fate, &pointer, note)));
+            Some((line, pointer, whole)) => {
+                if !whole {
+                    late.push((line, Finding::new(*fate, &pointer, note)));
+                }
                 false
             }
             None => true,
         });
+        late.sort_by(|a, b| (a.0, &a.1.pointer).cmp(&(b.0, &b.1.pointer)));
+        late.dedup();
         late
     }
 
@@ -303,20 +336,27 @@ impl Trace {
     /// Ends the line: `wrote` tells whether any output came of it. Returns everything there is to say about it.
     pub fn settle(&self, line: &str, wrote: bool, target: &str) -> Vec<Finding> {
         let mut findings = std::mem::take(&mut *self.findings.borrow_mut());
+        findings.dedup();
         let carried = wrote || self.carried.get() || !self.spans.borrow().is_empty();
         if let Some(note) = self.merged.get().filter(|_| !wrote) {
             findings.push(Finding::new(Fate::Merged, "", note));
+            findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }
-        if !carried {
-            if !findings
-                .iter()
-                .any(|f| f.pointer.is_empty() && matches!(f.fate, Fate::Dropped | Fate::Damaged | Fate::Merged))
+        let is_told = findings.iter().any(|finding| finding.pointer.is_empty() && finding.fate == Fate::Dropped);
+        if !carried || is_told {
+            if !is_told
+                && !findings
+                    .iter()
+                    .any(|f| f.pointer.is_empty() && matches!(f.fate, Fate::Damaged | Fate::Merged))
             {
                 findings.push(Finding::new(Fate::Dropped, "", &format!("no place in {target}")));
             }
+            findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed));
+            findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }
+        findings.append(&mut self.elsewhere.borrow_mut());
         let start = self.line.get().0;
         let mut spans: Vec<_> = self.spans.borrow().iter().chain(self.structure.borrow().iter()).copied().collect();
         spans.sort_unstable();
@@ -341,7 +381,9 @@ impl Trace {
 
     /// Takes what was found outside of any line: at the end of a session.
     pub fn take_findings(&self) -> Vec<Finding> {
-        std::mem::take(&mut *self.findings.borrow_mut())
+        let mut findings = std::mem::take(&mut *self.findings.borrow_mut());
+        findings.append(&mut self.elsewhere.borrow_mut());
+        findings
     }
 
     /// The part of the line that says what this is a part of, in other letters.
@@ -424,7 +466,7 @@ mod tests {
         trace.begin(lines[0]);
         trace.hold(&mut first, part(0, "one"));
         assert!(trace.settle(lines[0], false, "x").iter().all(|f| f.pointer == "/id"), "held for now");
-        trace.settle_held(lines[0], 4);
+        trace.settle_held(lines[0], 4, false);
         assert!(trace.take_late().is_empty());
         trace.begin(lines[1]);
         trace.tell_held(&mut first, Fate::Dropped, "no place");
@@ -433,7 +475,7 @@ mod tests {
         trace.hold(&mut gone, part(1, "three"));
         trace.release(&mut gone);
         trace.tell_held(&mut gone, Fate::Dropped, "went over");
-        trace.settle_held(lines[1], 5);
+        trace.settle_held(lines[1], 5, false);
         let late: Vec<_> = trace.take_late().into_iter().map(|(line, f)| (line, f.pointer, f.note)).collect();
         let wanted = [(4, "/m/text", "no place"), (5, "/text", "no place either")];
         assert_eq!(late, wanted.map(|(line, pointer, note)| (line, pointer.to_owned(), note.to_owned())));

@@ -1,7 +1,7 @@
 //! One block that is on its way.
 
 use crate::event::{Block, Origin, Piece, Thinking, Usage};
-use crate::json::{Out, Raw, Str};
+use crate::json::{Out, Raw, Str, escape_json};
 use crate::trace::Kept;
 
 /// Beyond this the memory of a block is given back.
@@ -124,6 +124,27 @@ impl Pending {
             }
             Piece::Other(_) => {}
         }
+    }
+
+    /// The whole call is there, whose arguments came in these pieces: those go on with it that it says.
+    pub(super) fn tell_pieces(&mut self, block: &Block<'_>, translated: bool, out: &Out) {
+        let Block::Call(call) = block else { return };
+        if self.kept.is_empty() || says_json(&self.body, call.input) {
+            return tell_kept(&mut self.kept, translated, out);
+        }
+        let mut said = Vec::new();
+        escape_json(call.input.as_str(), &mut said);
+        let same = |(a, b): &(&u8, &u8)| a == b;
+        let before = self.body.as_bytes().iter().zip(&said).take_while(same).count();
+        let behind = self.body.as_bytes().iter().rev().zip(said.iter().rev()).take_while(same).count();
+        let differs = before..self.body.len().saturating_sub(behind).max(before);
+        let first = self.ends.partition_point(|&end| end <= differs.start);
+        let last = self.ends.partition_point(|&end| end < differs.end);
+        let mut rest = self.kept.split_off(last + 1);
+        let mut lost = self.kept.split_off(first);
+        out.drop_held(&mut lost, "the final arguments differ from this piece");
+        tell_kept(&mut self.kept, translated, out);
+        tell_kept(&mut rest, translated, out);
     }
 
     /// Makes an empty one into a block that a snapshot said.

@@ -17,7 +17,7 @@ impl Thread {
                 let pending = &mut self.blocks[at];
                 pending.shown = true;
                 pending.confirmed = true;
-                tell_kept(&mut pending.kept, false, desk.down.out);
+                pending.tell_pieces(block, false, desk.down.out);
             }
             None => {
                 let fresh = self.blocks.fresh();
@@ -48,7 +48,7 @@ impl Thread {
             return self.hold(at, call, (event, reply), desk);
         }
         let translated = self.translate(block, desk);
-        tell_kept(&mut self.blocks[at].kept, translated.is_some(), desk.down.out);
+        self.blocks[at].tell_pieces(block, translated.is_some(), desk.down.out);
         let block = translated.as_ref().unwrap_or(block);
         if desk.want.deltas {
             self.emit_pieces(at, known.is_none(), block, translated.is_some(), event, desk);
@@ -163,14 +163,13 @@ impl Thread {
                         pieces[1] = Some(piece(Str::trusted(rest)));
                     }
                     None => {
-                        if !text.same_text(Str::trusted(said)) {
-                            desk.down.out.note(
-                                crate::event::Fate::Dropped,
-                                "",
-                                "the snapshot differs from its deltas; the deltas went over",
-                            );
+                        if text.same_text(Str::trusted(said)) {
+                            desk.down.out.used(text.as_escaped());
+                        } else {
+                            desk.down
+                                .out
+                                .lost(text.as_escaped(), None, "the snapshot differs from its deltas; the deltas went over");
                         }
-                        desk.down.out.used(text.as_escaped());
                     }
                 }
                 if let Block::Thinking(thinking) = block {
@@ -355,7 +354,14 @@ impl Thread {
             if let (Some(tools), Some(made), false) = (desk.tools, &translated, waited) {
                 tools.tell(&call, made, Some(&kept), desk.down.out);
             }
-            tell_kept(&mut kept, translated.is_some(), desk.down.out);
+            match translated {
+                Some(made) if input.starts_with('"') && !made.input.as_str().contains(input) => {
+                    desk.down
+                        .out
+                        .drop_held(&mut kept, "arguments that are no JSON have no place in the target's own");
+                }
+                _ => tell_kept(&mut kept, translated.is_some(), desk.down.out),
+            }
             if want.deltas {
                 index = self.next_index;
                 self.next_index += 1;

@@ -8,9 +8,10 @@ use super::waiting::Waiting;
 use super::{Desk, Down, EMPTY_REPLY};
 use crate::codec::Encode;
 use crate::event::{
-    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, Time, ToolResult, Usage,
+    Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
+    ToolResult, Usage,
 };
-use crate::json::Str;
+use crate::json::{Out, Str};
 use crate::trace::Kept;
 
 /// What is half said in a thread.
@@ -43,6 +44,8 @@ pub(super) struct Round {
     pub(super) id: String,
     pub(super) model: String,
     pub(super) stop: Option<String>,
+    /// Where the source says that word, for the ledger.
+    kept: Kept,
     pub(super) usage: Option<Usage<'static>>,
     /// Where the source says it, for a target that sums up.
     tokens: Kept,
@@ -64,6 +67,18 @@ impl Round {
             } else {
                 out.used(source);
             }
+        }
+    }
+
+    /// Why it stopped. What a known word means goes over with the round.
+    fn stops(&mut self, stop: Option<Stop<'_>>, out: &Out) {
+        let Some(Stop { kind, word }) = stop else { return };
+        self.stop = Some(word.as_escaped().to_owned());
+        if kind == StopKind::Other {
+            out.drop_held(&mut self.kept, "another word followed");
+            out.hold(&mut self.kept, word.as_escaped());
+        } else {
+            out.used(word.as_escaped());
         }
     }
 
@@ -187,10 +202,7 @@ impl Thread {
         if desk.want.as_is {
             return desk.emit(event);
         }
-        if let Some(stop) = stop.stop {
-            self.round.stop = Some(stop.word.as_escaped().to_owned());
-            desk.down.out.used(stop.word.as_escaped());
-        }
+        self.round.stops(stop.stop, desk.down.out);
         if let Some(usage) = &stop.usage {
             self.round.counts(usage, &mut desk);
         }
@@ -201,10 +213,7 @@ impl Thread {
         if desk.want.as_is {
             return desk.emit(event);
         }
-        if let Some(stop) = end.stop {
-            self.round.stop = Some(stop.word.as_escaped().to_owned());
-            desk.down.out.used(stop.word.as_escaped());
-        }
+        self.round.stops(end.stop, desk.down.out);
         if let Some(usage) = &end.usage {
             self.round.counts(usage, &mut desk);
         }
@@ -250,10 +259,7 @@ impl Thread {
         if let Some(usage) = &reply.usage {
             self.round.counts(usage, &mut desk);
         }
-        if let Some(stop) = reply.stop {
-            self.round.stop = Some(stop.word.as_escaped().to_owned());
-            desk.down.out.used(stop.word.as_escaped());
-        }
+        self.round.stops(reply.stop, desk.down.out);
         self.settle_before(&known, event.origin, &mut desk);
         let whole = !desk.want.deltas && desk.tools.is_none() && known.iter().all(|k| k.is_none_or(|at| !self.blocks[at].shown));
         if whole && desk.want.snapshots {
@@ -401,6 +407,8 @@ impl Thread {
         }
         self.round.open = false;
         let stop = self.round.stop.take();
+        let mut kept = std::mem::take(&mut self.round.kept);
+        desk.down.out.tells(stop.as_deref().filter(|_| !kept.is_empty()).unwrap_or_default());
         let end = RoundEnd {
             stop: stop.as_deref().map(|w| Stop::read(Str::trusted(w))),
             usage: self.round.usage.take(),
@@ -413,6 +421,9 @@ impl Thread {
         let tokens = std::mem::take(&mut self.round.tokens);
         if !tokens.is_empty() {
             desk.down.encoder.round_tokens(tokens);
+        }
+        if !kept.is_empty() {
+            desk.down.out.told(&mut kept, stop.as_deref().unwrap_or_default());
         }
     }
 

@@ -6,6 +6,7 @@ use crate::event::{
     Block, Content, Event, Fate, Kind, Origin, Prompt, PromptSource, Reply, Request, ResultStatus, Session, ToolCall, ToolKind, ToolResult,
 };
 use crate::json::{Out, Raw, Str};
+use crate::tools::reshaped::Made;
 
 impl Assembler {
     pub(super) fn pass(&self, event: &Event<'_>, down: &mut Down<'_, '_>) {
@@ -253,10 +254,16 @@ impl Assembler {
 /// become another one.
 fn told_in_another_shape(result: &ToolResult<'_>, shaped: &ToolResult<'_>, out: &Out) {
     const NOTE: &str = "the result of a tool in the target's own shape";
+    let made = Made::result(shaped);
     for text in result.content.texts().filter(|text| !text.is_empty()) {
-        out.renamed(text.as_escaped(), NOTE);
+        // A text that was made of the structured form is told with that.
+        if result.detail.is_none() || out.holds(text.as_escaped()) {
+            made.tell_text(text, NOTE, out);
+        }
     }
-    if let Some(detail) = result.detail.filter(|detail| shaped.detail != Some(*detail)) {
-        out.renamed(detail.raw.as_str(), NOTE);
+    match result.detail {
+        Some(detail) if shaped.detail != Some(detail) => made.tell(detail.raw, NOTE, out),
+        Some(detail) => Made::texts(shaped.content).tell_beside(detail.raw, out),
+        None => {}
     }
 }

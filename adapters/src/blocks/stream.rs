@@ -205,11 +205,17 @@ impl<'c, 'a> Reader<'c, 'a> {
             ),
             "tool_use" => {
                 let (id, name) = (members.need("id", end)?, members.need("name", end)?);
-                let input = members.take("input").inspect(|input| self.cx.took(input.as_str()));
-                let input = input.filter(|input| !matches!(input.as_str(), "{}" | "null" | "\"\""));
+                let input = members.take("input");
+                let nothing = |input: &Raw<'_>| matches!(input.as_str(), "{}" | "null" | "\"\"");
+                input.filter(nothing).inspect(|input| self.cx.took(input.as_str()));
+                let input = input.filter(|input| !nothing(input));
                 (
                     BlockHead::Call { id, name },
-                    input.map(|input| Piece::Input(self.cx.text(input.as_str()))),
+                    input.map(|input| {
+                        let piece = self.cx.text(input.as_str());
+                        self.cx.stands_for(piece.as_escaped(), input.as_str());
+                        Piece::Input(piece)
+                    }),
                 )
             }
             _ => {

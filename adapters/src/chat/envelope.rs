@@ -208,7 +208,10 @@ impl<'a> Reader<'_, 'a> {
                     match value.u64() {
                         Some(index) => {
                             choice.index = index;
-                            self.cx.took(value.as_str());
+                            // Of one choice, which is the first.
+                            if index == 0 {
+                                self.cx.took(value.as_str());
+                            }
                         }
                         None => fields.push(Field {
                             at: At::Part(CHOICE),
@@ -250,7 +253,9 @@ impl<'a> Reader<'_, 'a> {
                 ("annotations", Shape::Array) => annotations(at)?,
                 ("role", Shape::String) if choice.role.is_none() => {
                     let role = at.string()?;
-                    self.cx.took(role.as_escaped());
+                    if matches!(role.as_escaped(), "assistant" | "user" | "tool" | "system") {
+                        self.cx.took(role.as_escaped());
+                    }
                     choice.role = Some(role);
                 }
                 (_, Shape::Null) => self.cx.took(at.skip()?.as_str()),

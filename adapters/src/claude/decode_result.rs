@@ -97,6 +97,10 @@ impl Decoder {
         }
         outcome.is_error = is_error.unwrap_or_else(|| outcome.word.is_some_and(|word| !word.is("success")));
         outcome.kind = kind(&outcome, reason);
+        if let Some(word) = outcome.word.filter(|word| SUBTYPES.contains(&word.as_escaped())) {
+            // What it means goes over.
+            reader.cx.took(word.as_escaped());
+        }
         outcome.error = match outcome.is_error {
             true => first_error.or(outcome.text),
             false => first_error,
@@ -112,6 +116,15 @@ impl Decoder {
         Ok(used)
     }
 }
+
+/// The words of which it is known what they mean.
+const SUBTYPES: [&str; 5] = [
+    "success",
+    "error_during_execution",
+    "error_max_turns",
+    "error_max_budget_usd",
+    "error_max_structured_output_retries",
+];
 
 /// What subtype, `is_error`, `terminal_reason` and `stop_reason` mean together (the table in docs/claude.md).
 fn kind(outcome: &Outcome<'_>, reason: Option<Str<'_>>) -> OutcomeKind {

@@ -113,7 +113,6 @@ impl Encoder {
         } else {
             "\",\"is_error\":false"
         });
-        out.used(outcome.word.map_or("", Str::as_escaped));
         number(out, ",\"duration_ms\":", outcome.duration_ms, "/duration_ms");
         number(out, ",\"duration_api_ms\":", outcome.duration_api_ms, "/duration_api_ms");
         out.lit(",\"num_turns\":");

@@ -46,6 +46,8 @@ pub(super) struct Told {
     pub(super) another: Option<String>,
     /// The session is over: nothing of another one is taken.
     pub(super) over: bool,
+    /// It gives the session another id.
+    pub(super) renames: bool,
     /// The line begins a session in another dialect.
     pub(super) foreign: Option<Evidence>,
 }
@@ -61,6 +63,7 @@ impl Told {
             before: out.len(),
             another: None,
             over: false,
+            renames: false,
             foreign: None,
         }
     }
@@ -85,6 +88,7 @@ impl Pipe<'_, '_> {
         self.line += 1;
         self.told.events = 0;
         self.told.aside = false;
+        self.told.renames = false;
         self.told.before = self.down.out.len();
     }
 
@@ -180,11 +184,14 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             return;
         }
         if let Some(id) = event.origin.session {
+            self.told.renames |= !self.sessions.is_unnamed() && !self.sessions.is_current(id.as_escaped());
             if !self.sessions.is_current(id.as_escaped()) && !id.is_empty() && self.is_another(event, id.as_escaped()) {
                 return;
             }
             // The session's id is in the output, wherever the target says it; for it alone no line counts as carried.
-            self.down.cx.took(id.as_escaped());
+            if !self.told.renames {
+                self.down.cx.took(id.as_escaped());
+            }
             self.sessions.read(&event.kind);
         }
         self.told.events += 1;
@@ -196,6 +203,12 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
             });
         }
         self.assembler.event(event, &mut self.down);
+        if let (Some(trace), true, Some(id)) = (self.down.cx.trace, self.told.renames, event.origin.session) {
+            let written = self.down.out.written().get(self.told.before..).unwrap_or_default();
+            if memchr::memmem::find(written, id.as_escaped().as_bytes()).is_some() {
+                trace.used(id.as_escaped());
+            }
+        }
     }
 
     #[inline]

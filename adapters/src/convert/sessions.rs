@@ -61,6 +61,12 @@ impl Sessions {
         self.next == Next::Same
     }
 
+    /// Whether no line has named a session yet.
+    #[inline]
+    pub(super) const fn is_unnamed(&self) -> bool {
+        self.current.is_empty()
+    }
+
     /// A line of this kind has been read.
     #[inline]
     pub(crate) fn read(&mut self, kind: &Kind<'_>) {

@@ -243,6 +243,8 @@ fn function_input<'a>(line: &Line<'a>, arguments: Raw<'a>) -> Raw<'a> {
     if at.raw().is_err() || !at.at_end() {
         return arguments;
     }
+    let input = line.cx.arena.alloc_str(plain.trim_ascii());
     line.cx.took(arguments.as_str());
-    Raw::trusted(line.cx.arena.alloc_str(plain.trim_ascii()))
+    line.cx.stands_for(input, arguments.as_str());
+    Raw::trusted(input)
 }

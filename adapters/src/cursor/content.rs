@@ -3,6 +3,7 @@
 use crate::codec::Cx;
 use crate::event::{Content, ResultStatus};
 use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::tools::reshaped::Made;
 
 /// What was found on the way over the value of `result` in a `tool_call` object.
 #[derive(Debug, Default)]
@@ -85,7 +86,9 @@ impl<'a> Found<'a> {
             (false, true) => ResultStatus::Denied,
             (false, false) => ResultStatus::Error,
         };
-        (status, Content::Text(text.into_str(cx)))
+        let text = text.into_str(cx);
+        Made::stands_for(text.as_escaped(), result, cx);
+        (status, Content::Text(text))
     }
 
     fn body(&mut self, at: &mut Cursor<'a>) -> Result<(), Error> {

@@ -357,7 +357,11 @@ impl Decoder {
             is_error,
             text: answer.or(text),
             error: text.filter(|_| is_error),
-            word: subtype.map(|word| line.cx.text(word)),
+            word: subtype.map(|word| {
+                let spelled = line.cx.text(word);
+                line.cx.stands_for(spelled.as_escaped(), word);
+                spelled
+            }),
             duration_ms: members.take_shape("duration_ms", Shape::Number),
             duration_api_ms: members.take_shape("duration_api_ms", Shape::Number),
             usage: members
@@ -497,7 +501,9 @@ fn notice<'a>(line: &Line<'a>, (kind, subtype): (&str, &str), topic: Topic, mut 
     let name = if subtype.is_empty() {
         line.cx.text(kind)
     } else {
-        line.cx.text(&format!("{kind}/{subtype}"))
+        let name = line.cx.text(&format!("{kind}/{subtype}"));
+        line.cx.stands_for(name.as_escaped(), subtype);
+        name
     };
     let notice = line.cx.keep(Notice {
         name,

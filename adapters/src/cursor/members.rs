@@ -138,7 +138,9 @@ impl<'a> Members<'a> {
     /// Takes out a word that says what the object is, without escapes.
     pub(super) fn take_word(&mut self, name: &str, line: &Line<'a>) -> Result<Option<&'a str>, Error> {
         let Some(word) = self.take_string(name, line)? else { return Ok(None) };
-        line.cx.took(word.as_escaped());
+        if is_word(word) {
+            line.cx.took(word.as_escaped());
+        }
         Ok(Some(match word.has_escapes() {
             true => line.cx.arena.alloc_str(&word.unescape()),
             false => word.as_escaped(),
@@ -259,4 +261,33 @@ impl<'a> Line<'a> {
     pub(super) fn fields(&self) -> ArenaVec<'a, Field<'a>> {
         ArenaVec::with_capacity_in(8, self.cx.arena)
     }
+}
+
+/// Whether a word decides what is told: what it means goes over with that.
+fn is_word(word: Str<'_>) -> bool {
+    const WORDS: [&str; 22] = [
+        "assistant",
+        "completed",
+        "connection",
+        "delta",
+        "error",
+        "init",
+        "interaction_query",
+        "progress",
+        "reconnected",
+        "reconnecting",
+        "request",
+        "response",
+        "result",
+        "retry",
+        "resuming",
+        "started",
+        "starting",
+        "success",
+        "system",
+        "thinking",
+        "tool_call",
+        "user",
+    ];
+    WORDS.contains(&word.as_escaped())
 }

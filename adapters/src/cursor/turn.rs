@@ -434,9 +434,6 @@ impl Encoder {
     }
 
     fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
-        if !outcome.is_error {
-            out.used(outcome.word.map_or("", Str::as_escaped));
-        }
         if outcome.is_error {
             if !self.turn.prompts.is_empty() {
                 self.begin(out);

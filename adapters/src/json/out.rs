@@ -146,6 +146,27 @@ impl Out {
         }
     }
 
+    /// Tells the ledger that a part of the source line (its time) goes over with whatever else of the line does.
+    #[inline(always)]
+    pub fn beside(&self, part: &str) {
+        if let Some(trace) = &self.trace {
+            trace.beside(part);
+        }
+    }
+
+    /// Tells the ledger that a part went over in another shape, of which its own parts are told one by one.
+    #[inline]
+    pub fn reshaped(&self, part: &str, note: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.reshaped(part, note);
+        }
+    }
+
+    /// Whether somebody keeps a ledger, and a part is one of the source line.
+    pub fn holds(&self, part: &str) -> bool {
+        self.trace.as_ref().is_some_and(|trace| trace.holds(part))
+    }
+
     /// [`Self::used`] for a value that may be absent.
     #[inline]
     pub fn used_raw(&self, part: Option<Raw<'_>>) {

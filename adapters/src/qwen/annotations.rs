@@ -124,7 +124,10 @@ pub(super) fn annotation<'a>(mut members: Members<'a>, raw: Raw<'a>, n: u32, cx:
         _ => return other,
     };
     members.word("type", cx);
-    if let Some(index) = members.shaped("index", Shape::Number, cx) {
+    if let Some(index) = members
+        .shaped("index", Shape::Number, cx)
+        .filter(|index| index.u64() == Some(u64::from(n)))
+    {
         cx.took(index.as_str());
     }
     let mut fields = FieldList::new_in(cx.arena);
@@ -160,10 +163,6 @@ fn display<'a>(members: &mut Members<'a>, cx: &Cx<'a>) -> Option<Display<'a>> {
     let word = members.get("status").and_then(inner)?;
     let status = Status::read(word)?;
     members.word("status", cx);
-    // The session again: structure, but kept, for not every line has it.
-    if let Some(session) = members.get("session_id") {
-        cx.took(session.as_str());
-    }
     for name in ["confirmation", "pending"] {
         if members.get(name).is_some_and(|v| v.is_null() || v.bool() == Some(false))
             && let Some(nothing) = members.take(name, cx)

@@ -9,7 +9,7 @@ use super::metadata::Meta;
 use super::teller::Teller;
 use crate::chat::{CallPiece, arguments_json};
 use crate::codec::{Cx, Dialect};
-use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, Thinking, ToolCall, Usage};
+use crate::event::{At, Block, Field, Kind, Outcome, Reply, Scope, Stop, StopKind, Thinking, ToolCall, Usage};
 use crate::json::{Raw, Str};
 use crate::tools;
 
@@ -152,10 +152,14 @@ fn tells(annotation: &Annotation<'_>) -> bool {
 
 /// A `finish_reason` on a line without a reply: structure when it is what we would write there, else a field.
 pub(super) fn keep_finish<'a>(word: Str<'a>, usual: &str, fields: &mut crate::chat::FieldList<'a>, cx: &Cx<'a>) {
-    cx.took(word.as_escaped());
+    let known = word.as_escaped() == usual || Stop::read(word).kind != StopKind::Other;
+    if known {
+        cx.took(word.as_escaped());
+    }
     if word.as_escaped() != usual {
         let quoted = format!("\"{}\"", word.as_escaped());
         let value = Raw::trusted(cx.arena.alloc_str(&quoted));
+        cx.stands_for(value.as_str(), word.as_escaped());
         fields.push(Field {
             at: At::Part("/choices/0"),
             key: Str::trusted("finish_reason"),

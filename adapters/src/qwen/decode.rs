@@ -9,7 +9,7 @@ use super::teller::Teller;
 use super::{input, side};
 use crate::chat::{Envelope, FieldList, Form, Members, Object, Reader, inner};
 use crate::codec::{Cx, Decode};
-use crate::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Outcome, Side, Sink, Stop, Time};
+use crate::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Outcome, Side, Sink, Stop, StopKind, Time};
 use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::learn::Learned;
 
@@ -333,7 +333,7 @@ impl Decoder {
     fn receipt<'a>(&mut self, line: &mut Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
         let model = self.new_model(line);
         if let Some(finish) = line.envelope.choice.as_mut().and_then(|c| c.finish.take()) {
-            teller.cx.took(finish.as_escaped());
+            took_finish(finish, teller.cx);
         }
         if let Some(content) = line.envelope.choice.and_then(|c| c.content).filter(|c| c.is_empty()) {
             teller.cx.took(content.as_escaped());
@@ -349,7 +349,7 @@ impl Decoder {
     fn refuse_version<'a>(&mut self, mut line: Line<'a>, teller: &mut Teller<'_, '_, 'a>) {
         let choice = line.choice();
         if let Some(finish) = choice.finish {
-            teller.cx.took(finish.as_escaped());
+            took_finish(finish, teller.cx);
         }
         let code = line
             .meta
@@ -415,5 +415,12 @@ impl Decoder {
                 AnnotationKind::Thought { .. } | AnnotationKind::Terminal { .. } | AnnotationKind::Other(_) => {}
             }
         }
+    }
+}
+
+/// A word that says nothing there but that a reply ends.
+fn took_finish<'a>(finish: Str<'a>, cx: &Cx<'a>) {
+    if Stop::read(finish).kind != StopKind::Other {
+        cx.took(finish.as_escaped());
     }
 }

@@ -7,6 +7,7 @@ use crate::chat::is_json;
 use crate::event::{Detail, DetailShape, ResultStatus, ToolCall, ToolKind, ToolResult};
 use crate::json::{Out, Raw, Str};
 use crate::tools::args::Todo;
+use crate::tools::reshaped::Made;
 use crate::tools::{FileChange, ToolOutput, output};
 
 /// Writes `result_display`. Every kind has the text that the model saw. `native`: tools carry the RFC's own shapes, so what a
@@ -61,27 +62,30 @@ fn write_rich(result: &ToolResult<'_>, task: Option<&Task>, native: bool, out: &
         ToolOutput::Todos(todos) if succeeded && (typed || named("todos")) => write_todos(todos, result, out),
         ToolOutput::Plan { message, plan } => {
             let Some(plan) = plan else { return false };
-            tell_detail(result, out);
+            let begin = out.len();
             out.lit("{\"kind\":\"plan_summary\",\"message\":");
             out.str(message);
             out.lit(",\"plan_markdown\":");
             out.str(plan);
+            tell_detail(result, begin, out);
             true
         }
         _ => false,
     }
 }
 
-/// Tells the ledger that the structured form of a result goes over in the RFC's shape.
-fn tell_detail(result: &ToolResult<'_>, out: &Out) {
-    if let Some(detail) = result.detail {
-        out.renamed(detail.raw.as_str(), "the RFC's own form of a result");
+/// Tells the ledger that the structured form of a result went over in the RFC's shape, which was written from `begin` on.
+fn tell_detail(result: &ToolResult<'_>, begin: usize, out: &Out) {
+    if let Some(detail) = result.detail.filter(|_| out.traced()) {
+        let mut texts = vec![&out.written()[begin..]];
+        texts.extend(result.content.texts().map(|text| text.as_escaped().as_bytes()));
+        Made::of(texts).tell(detail.raw, "the RFC's own form of a result", out);
     }
 }
 
 fn write_change<'a>(change: &FileChange<'a>, result: &ToolResult<'_>, arena: &'a Bump, out: &mut Out) -> bool {
     let Some((diff, stat)) = change.diff(arena) else { return false };
-    tell_detail(result, out);
+    let begin = out.len();
     out.lit("{\"kind\":\"file_diff\",\"file_name\":");
     out.str(change.path);
     out.lit(",\"diff\":");
@@ -99,11 +103,12 @@ fn write_change<'a>(change: &FileChange<'a>, result: &ToolResult<'_>, arena: &'a
         out.number(removed);
         out.lit(",\"user_added_lines\":0,\"user_removed_lines\":0}");
     }
+    tell_detail(result, begin, out);
     true
 }
 
 fn write_todos(todos: &[Todo<'_>], result: &ToolResult<'_>, out: &mut Out) -> bool {
-    tell_detail(result, out);
+    let begin = out.len();
     out.lit("{\"kind\":\"todo_list\",\"todos\":[");
     for (n, todo) in todos.iter().enumerate() {
         out.lit(if n == 0 { "{\"id\":\"" } else { ",{\"id\":\"" });
@@ -118,6 +123,7 @@ fn write_todos(todos: &[Todo<'_>], result: &ToolResult<'_>, out: &mut Out) -> bo
         out.lit("\"}");
     }
     out.lit("]");
+    tell_detail(result, begin, out);
     true
 }
 

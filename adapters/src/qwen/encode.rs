@@ -109,7 +109,9 @@ impl Encoder {
         }
         match (origin.time, self.now) {
             (Some(time), _) => {
-                out.used(time.source());
+                if time.millis().is_some() {
+                    out.beside(time.source());
+                }
                 self.frame.set_time(time);
             }
             (None, Some(now)) => self.frame.set_millis(now),

@@ -61,7 +61,7 @@ impl Encoder {
             if self.frame.is_stale() {
                 return false;
             }
-            out.used(time.source());
+            out.beside(time.source());
         }
         if text.is_empty() && !self.own {
             out.merged("an empty piece");

@@ -96,12 +96,7 @@ pub(super) fn write_summary(outcome: &Outcome<'_>, is_own: bool, finish: &str, o
     out.lit(",\"metadata\":{\"summary\":\"true\",\"outcome\":\"");
     match outcome.word.filter(|_| is_own) {
         Some(word) => out.body(word),
-        None => {
-            if let Some(word) = outcome.word {
-                out.used(word.as_escaped());
-            }
-            out.lit(outcome.kind.as_str());
-        }
+        None => out.lit(outcome.kind.as_str()),
     }
     out.lit(if outcome.is_error {
         "\",\"is_error\":\"true\""

@@ -125,13 +125,16 @@ impl<'a> Meta<'a> {
     /// Takes the outcome out of a summary. `finish` is the turn's last `finish_reason`.
     pub(super) fn outcome(&mut self, finish: Option<Str<'a>>, cx: &Cx<'a>) -> Outcome<'a> {
         let members = &mut self.members;
-        if let Some(summary) = members.take("summary", cx) {
+        if let Some(summary) = members.take("summary", cx).filter(|summary| plain(*summary).bool() == Some(true)) {
             cx.took(summary.as_str());
         }
         let is_error = truth(members, "is_error", cx);
         let synthetic = truth(members, "synthetic", cx).unwrap_or(false);
         let word = members.text("outcome", cx);
         let stop = members.text("stop_reason", cx).map(Stop::read);
+        if let Some(word) = word.filter(|word| kind(*word, stop, finish).is_some()) {
+            cx.took(word.as_escaped());
+        }
         let plain_finish = || outcome_of(finish.unwrap_or(Str::trusted("stop"))).kind;
         let kind = match (word.map_or_else(|| Some(plain_finish()), |word| kind(word, stop, finish)), is_error) {
             (None | Some(OutcomeKind::Success), Some(true)) if word.is_none_or(|w| !w.is("success")) => OutcomeKind::Failed(Place::Model),

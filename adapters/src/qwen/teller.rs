@@ -61,6 +61,11 @@ impl<'a> Teller<'_, '_, 'a> {
     pub(super) fn display(&mut self, display: Display<'a>, own: Fields<'a>) {
         let (time, timestamp) = time_of(self.origin.time, display.timestamp.map(|(_, value)| value), self.cx);
         let origin = Origin { time, ..self.origin };
+        let again = |field: &&Field<'a>| field.key.is("session_id") && field.value.string().is_some_and(|id| Some(id) == origin.session);
+        if let Some(field) = own.iter().find(again) {
+            // The session that the line names says it too.
+            self.cx.took(field.value.as_str());
+        }
         let mut own = own;
         if let Some(value) = timestamp {
             let mut fields = own.to_vec();

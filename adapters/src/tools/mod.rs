@@ -11,6 +11,7 @@ pub(crate) mod diff;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod output;
+pub(crate) mod reshaped;
 pub(crate) mod result;
 pub(crate) mod table;
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub struct Decoder {
     spare: Option<Open>,
     /// The line before was plain text.
     after_text: bool,
+    /// The number of the round that began last.
+    round: u64,
 }
 
 #[derive(Debug, Default)]
@@ -117,8 +119,12 @@ impl Decoder {
                     number,
                     ..RoundStart::default()
                 });
-                if let Some(number) = members.get(Key::Number).filter(|_| number.is_some()) {
-                    cx.took(number.as_str());
+                if let Some((written, number)) = members.get(Key::Number).and_then(|written| Some((written, written.u64()?))) {
+                    // The place of the round says the number that follows.
+                    if number == 1 || number == self.round.saturating_add(1) {
+                        cx.took(written.as_str());
+                    }
+                    self.round = number;
                 }
                 sink.event(&self.event(Kind::RoundStart(start), members.others(typed, cx), cx));
             }

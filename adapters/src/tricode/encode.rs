@@ -370,7 +370,6 @@ impl Encoder {
             self.begin(origin, false, out);
         }
         self.release(out);
-        out.used(outcome.word.map_or("", Str::as_escaped));
         // The program ends without a word when a call was not allowed.
         let wordless = outcome.synthetic && outcome.kind == OutcomeKind::Failed(Place::Tool);
         if wordless {

@@ -11,6 +11,7 @@ mod ends;
 mod given_back;
 mod identity;
 mod lost;
+mod marked;
 mod mutations;
 mod pretty;
 mod recognised;

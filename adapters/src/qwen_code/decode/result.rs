@@ -57,6 +57,9 @@ impl Decoder {
     }
 }
 
+/// The words of which it is known what they mean.
+const SUBTYPES: [&str; 3] = ["success", "error_during_execution", "error_max_turns"];
+
 impl<'a> Members<'a> {
     fn member(&mut self, key: Str<'a>, line: &mut Line<'_, 'a, '_>, envelope: &mut Envelope<'a>) -> Result<(), Error> {
         let (cx, reader, at) = (line.cx, line.reader, &mut line.at);
@@ -73,7 +76,9 @@ impl<'a> Members<'a> {
         match name {
             "subtype" if self.subtype.is_none() && shape == Shape::String => {
                 let word = at.string()?;
-                cx.took(word.as_escaped());
+                if SUBTYPES.contains(&word.as_escaped()) {
+                    cx.took(word.as_escaped());
+                }
                 self.subtype = Some(word);
             }
             "result" if self.result.is_none() => self.result = reader.text(at, At::Line, key, &mut envelope.fields)?,

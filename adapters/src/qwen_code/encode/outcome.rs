@@ -158,7 +158,6 @@ impl Encoder {
             (true, OutcomeKind::Limit(Limit::Turns)) => ",\"subtype\":\"error_max_turns\",\"uuid\":\"",
             (true, _) => ",\"subtype\":\"error_during_execution\",\"uuid\":\"",
         });
-        outcome.word.into_iter().for_each(|word| out.used(word.as_escaped()));
         core.pen.id(event.origin.id, out);
         out.lit("\",\"session_id\":\"");
         out.lit(core.pen.session_id(out).as_escaped());

@@ -175,6 +175,8 @@ impl Thread {
         if let Some(stop) = end.stop {
             match stop.kind {
                 StopKind::Tools | StopKind::Done => out.used(stop.word.as_escaped()),
+                // A word that nobody knows is told where the source says it.
+                StopKind::Other => {}
                 _ => out.note(Fate::Dropped, "/stop_reason", "a reply's stop reason is tool_use or nothing"),
             }
         }

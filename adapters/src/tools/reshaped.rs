@@ -1,0 +1,173 @@
+//! What became of each part of a result that goes over in another shape, for the ledger.
+//!
+//! No table says it a second time: a part has gone over when what it says is found in what was made of the result. A text is
+//! looked for line by line, because targets number lines, shorten and frame them; of a line with escapes its longest plain stretch.
+
+use std::cell::Cell;
+
+use crate::codec::Cx;
+use crate::event::{Content, ToolResult};
+use crate::json::{Out, Raw, Shape, Str};
+
+/// What was made of a result, as it is written.
+pub(crate) struct Made<'m> {
+    texts: Vec<&'m [u8]>,
+    /// How much more is searched.
+    left: Cell<usize>,
+    /// A text of which some lines are found is said in another shape.
+    in_lines: bool,
+}
+
+/// So much is searched for one result; what would be looked for behind that counts as found.
+const MOST: usize = 1 << 28;
+/// Values below so many others are not looked at one by one.
+const DEPTH: usize = 32;
+
+/// What is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Yes,
+    No,
+    /// It says nothing: `null`, `""`, a truth value.
+    Nothing,
+}
+
+impl<'m> Made<'m> {
+    /// What the result says now.
+    pub(crate) fn result(result: &ToolResult<'m>) -> Self {
+        let mut texts: Vec<&[u8]> = result.content.texts().map(|text| text.as_escaped().as_bytes()).collect();
+        if let Content::Blocks(blocks) = result.content {
+            texts.extend(blocks.iter().filter_map(|block| match block {
+                crate::event::Block::Media(media) => Some(media.raw.as_str().as_bytes()),
+                crate::event::Block::Other { raw, .. } => Some(raw.as_str().as_bytes()),
+                _ => None,
+            }));
+        }
+        texts.extend(result.detail.map(|detail| detail.raw.as_str().as_bytes()));
+        if let Some(call) = result.of {
+            texts.push(call.input.as_str().as_bytes());
+        }
+        Self::of(texts)
+    }
+
+    /// What its text says as it stands.
+    pub(crate) fn texts(content: Content<'m>) -> Self {
+        Self {
+            in_lines: false,
+            ..Self::of(content.texts().map(|text| text.as_escaped().as_bytes()).collect())
+        }
+    }
+
+    /// What was written.
+    pub(crate) const fn of(texts: Vec<&'m [u8]>) -> Self {
+        Self {
+            texts,
+            left: Cell::new(MOST),
+            in_lines: true,
+        }
+    }
+
+    /// Tells of a text of the source.
+    pub(crate) fn tell_text(&self, text: Str<'_>, note: &'static str, out: &Out) {
+        if self.says(text.as_escaped()) {
+            out.renamed(text.as_escaped(), note);
+        }
+    }
+
+    /// Tells of a value of the source which may go over as it is, besides what was made of it.
+    pub(crate) fn tell_beside(&self, value: Raw<'_>, out: &Out) {
+        let mut over = Vec::new();
+        if self.judge(value, 0, &mut over) == Found::Yes {
+            over.iter().for_each(|part| out.used(part));
+        }
+    }
+
+    /// Tells of a value of the source, and of its parts.
+    pub(crate) fn tell(&self, value: Raw<'_>, note: &'static str, out: &Out) {
+        let mut over = Vec::new();
+        if self.judge(value, 0, &mut over) == Found::Yes {
+            over.iter().for_each(|part| out.used(part));
+            out.reshaped(value.as_str(), note);
+        }
+    }
+
+    /// `text` was made of a value: where it goes over, so do the parts of the value that it says.
+    pub(crate) fn stands_for(text: &str, value: Raw<'_>, cx: &Cx<'_>) {
+        if cx.trace.is_none() || value.as_str().as_bytes().as_ptr_range().contains(&text.as_ptr()) {
+            return;
+        }
+        let mut over = Vec::new();
+        if Made::of(vec![text.as_bytes()]).judge(value, 0, &mut over) == Found::Yes {
+            over.iter().for_each(|part| cx.stands_for(text, part));
+        }
+    }
+
+    /// Whether something of a value has gone over; the parts that are not lost.
+    fn judge<'v>(&self, value: Raw<'v>, depth: usize, over: &mut Vec<&'v str>) -> Found {
+        let mut any = Found::Nothing;
+        let mut part = |inner: Raw<'v>, over: &mut Vec<&'v str>| match self.judge(inner, depth + 1, over) {
+            Found::Yes => any = Found::Yes,
+            Found::No if any == Found::Nothing => any = Found::No,
+            _ => {}
+        };
+        match value.shape() {
+            Some(Shape::Object) if depth < DEPTH => value.members().for_each(|(key, member)| match is_word(key, member) {
+                true => over.push(member.as_str()),
+                false => part(member, over),
+            }),
+            Some(Shape::Array) if depth < DEPTH => value.elements().for_each(|element| part(element, over)),
+            Some(Shape::String) => {
+                let body = value.string().map_or("", Str::as_escaped);
+                any = match body.is_empty() {
+                    true => Found::Nothing,
+                    false if self.says(body) => Found::Yes,
+                    false => Found::No,
+                };
+            }
+            Some(Shape::Number) => any = if self.has(value.as_str()) { Found::Yes } else { Found::No },
+            _ => {}
+        }
+        let has_parts = value.as_str().len() > 2 && matches!(value.shape(), Some(Shape::Object | Shape::Array)) && depth < DEPTH;
+        if any != Found::No && !has_parts {
+            over.push(value.as_str());
+        }
+        any
+    }
+
+    /// Whether a line of a text is said.
+    fn says(&self, body: &str) -> bool {
+        self.has(body) || self.in_lines && body.split("\\n").any(|line| self.has(plain(line)))
+    }
+
+    fn has(&self, text: &str) -> bool {
+        if text.is_empty() {
+            return false;
+        }
+        let mut found = false;
+        for made in &self.texts {
+            let left = self.left.get();
+            if left == 0 {
+                return true;
+            }
+            self.left.set(left.saturating_sub(made.len()));
+            found = found || memchr::memmem::find(made, text.as_bytes()).is_some();
+        }
+        found
+    }
+}
+
+/// Whether it says what kind of thing the object is, which what is made of it says in its own way.
+fn is_word(key: Str<'_>, value: Raw<'_>) -> bool {
+    let word = value.string().map_or("", Str::as_escaped);
+    matches!(key.as_escaped(), "kind" | "type") && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_') && !word.is_empty()
+}
+
+/// The longest stretch of a line without an escape.
+fn plain(line: &str) -> &str {
+    line.split('\\')
+        .enumerate()
+        // The letter of an escape is none of the text.
+        .map(|(n, piece)| if n == 0 { piece } else { piece.get(1..).unwrap_or_default() }.trim())
+        .max_by_key(|piece| piece.len())
+        .unwrap_or_default()
+}

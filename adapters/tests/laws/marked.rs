@@ -1,0 +1,256 @@
+//! Law 3, one change at a time: a field that nobody knows in one object of a log, or one value of it marked. What is marked is
+//! in the output, or exactly one entry of the ledger says why not.
+//!
+//! By default a part of all changes is tried, another for each pair; `MARKED=5` tries a fifth, and `MARKED=all` every one and tools
+//! as they are besides. `FROM`, `TO` and `LOG` choose among the pairs and logs.
+
+use std::borrow::Cow;
+
+use agentglot_adapters::convert::{Converter, LedgerEntry, Options};
+use agentglot_adapters::raw::event::Fate;
+use agentglot_adapters::raw::json::{Raw, Shape};
+
+use crate::common::{Log, Wrongs, parallel, plain_goldens, targets, verbatim, with_ledger};
+
+/// One of so many changes may be wrong. What is left: lists of things to do whose results become Tricode's plan, words why a reply
+/// ended that several lines say, names of calls that a snapshot says otherwise.
+const LEFT: u64 = 500;
+
+/// As a rule one of so many changes is tried.
+const USUAL: usize = 40;
+
+/// One place of a log that is changed.
+struct Spot {
+    line: u64,
+    pointer: String,
+    /// What is exchanged, and for what.
+    from: usize,
+    to: usize,
+    text: String,
+    /// What is looked for in the output.
+    mark: String,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Unknown,
+    Text,
+    Number,
+}
+
+/// What came of a log.
+struct Came {
+    out: Vec<u8>,
+    entries: Vec<LedgerEntry>,
+}
+
+fn came(options: &Options, input: &[u8]) -> Came {
+    let mut converter = Converter::new(options.clone());
+    let mut out = Vec::new();
+    converter.feed(input, &mut out);
+    converter.finish(&mut out);
+    let entries = converter.take_entries();
+    Came { out, entries }
+}
+
+/// The places of a log, one number a place.
+fn spots(log: &[u8]) -> Vec<Spot> {
+    let Ok(text) = std::str::from_utf8(log) else { return Vec::new() };
+    let mut spots = Vec::new();
+    for (number, line) in (1..).zip(text.split('\n')) {
+        // What stands before an object on its line is told of the line too.
+        let object = Some(line).filter(|line| line.starts_with('{'));
+        if let Some(value) = object.filter(|text| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()) {
+            inside(text, Raw::trusted(value.trim_end()), number, &mut String::new(), &mut spots);
+        }
+    }
+    spots
+}
+
+fn inside(log: &str, value: Raw<'_>, line: u64, pointer: &mut String, into: &mut Vec<Spot>) {
+    let from = value.as_str().as_ptr() as usize - log.as_ptr() as usize;
+    let to = from + value.as_str().len();
+    let length = pointer.len();
+    let n = into.len();
+    match value.shape() {
+        Some(Shape::Object) => {
+            let mut any = false;
+            for (key, member) in value.members() {
+                any = true;
+                pointer.push('/');
+                pointer.push_str(&key.unescape().replace('~', "~0").replace('/', "~1"));
+                inside(log, member, line, pointer, into);
+                pointer.truncate(length);
+            }
+            let n = into.len();
+            let comma = if any { "," } else { "" };
+            into.push(Spot {
+                line,
+                pointer: format!("{pointer}/x_unknown_{n}"),
+                from: to - 1,
+                to: to - 1,
+                text: format!("{comma}\"x_unknown_{n}\":\"marker-{n}-\""),
+                mark: format!("marker-{n}-"),
+                what: What::Unknown,
+            });
+        }
+        Some(Shape::Array) => {
+            for (at, element) in value.elements().enumerate() {
+                pointer.push_str(&format!("/{at}"));
+                inside(log, element, line, pointer, into);
+                pointer.truncate(length);
+            }
+        }
+        Some(Shape::String) => into.push(Spot {
+            line,
+            pointer: pointer.clone(),
+            from,
+            to,
+            text: format!("\"marker-{n}-\""),
+            mark: format!("marker-{n}-"),
+            what: What::Text,
+        }),
+        Some(Shape::Number) => {
+            let fraction = if value.as_str().contains('.') { ".5" } else { "" };
+            into.push(Spot {
+                line,
+                pointer: pointer.clone(),
+                from,
+                to,
+                text: format!("{}{fraction}", 77_000_000 + n),
+                mark: (77_000_000 + n).to_string(),
+                what: What::Number,
+            });
+        }
+        _ => {}
+    }
+}
+
+/// What is wrong with a change, if anything is.
+fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)> {
+    let said = memchr::memmem::find(&now.out, spot.mark.as_bytes()).is_some();
+    let covers = |entry: &&LedgerEntry| {
+        let rest = spot.pointer.strip_prefix(entry.finding.pointer.as_str());
+        entry.line <= spot.line && spot.line <= entry.last_line && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let of = |fates: &[Fate]| -> Vec<&LedgerEntry> {
+        let told = now.entries.iter().filter(covers);
+        told.filter(|entry| fates.contains(&entry.finding.fate)).collect()
+    };
+    // What is told of a text that came in pieces is told of their lines.
+    let elsewhere = |entry: &&LedgerEntry| !entry.finding.note.contains("on lines before this one");
+    let show = |list: &[&LedgerEntry]| {
+        let entry = |entry: &&LedgerEntry| format!("{:?} {:?} {}", entry.finding.fate, entry.finding.pointer, entry.finding.note);
+        list.iter().map(entry).collect::<Vec<_>>().join(" + ")
+    };
+    let gone: Vec<&LedgerEntry> = of(&[Fate::Dropped, Fate::Damaged]).into_iter().filter(elsewhere).collect();
+    let merged = of(&[Fate::Merged]);
+    // A session's id names the line: for it alone none counts as carried.
+    let names_the_line = matches!(spot.pointer.as_str(), "/session_id" | "/id");
+    if said && (names_the_line || !gone.is_empty() && spot.what == What::Number) {
+        return None;
+    }
+    if said {
+        return (!gone.is_empty()).then(|| ("said, and told as lost", show(&gone)));
+    }
+    let mut all = gone.clone();
+    all.extend(&merged);
+    let twice = all.len() > 1 || all.iter().any(|entry| entry.count > entry.last_line - entry.line + 1);
+    if twice {
+        return Some(("told twice", show(&all)));
+    }
+    if all.is_empty() {
+        return match () {
+            () if spot.what == What::Unknown || now.out == base.out => Some(("silent", show(&of(&[Fate::Renamed])))),
+            () => None,
+        };
+    }
+    None
+}
+
+/// Values that the law is not asked about: an index only says which block it is about; counts are summed up (the tests of usage look
+/// at them); a time that is none, and a model, are said with the next line that names one.
+fn is_beside(spot: &Spot) -> bool {
+    let key = spot.pointer.rsplit('/').next().unwrap_or_default();
+    spot.what != What::Unknown && (spot.pointer.contains("usage") || matches!(key, "index" | "timestamp" | "timestamp_ms" | "created" | "model"))
+}
+
+/// The kind of a line and the pointer without indices: what findings are grouped by.
+fn group(log: &str, spot: &Spot) -> String {
+    let line = log.split('\n').nth(spot.line as usize - 1).unwrap_or_default();
+    let value = crate::common::json::Json::read(&line[line.find('{').unwrap_or(0)..]);
+    let kind = value.as_ref().map_or(String::new(), |value| {
+        let words = ["type", "subtype", "object", "event"].map(|key| value.str(key).to_owned());
+        let inner = value.at(&["event", "type"]).and_then(|v| v.text()).unwrap_or_default();
+        let request = value.at(&["request", "subtype"]).and_then(|v| v.text()).unwrap_or_default();
+        format!(
+            "{} {inner}{request}",
+            words.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join("/")
+        )
+    });
+    let generic = |name: &str| match name {
+        _ if !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) => "#".to_owned(),
+        _ if name.starts_with("x_unknown_") => "?".to_owned(),
+        _ => name.to_owned(),
+    };
+    let pattern: Vec<String> = spot.pointer.split('/').map(generic).collect();
+    format!("{kind} {}", pattern.join("/"))
+}
+
+fn changed<'l>(log: &'l [u8], spot: &Spot) -> Cow<'l, [u8]> {
+    let mut bytes = Vec::with_capacity(log.len() + 64);
+    bytes.extend_from_slice(&log[..spot.from]);
+    bytes.extend_from_slice(spot.text.as_bytes());
+    bytes.extend_from_slice(&log[spot.to..]);
+    Cow::Owned(bytes)
+}
+
+fn share() -> usize {
+    match std::env::var("MARKED").ok().as_deref() {
+        Some("all") => 1,
+        Some(n) => n.parse().unwrap_or(USUAL),
+        None => USUAL,
+    }
+}
+
+#[test]
+fn nothing_that_is_marked_is_lost() {
+    let share = share();
+    let pick = |name: &str, key: &str| std::env::var(name).map_or(true, |wanted| key.contains(&wanted));
+    let logs: Vec<Log> = plain_goldens()
+        .into_iter()
+        .filter(|log| pick("FROM", &log.format.to_string()) && pick("LOG", &log.name))
+        .collect();
+    let mut work: Vec<(&Log, Options)> = Vec::new();
+    for log in &logs {
+        for to in targets(log.format).into_iter().filter(|to| pick("TO", &to.to_string())) {
+            work.push((log, with_ledger(Options::new(log.format, to))));
+            if share == 1 {
+                work.push((log, with_ledger(verbatim(log.format, to))));
+            }
+        }
+    }
+    let over = |(log, options): &(&Log, Options), wrongs: &mut Wrongs| {
+        let base = came(options, &log.bytes);
+        let text = String::from_utf8_lossy(&log.bytes);
+        let seed = log.name.len() + options.to.to_string().len();
+        for spot in spots(&log.bytes)
+            .into_iter()
+            .enumerate()
+            .filter(|(n, spot)| (n + seed) % share == 0 && !is_beside(spot))
+            .map(|(_, spot)| spot)
+        {
+            wrongs.check();
+            let now = came(options, &changed(&log.bytes, &spot));
+            if let Some((class, why)) = wrong(&spot, &base, &now) {
+                let key = format!("{class}: {} -> {} | {}", options.from, options.to, group(&text, &spot));
+                wrongs.add(key, format!("{}:{} {} | {why}", log.name, spot.line, spot.pointer));
+            }
+        }
+    };
+    let wrongs = parallel(&work, over);
+    if wrongs.is_more_than_one_in(LEFT) || share == 1 {
+        wrongs.finish("nothing that is marked is lost");
+    }
+}
