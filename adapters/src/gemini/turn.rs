@@ -255,7 +255,6 @@ impl Encoder {
             model: self.model.as_deref(),
             document: self.is_document(),
         };
-        out.used(outcome.word.map_or("", Str::as_escaped));
         if self.is_document() {
             let from = out.len();
             out.lit("{\"session_id\":\"");

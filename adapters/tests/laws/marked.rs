@@ -161,6 +161,10 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
         return Some(("told twice", show(&all)));
     }
     if all.is_empty() {
+        // A target that says it once tells of another one so.
+        if names_the_line && !of(&[Fate::Renamed]).is_empty() {
+            return None;
+        }
         return match () {
             () if spot.what == What::Unknown || now.out == base.out => Some(("silent", show(&of(&[Fate::Renamed])))),
             () => None,
