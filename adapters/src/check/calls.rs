@@ -107,7 +107,7 @@ impl Calls {
     }
 
     /// What came of a call.
-    pub(super) fn result(&mut self, result: &ToolResult<'_>, stored: bool, line: &mut Line<'_>, report: &mut Report) {
+    pub(super) fn result(&mut self, result: &ToolResult<'_>, line: &mut Line<'_>, report: &mut Report) {
         let id = result.call;
         if id.is_empty() {
             return;
@@ -125,7 +125,7 @@ impl Calls {
             let orphan = Orphan {
                 place: line.place(id.as_escaped()),
                 // A call that was refused may be told with its refusal alone.
-                refusal: (stored || result.name.is_some()) && result.status == ResultStatus::Denied,
+                refusal: result.name.is_some() && result.status == ResultStatus::Denied,
             };
             if self.orphans.len() < MOST {
                 self.orphans.insert(id.as_escaped().to_owned(), orphan);

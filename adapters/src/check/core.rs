@@ -140,10 +140,8 @@ impl Core {
 
     /// What the line is beside what it says.
     fn look(&mut self, value: &str, line: &mut Line<'_>) {
-        let Self { vendor, report, schemas, .. } = self;
-        if !vendor.usage_at.is_empty() && memchr::memmem::find(value.as_bytes(), b"sage\"").is_some() {
-            usage::look(Raw::trusted(value), vendor.usage_at, line, report);
-        }
+        let Self { report, schemas, .. } = self;
+        usage::look(Raw::trusted(value), self.format.dialect.vendor().usage_at, line, report);
         // Where a rule says what is wrong, its schema need not.
         if report.worst < Some(super::Level::Error)
             && let Some(schemas) = schemas
@@ -447,7 +445,7 @@ impl<'c, 'a> Heard<'c, 'a> {
                 }
             }
             Kind::ToolResult(result) => {
-                calls.result(result, stored, line, report);
+                calls.result(result, line, report);
                 if let Some(mut subagent) = threads.end(result.call.as_escaped()) {
                     subagent.end_turn(false, pieces, report);
                 }

@@ -6,7 +6,16 @@ use crate::json::{Raw, Shape};
 
 /// Looks at the counts in the objects that stand at `places`, which are JSON pointers.
 pub(super) fn look(value: Raw<'_>, places: &[&str], line: &mut Line<'_>, report: &mut Report) {
+    let mut looked = ("", false);
     for place in places {
+        // Most lines have none: that is told without reading them.
+        let name = place.rsplit('/').next().unwrap_or_default();
+        if looked.0 != name {
+            looked = (name, memchr::memmem::find(value.as_str().as_bytes(), name.as_bytes()).is_some());
+        }
+        if !looked.1 {
+            continue;
+        }
         let mut at = Some(value);
         for step in place.split('/').skip(1) {
             at = at.and_then(|value| value.get(step));
@@ -19,8 +28,8 @@ pub(super) fn look(value: Raw<'_>, places: &[&str], line: &mut Line<'_>, report:
 
 /// Whether a member of that name counts tokens, whatever the dialect.
 fn is_count(name: &str) -> bool {
-    // The others are the model's own names.
-    name.ends_with("okens") || matches!(name, "input" | "output" | "cache_read" | "cache_write" | "total")
+    // The others are the model's own names, and those of lists of tokens.
+    name.ends_with("okens") || matches!(name, "input" | "output" | "cached" | "cache_read" | "cache_write" | "total")
 }
 
 fn counts(value: Raw<'_>, name: Option<&str>, depth: u32, line: &mut Line<'_>, report: &mut Report) {
