@@ -243,6 +243,14 @@ impl Encode for Encoder {
         self.style.source == Dialect::Gemini
     }
 
+    fn sums_usage(&self) -> bool {
+        true
+    }
+
+    fn round_tokens(&mut self, tokens: Kept) {
+        self.turn.tokens.append(tokens);
+    }
+
     fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
         self.style.source != Dialect::Gemini && matches!(topic, Topic::Thinking | Topic::Status)
     }

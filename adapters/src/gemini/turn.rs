@@ -10,6 +10,7 @@ use crate::event::{
     ToolCall, ToolResult, Usage,
 };
 use crate::json::{Out, Str};
+use crate::trace::Kept;
 
 /// The turn that is being written.
 #[derive(Debug, Default)]
@@ -23,8 +24,9 @@ pub(super) struct Turn {
     /// Where in `said` the text behind the last result begins.
     answer: usize,
     calls: u64,
-    /// What its rounds took.
+    /// What its rounds took, and where the source says it.
     usage: Option<Usage<'static>>,
+    pub(super) tokens: Kept,
     /// It was told that the turn failed.
     failed: bool,
 }
@@ -51,7 +53,6 @@ impl Encoder {
                 if let Some(usage) = &end.usage {
                     let sum = self.turn.usage.map_or(usage.detached(), |sum| plus(&sum, &usage.detached()));
                     self.turn.usage = Some(sum);
-                    usage.sources().for_each(|source| out.used(source));
                     out.carried();
                 }
             }
@@ -214,12 +215,17 @@ impl Encoder {
 
     fn outcome(&mut self, outcome: &Outcome<'_>, origin: Origin<'_>, out: &mut Out) {
         if self.turn.failed {
+            // What the session has used goes on, whether a line says it or not.
+            if let Some(usage) = outcome.usage.filter(|usage| usage.scope == Scope::Session) {
+                usage.of_turn(&mut self.total);
+            }
             out.merged("the error was told already");
         } else {
             self.begin(origin, out);
             self.answer(outcome, origin, out);
             self.result(outcome, origin, out);
         }
+        out.drop_held(&mut self.turn.tokens, "no place in gemini: a turn says its tokens, a model call does not");
         self.turn = Turn::default();
     }
 
@@ -246,7 +252,10 @@ impl Encoder {
         let usage = match outcome.usage {
             Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
             Some(usage) => Some(usage),
-            None => self.turn.usage,
+            None => {
+                out.release(&mut self.turn.tokens);
+                self.turn.usage
+            }
         };
         let taken = Taken {
             usage,
