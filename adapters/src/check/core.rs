@@ -400,7 +400,9 @@ impl<'c, 'a> Heard<'c, 'a> {
             turn: event.origin.turn,
             text,
         };
-        if parent.is_none() && is_part(&event.kind) {
+        // What is kept on disk says nothing of turns.
+        let has_turns = !format.is_store();
+        if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
         }
         let State { turns, calls, threads, .. } = state;
@@ -416,7 +418,7 @@ impl<'c, 'a> Heard<'c, 'a> {
             round.unframed(line);
         }
         match event.kind {
-            Kind::Session(session) if parent.is_none() => turns.facts(session, line, report),
+            Kind::Session(session) if has_turns && parent.is_none() => turns.facts(session, line, report),
             Kind::RoundStart(start) => round.start(start, pieces, line, report),
             Kind::BlockStart(start) => {
                 if let BlockHead::Call { id, .. } = start.head {
