@@ -20,6 +20,7 @@ macro_rules! vendors {
                 tricode Tricode,
                 cursor Cursor,
                 gemini Gemini,
+                codex Codex,
                 agentglot Agentglot,
             }
             apis {

@@ -200,12 +200,21 @@ impl Trace {
 
     /// A part went over in another shape: of its own parts those that were used.
     pub fn reshaped(&self, part: &str, note: &'static str) {
-        let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) else {
-            return;
-        };
         let mut renamed = self.renamed.borrow_mut();
-        if renamed.last() != Some(&(from, to, note)) {
-            renamed.push((from, to, note));
+        let mut tell = |(from, to)| {
+            if renamed.last() != Some(&(from, to, note)) {
+                renamed.push((from, to, note));
+            }
+        };
+        match self.span(part).or_else(|| self.source_of(part)) {
+            Some(source) => tell(source),
+            // It was put together of parts of the line.
+            None => {
+                let (begin, end) = self.line.get();
+                let stand_ins = self.stand_ins.borrow();
+                let parts = stand_ins.touching(address(part)).map(|(_, source)| source);
+                parts.filter(|(from, to)| *from >= begin && *to <= end).for_each(tell);
+            }
         }
     }
 

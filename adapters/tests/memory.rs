@@ -72,7 +72,16 @@ fn held(options: &Options, rounds: usize, mut piece: impl FnMut(usize) -> Vec<u8
 fn does_not_grow_with_the_log() {
     let logs = plain_goldens();
     let mut wrongs = Wrongs::default();
-    for dialect in ["claude", "qwen", "qwen:stream-chunk-json", "qwen-code", "tricode", "cursor", "gemini"] {
+    for dialect in [
+        "claude",
+        "qwen",
+        "qwen:stream-chunk-json",
+        "qwen-code",
+        "tricode",
+        "cursor",
+        "gemini",
+        "codex",
+    ] {
         let from = format(dialect);
         let mut chance = Chance::new(3);
         let of: Vec<_> = logs.iter().filter(|l| l.format == from).collect();

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use agentglot_adapters::convert::Options;
 
 /// A dialect that has tools, and the mode in which its calls are whole.
-const SPEAKERS: [(&str, &str); 6] = [
+const SPEAKERS: [(&str, &str); 7] = [
     ("claude", "claude"),
     ("qwen-code", "qwen-code"),
     ("qwen", "qwen-code"),
     ("tricode", "tricode"),
     ("cursor", "cursor"),
     ("gemini", "gemini"),
+    ("codex", "codex"),
 ];
 
 /// The calls of a log: names and arguments.
@@ -46,6 +47,29 @@ fn calls(log: &[u8]) -> Vec<(String, Value)> {
         }
         if line["type"] == "tool_use" {
             add(&line["tool_name"], &line["parameters"]);
+        }
+        if line["type"] == "item.started" && line["item"]["server"] != "builtin" {
+            let item = &line["item"];
+            let result = [
+                "id",
+                "type",
+                "status",
+                "aggregated_output",
+                "exit_code",
+                "result",
+                "error",
+                "sender_thread_id",
+                "receiver_thread_ids",
+                "agents_states",
+            ];
+            let asked = item
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(name, _)| !result.contains(&name.as_str()));
+            add(&item["type"], &asked.map(|(name, value)| (name.clone(), value.clone())).collect());
+        } else if line["type"] == "item.started" {
+            add(&line["item"]["tool"], &line["item"]["arguments"]);
         }
         for (kind, call) in line["tool_call"].as_object().into_iter().flatten() {
             if kind.ends_with("ToolCall") && call.get("args").is_some() {
@@ -110,6 +134,12 @@ fn line(dialect: &str, name: &str, input: &Value) -> (String, String) {
                 .replacen("\"type\":\"", "\"type\": \"", 1),
             "/arguments".to_owned(),
         ),
+        "codex" => {
+            let mut item = json!({"id": "item_0", "type": name});
+            let members = item.as_object_mut().expect("it is one");
+            members.extend(input.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+            (json!({"type": "item.started", "item": item}).to_string(), "/item".to_owned())
+        }
         "gemini" => (
             json!({"type": "tool_use", "timestamp": "t", "tool_name": name, "tool_id": "c1", "parameters": input}).to_string(),
             "/parameters".to_owned(),
@@ -218,7 +248,7 @@ proptest! {
     fn each_argument_goes_over_or_is_told(choices in prop::collection::vec(any::<u8>(), 40)) {
         let tools = tools();
         for (dialect, name) in tools.keys() {
-            for to in ["claude", "qwen-code", "tricode", "cursor", "gemini"] {
+            for to in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex"] {
                 if to != dialect {
                     told(&tools, (dialect, name), to, &choices)?;
                 }
@@ -230,7 +260,7 @@ proptest! {
 #[test]
 fn every_tool_that_is_written_has_its_arguments_on_the_page() {
     let told: BTreeSet<(String, String)> = tools().into_keys().collect();
-    for dialect in ["claude", "qwen-code", "tricode", "cursor", "gemini"] {
+    for dialect in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex"] {
         let vendor = format(dialect).dialect;
         let tools = agentglot_adapters::raw::tools::Tools::of(vendor).expect("it has tools");
         for (kind, names) in tools.names {

@@ -119,7 +119,10 @@ fn a_dialect_that_was_named_wrongly_is_told() {
 fn formats_of_other_programs_are_told_by_name() {
     let scratch = Scratch::new();
     for (bytes, name) in [
-        (&b"{\"type\":\"thread.started\",\"thread_id\":\"01a1\"}\n"[..], "codex exec"),
+        (
+            &b"{\"timestamp\":\"2026\",\"type\":\"session_meta\",\"payload\":{}}\n"[..],
+            "rollout file of Codex",
+        ),
         (b"{\n  \"schema_version\": \"ATIF-v1.7\",\n  \"steps\": []\n}\n", "ATIF"),
         (b"BZh91AY&SY", "bzip2 data"),
         (b"\xfd7zXZ\0\0", "xz data"),

@@ -13,18 +13,14 @@ use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
 use serde_json::Value;
 
-const DIALECTS: [Dialect; 6] = [
-    Dialect::Claude,
-    Dialect::Qwen,
-    Dialect::QwenCode,
-    Dialect::Tricode,
-    Dialect::Cursor,
-    Dialect::Gemini,
-];
+/// The dialects of agents: all but the canonical events.
+fn agents() -> impl Iterator<Item = Dialect> {
+    Dialect::ALL.into_iter().filter(|&dialect| dialect != Dialect::CANONICAL)
+}
 
 /// Those whose programs can be stood in for.
 fn programs() -> impl Iterator<Item = Dialect> {
-    DIALECTS.into_iter().filter(|dialect| dialect.program().is_some())
+    agents().filter(|dialect| dialect.program().is_some())
 }
 
 /// What one direction leaves behind of one kind of line.
@@ -47,7 +43,7 @@ fn the_page_on_losses_says_what_the_ledgers_say() {
 
 #[test]
 fn the_pages_name_the_fields_that_the_codecs_know() {
-    for dialect in DIALECTS.into_iter().chain(Dialect::APIS) {
+    for dialect in agents().chain(Dialect::APIS) {
         let mut table = String::from("| field | means |\n|---|---|\n");
         let stores = dialect.vendor().stores.iter().flat_map(|store| store.fields);
         for (name, meaning) in dialect.fields().iter().chain(stores) {
@@ -216,7 +212,7 @@ fn losses() -> (Directions, BTreeMap<(Dialect, String), u64>) {
         for kind in &kinds {
             *lines.entry((from.dialect, kind.clone())).or_default() += 1;
         }
-        for target in DIALECTS.into_iter().filter(|&d| d != from.dialect) {
+        for target in agents().filter(|&d| d != from.dialect) {
             let mut options = Options::new(from, target.into());
             options.ledger = Some(String::new());
             let mut converter = Converter::new(options);
@@ -263,7 +259,8 @@ fn kind_of(line: &[u8], dialect: Dialect) -> String {
     };
     let detail = word(&value, "subtype")
         .or_else(|| word(&value["event"], "type"))
-        .or_else(|| word(&value["request"], "subtype"));
+        .or_else(|| word(&value["request"], "subtype"))
+        .or_else(|| word(&value["item"], "type"));
     match (name, detail) {
         (Some(name), Some(detail)) => format!("`{name}/{detail}`"),
         (Some(name), None) => format!("`{name}`"),
@@ -318,13 +315,13 @@ fn the_page_on_runs_names_tests_that_exist() {
 /// A table of all directions, and one for each.
 fn page(all: &Directions, lines: &BTreeMap<(Dialect, String), u64>) -> String {
     let mut text = String::from("| from \\ to |");
-    for to in DIALECTS {
+    for to in agents() {
         let _ = write!(text, " {} |", to.name());
     }
-    let _ = writeln!(text, "\n|---|{}", "---|".repeat(DIALECTS.len()));
-    for from in DIALECTS {
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(agents().count()));
+    for from in agents() {
         let _ = write!(text, "| **{}** |", from.name());
-        for to in DIALECTS {
+        for to in agents() {
             let Some(losses) = all.get(&(from, to)) else {
                 text.push_str(" everything, byte for byte |");
                 continue;

@@ -63,6 +63,12 @@ impl<'a> Members<'a> {
         Some(value)
     }
 
+    /// Takes out the first member of this name, whatever it says.
+    pub(crate) fn take_raw(&mut self, name: &str) -> Option<Raw<'a>> {
+        let at = self.list.iter().position(|(key, _)| key.is(name))?;
+        Some(self.list.remove(at).1)
+    }
+
     /// Takes out the first member of this name if it has this shape. `null` counts as structure and as nothing; anything else
     /// stays.
     pub(crate) fn shaped(&mut self, name: &str, shape: Shape, cx: &Cx<'a>) -> Option<Raw<'a>> {

@@ -1,7 +1,7 @@
 //! What became of each argument of a call that goes over in other words, for the ledger.
 //!
 //! No table says it a second time: an argument is lost when the call reads the same in the target's words without it and with
-//! another value in its place, and what no argument has any influence on was made up. The call is tried in short, with the
+//! another value in its place (a text already with another one in its place), and what no argument has any influence on was made up. The call is tried in short, with the
 //! beginnings of its texts, and each element of a list as if it were the only one: what is long costs no more than its parts.
 
 use std::fmt::Write;
@@ -143,7 +143,12 @@ impl<'s> Trial<'_, 's> {
             .filter(|another| self.made(&without).is_none() && self.made(another).is_some());
         let nothing = match needed {
             Some(another) => self.is_same(another, base, place),
-            None => self.is_same(&without, base, place) && another.is_none_or(|another| self.is_same(&another, base, place)),
+            None => {
+                let gone = self.is_same(&without, base, place);
+                // A text that may as well be another one is lost, though its being there may mean something.
+                let may_be_lost = gone || is_leaf && part.text.starts_with('"');
+                may_be_lost && another.is_none_or(|another| self.is_same(&another, base, place))
+            }
         };
         // The call's own id may stand among its arguments too.
         let is_id = !self.call.id.is_empty() && Raw::trusted(part.slice).string() == Some(self.call.id);

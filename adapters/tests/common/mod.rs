@@ -124,7 +124,11 @@ pub fn recordings() -> Vec<Log> {
         let dialect = name.split('/').next()?;
         let plain = matches!(dialect, "tricode" | "cursor");
         let host = name.ends_with(".in.jsonl");
-        let lines = name.ends_with(".out.jsonl") || host || plain && name.ends_with(".jsonl") && !name.ends_with(".api.jsonl");
+        // Logs that an SDK wrote down have no other ending.
+        let lines = name.ends_with(".out.jsonl")
+            || host
+            || name.starts_with("codex/sdk/")
+            || plain && name.ends_with(".jsonl") && !name.ends_with(".api.jsonl");
         let whole = name.ends_with(".out.json") || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
         let mode = if whole { ":json" } else { "" };
         let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole)?;

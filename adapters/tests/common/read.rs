@@ -36,6 +36,7 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Tricode, _) => tricode(bytes),
         (Dialect::Cursor, _) => cursor(bytes),
         (Dialect::Gemini, _) => gemini(bytes),
+        (Dialect::Codex, _) => codex(bytes),
         (Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic, _) => events(bytes),
     };
     merged(items)
@@ -367,6 +368,85 @@ fn gemini(bytes: &[u8]) -> Vec<Item> {
         }
     }
     items
+}
+
+/// Items are counted anew in each turn: calls are numbered as they come. Tools without an item of their own are said to be a server's.
+fn codex(bytes: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
+    let mut count = 0;
+    for object in objects(bytes) {
+        let item = object.get("item").cloned().unwrap_or(Json::Null);
+        let id = item.str("id").to_owned();
+        match (object.str("type"), item.str("type")) {
+            ("thread.started", _) => calls.clear(),
+            ("item.completed", "agent_message") => items.push(Item::Text(item.str("text").to_owned())),
+            ("item.completed", "reasoning") => items.push(Item::Think(item.str("text").to_owned())),
+            (
+                word @ ("item.started" | "item.completed"),
+                kind @ ("command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call"),
+            ) => {
+                if !calls.contains_key(&id) {
+                    count += 1;
+                    calls.insert(id.clone(), count);
+                    items.push(codex_call(&item, kind, count));
+                }
+                if word == "item.completed" {
+                    let number = calls.get(&id).copied().unwrap_or_default();
+                    items.push(Item::Result {
+                        id: number.to_string(),
+                        ok: item.get("status").is_none() || item.str("status") == "completed",
+                        text: Some(match kind {
+                            "command_execution" => item.str("aggregated_output").to_owned(),
+                            "mcp_tool_call" => match item.at(&["error", "message"]).and_then(Json::text) {
+                                Some(text) => text.to_owned(),
+                                None => content_text(item.at(&["result", "content"])),
+                            },
+                            _ => String::new(),
+                        }),
+                    });
+                }
+            }
+            ("item.started" | "item.updated", "todo_list") => {
+                count += 1;
+                items.push(codex_call(&item, "todo_list", count));
+                items.push(Item::Result {
+                    id: count.to_string(),
+                    ok: true,
+                    text: Some(String::new()),
+                });
+            }
+            ("turn.completed", _) => items.push(Item::End { ok: true }),
+            ("turn.failed", _) => items.push(Item::End { ok: false }),
+            _ => {}
+        }
+    }
+    items
+}
+
+fn codex_call(item: &Json, kind: &str, number: usize) -> Item {
+    let id = number.to_string();
+    if item.str("server") == "builtin" {
+        return Item::Call {
+            id,
+            name: item.str("tool").to_owned(),
+            input: item.get("arguments").map_or("{}".to_owned(), Json::canonical),
+        };
+    }
+    let asks: &[&str] = match kind {
+        "command_execution" => &["command"],
+        "file_change" => &["changes"],
+        "mcp_tool_call" => &["server", "tool", "arguments"],
+        "web_search" => &["query", "action"],
+        "todo_list" => &["items"],
+        _ => &["tool", "prompt"],
+    };
+    let members = asks.iter().filter_map(|name| Some(((*name).to_owned(), item.get(name)?.clone())));
+    Item::Call {
+        id,
+        name: kind.to_owned(),
+        input: Json::Object(members.collect()).canonical(),
+    }
 }
 
 /// The canonical events. A kind of block that comes in deltas comes so throughout, and its snapshots say it again.

@@ -49,6 +49,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
         let id = match format.dialect {
             Dialect::Qwen => object.str("id").strip_prefix("chatcmpl-").unwrap_or_default(),
             Dialect::Agentglot => object.str("session"),
+            Dialect::Codex => object.str("thread_id"),
             _ => object.str("session_id"),
         };
         if !id.is_empty() && id != session {
@@ -62,6 +63,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Qwen => qwen(&object),
             Dialect::Cursor => cursor(&object),
             Dialect::Gemini => gemini(&object),
+            Dialect::Codex => codex(&object),
             Dialect::Agentglot => event(&object),
             Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => Step::None,
         });
@@ -214,6 +216,28 @@ fn gemini(object: &Json) -> Step {
     }
 }
 
+fn codex(object: &Json) -> Step {
+    let known = [
+        "agent_message",
+        "reasoning",
+        "command_execution",
+        "file_change",
+        "mcp_tool_call",
+        "web_search",
+        "todo_list",
+        "collab_tool_call",
+    ];
+    match object.str("type") {
+        // One turn a process, and each begins with it.
+        "thread.started" => Step::Begins,
+        "turn.completed" | "turn.failed" => Step::Ends,
+        "item.started" | "item.updated" | "item.completed" if object.get("item").is_some_and(|item| known.contains(&item.str("type"))) => {
+            Step::Inside
+        }
+        _ => Step::None,
+    }
+}
+
 fn event(object: &Json) -> Step {
     match object.str("event") {
         "outcome" => Step::Ends,
@@ -231,6 +255,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::QwenCode => count(&|o| o.str("type") == "result" && !is_subagents_end(o)),
         Dialect::Qwen => qwen_ends(&objects(bytes)),
         Dialect::Cursor | Dialect::Gemini => count(&|o| o.str("type") == "result"),
+        Dialect::Codex => count(&|o| matches!(o.str("type"), "turn.completed" | "turn.failed")),
         Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {
             let text = String::from_utf8_lossy(bytes);

@@ -20,10 +20,11 @@ pub enum Telling {
     CursorPartial,
     Gemini,
     Tricode,
+    Codex,
 }
 
 impl Telling {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Claude,
         Self::ClaudePartial,
         Self::QwenCode,
@@ -34,6 +35,7 @@ impl Telling {
         Self::CursorPartial,
         Self::Gemini,
         Self::Tricode,
+        Self::Codex,
     ];
 
     /// The format's name.
@@ -46,6 +48,7 @@ impl Telling {
             Self::Cursor | Self::CursorPartial => "cursor",
             Self::Gemini => "gemini",
             Self::Tricode => "tricode",
+            Self::Codex => "codex",
         }
     }
 
@@ -73,6 +76,7 @@ impl Telling {
                 pairs: true,
                 ..all
             },
+            Self::Codex => Room { call_ids: false, ..all },
             _ => all,
         }
     }
@@ -88,6 +92,7 @@ impl Telling {
             Self::CursorPartial => cursor(story, Some(chance)),
             Self::Gemini => gemini(story, chance),
             Self::Tricode => tricode(story),
+            Self::Codex => codex(story),
         }
     }
 }
@@ -490,6 +495,55 @@ fn gemini(story: &Story, chance: &mut Chance) -> String {
         let stats = format!("\"stats\":{{{tokens},\"duration_ms\":1000,\"tool_calls\":0,\"models\":{{\"loom-1\":{{{tokens}}}}}}}");
         let error = "\"status\":\"error\",\"error\":{\"type\":\"unknown\",\"message\":\"[API Error: terminated]\"}";
         line("result", &format!("{},{stats}", if turn.ok { "\"status\":\"success\"" } else { error }));
+    }
+    log
+}
+
+/// Codex's `exec --json`, a process a turn. The story's tools have no items of their own.
+fn codex(story: &Story) -> String {
+    let mut log = String::new();
+    for (number, turn) in story.turns.iter().enumerate() {
+        log += &format!(
+            "{{\"type\":\"thread.started\",\"thread_id\":\"{}\"}}\n{{\"type\":\"turn.started\"}}\n",
+            story.session
+        );
+        let mut items = 0;
+        let mut next = || {
+            items += 1;
+            items - 1
+        };
+        for round in &turn.rounds {
+            for (kind, text) in [("reasoning", &round.thought), ("agent_message", &round.text)] {
+                if let Some(text) = text {
+                    let item = format!("{{\"id\":\"item_{}\",\"type\":\"{kind}\",\"text\":{}}}", next(), quoted(text));
+                    log += &format!("{{\"type\":\"item.completed\",\"item\":{item}}}\n");
+                }
+            }
+            let calls: Vec<(usize, &super::story::Call)> = round.calls.iter().map(|call| (next(), call)).collect();
+            for (word, done) in [("started", false), ("completed", true)] {
+                for (item, call) in &calls {
+                    let head = format!("\"id\":\"item_{item}\",\"type\":\"mcp_tool_call\",\"server\":\"builtin\"");
+                    let asked = format!("\"tool\":\"{}\",\"arguments\":{}", call.name, call.input);
+                    let content = format!(
+                        "{{\"content\":[{{\"type\":\"text\",\"text\":{}}}],\"structured_content\":null}}",
+                        quoted(&call.result)
+                    );
+                    let (result, status) = match (done, call.ok) {
+                        (false, _) => ("null", "in_progress"),
+                        (true, true) => (content.as_str(), "completed"),
+                        (true, false) => (content.as_str(), "failed"),
+                    };
+                    log += &format!(
+                        "{{\"type\":\"item.{word}\",\"item\":{{{head},{asked},\"result\":{result},\"error\":null,\"status\":\"{status}\"}}}}\n"
+                    );
+                }
+            }
+        }
+        let sum = 7 * (number + 1);
+        log += &match turn.ok {
+            true => format!("{{\"type\":\"turn.completed\",\"usage\":{{\"input_tokens\":{sum},\"cached_input_tokens\":0,\"output_tokens\":{sum}}}}}\n"),
+            false => "{\"type\":\"error\",\"message\":\"The model does not exist\"}\n{\"type\":\"turn.failed\",\"error\":{\"message\":\"The model does not exist\"}}\n".to_owned(),
+        };
     }
     log
 }

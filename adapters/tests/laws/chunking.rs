@@ -31,6 +31,7 @@ fn small(logs: Vec<Log>) -> Vec<Log> {
         "tricode",
         "cursor",
         "gemini",
+        "codex",
         "claude:json",
         "gemini:json",
     ] {

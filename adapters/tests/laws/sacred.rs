@@ -110,6 +110,20 @@ fn logs(body: &str, input: &str) -> Vec<(Format, String)> {
         ),
     ]
     .join("\n");
+    let codex = [
+        r#"{"type":"thread.started","thread_id":"s"}"#.to_owned(),
+        format!(r#"{{"type":"item.completed","item":{{"id":"item_0","type":"reasoning","text":"{body}"}}}}"#),
+        format!(r#"{{"type":"item.completed","item":{{"id":"item_1","type":"agent_message","text":"{body}"}}}}"#),
+        format!(
+            r#"{{"type":"item.started","item":{{"id":"item_2","type":"mcp_tool_call","server":"builtin","tool":"Frobnicate","arguments":{input},"result":null,"error":null,"status":"in_progress"}}}}"#
+        ),
+        format!(
+            r#"{{"type":"item.completed","item":{{"id":"item_2","type":"mcp_tool_call","server":"builtin","tool":"Frobnicate","arguments":{input},"result":{{"content":[{{"type":"text","text":"{body}"}}],"structured_content":null}},"error":null,"status":"completed"}}}}"#
+        ),
+        format!(r#"{{"type":"item.completed","item":{{"id":"item_3","type":"agent_message","text":"{body}"}}}}"#),
+        r#"{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}"#.to_owned(),
+    ]
+    .join("\n");
     let named = |name: &str, log: String| (format(name), log + "\n");
     vec![
         named("claude", shaped(false)),
@@ -117,6 +131,7 @@ fn logs(body: &str, input: &str) -> Vec<(Format, String)> {
         named("qwen", qwen),
         named("qwen:stream-chunk-json", chunks),
         named("cursor", cursor),
+        named("codex", codex),
     ]
 }
 
@@ -179,9 +194,13 @@ fn in_tool_inputs() {
                     .any(|line| leaves(&line).iter().any(|leaf| leaf.value.text() == Some(INPUT)))
             };
             let found = match to.dialect {
-                Dialect::Claude | Dialect::QwenCode | Dialect::Gemini | Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => {
-                    text.contains(INPUT) || to == events() && in_string()
-                }
+                Dialect::Claude
+                | Dialect::QwenCode
+                | Dialect::Gemini
+                | Dialect::Codex
+                | Dialect::Agentglot
+                | Dialect::Openai
+                | Dialect::Anthropic => text.contains(INPUT) || to == events() && in_string(),
                 Dialect::Qwen | Dialect::Cursor => in_string(),
                 // Python's spelling, but neither members nor digits of whole numbers are lost, and nothing becomes Infinity.
                 Dialect::Tricode => {

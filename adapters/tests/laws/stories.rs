@@ -15,6 +15,7 @@ fn room(to: &str) -> crate::common::story::Room {
         "cursor" => Telling::Cursor.room(),
         "gemini" => Telling::Gemini.room(),
         "tricode" => Telling::Tricode.room(),
+        "codex" => Telling::Codex.room(),
         _ => all,
     }
 }

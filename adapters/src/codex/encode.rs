@@ -1,0 +1,75 @@
+//! Events to Codex's lines: who writes what.
+
+use super::turn::Turn;
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{Event, Input, Topic, Usage};
+use crate::json::{Out, Str};
+use crate::trace::Kept;
+
+/// Writes it.
+///
+/// Lines that were read in this dialect go back as they were (`own`). Everything else becomes processes of one turn each (`turn`).
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) style: Style,
+    /// The session's id, escaped; empty until it is known or made up.
+    pub(super) thread: String,
+    /// Where the source says it, until it is said here.
+    pub(super) named: Kept,
+    pub(super) turn: Turn,
+    /// The usage of all turns so far.
+    pub(super) total: Usage<'static>,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            thread: String::new(),
+            named: Kept::default(),
+            turn: Turn::default(),
+            total: Usage::default(),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS
+    }
+
+    fn takes_fields(&self) -> bool {
+        self.style.source == Dialect::Codex
+    }
+
+    fn sums_usage(&self) -> bool {
+        true
+    }
+
+    fn round_tokens(&mut self, tokens: Kept) {
+        self.turn.tokens.append(tokens);
+    }
+
+    fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
+        self.style.source != Dialect::Codex && matches!(topic, Topic::Thinking | Topic::Status)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if self.style.source == Dialect::Codex {
+            return Self::own(event, out);
+        }
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
+            id.as_escaped().clone_into(&mut self.thread);
+        }
+        self.foreign(event, out);
+    }
+
+    // The prompt stands on the command line.
+    fn input(&mut self, _: &Input<'_>, _: &mut Out) {}
+
+    fn finish(&mut self, out: &mut Out) {
+        self.release(out);
+        out.drop_held(&mut self.named, "a thread is named when a turn begins, and none has begun");
+    }
+}

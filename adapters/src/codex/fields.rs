@@ -1,0 +1,23 @@
+//! Members that the model has no place for.
+
+/// They ride in the events' fields; sorted by name.
+pub(crate) const KNOWN: &[(&str, &str)] = &[
+    ("agents_states", "collab_tool_call: how the agents are, by their threads' ids"),
+    ("aggregated_output", "command_execution that starts: what it has printed, nothing"),
+    ("error", "mcp_tool_call that starts: why it failed, null"),
+    ("exit_code", "command_execution that starts: how it ended, null"),
+    (
+        "id",
+        "every item: `item_0`, `item_1` …, from 0 again in each process; web_search (0.169): behind it, the model's own id of the call",
+    ),
+    ("receiver_thread_ids", "collab_tool_call: the threads of the agents that it is for"),
+    ("result", "mcp_tool_call that starts: what came of it, null"),
+    ("sender_thread_id", "collab_tool_call: this thread"),
+    ("status", "an item that starts: in_progress"),
+    ("type", "an item that is said otherwise than its kind is as a rule: the line's type"),
+];
+
+/// Whether the page names a member.
+pub(crate) fn knows(name: &str) -> bool {
+    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+}

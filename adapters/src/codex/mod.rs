@@ -1,0 +1,56 @@
+//! Codex: `codex exec --json` (docs/codex.md).
+//!
+//! One process is one turn: `thread.started`, `turn.started`, items, `turn.completed` or `turn.failed`. What happens is an item, whose `type`
+//! says what it is and which tool it is a call of; items come whole, and those that take time come twice, when they start and when they are
+//! completed. Tokens count up over a thread. Read are both generations (0.80 and 0.169); written is today's, but for the second `id` of a
+//! search, with which the program's own lines say one key twice.
+
+mod decode;
+mod encode;
+pub(crate) mod fields;
+mod items;
+mod own;
+pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
+mod tools;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use decode::Decoder;
+pub use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::vendor::{Facts, Pieces, Vendor};
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "codex",
+    about: "Codex's exec --json",
+    modes: &[Mode::new("exec", Layout::Lines)],
+    decoder: |_| Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    stores: &[],
+    one_turn_a_run: true,
+    ids_name_rounds: false,
+    stores_others: false,
+    pieces_on_request: false,
+    agent_tools: None,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
+    program: None,
+    permission_modes: &[],
+    tools: Some(&tools::TOOLS),
+    arguments_at: "/item",
+    detail: Some(&tools::DETAIL),
+    facts: Facts::Always,
+    pieces: Pieces::Made,
+    host_answers: false,
+    usage_at: &["/usage"],
+    lists_denials: false,
+};

@@ -1,0 +1,177 @@
+//! Codex's lines, as a JSON Schema.
+
+// The types say what lines have; nothing is read into them.
+#![allow(dead_code)]
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::schema::parts::Object;
+use crate::schema::{Line, Side, Sides, line, one_of};
+
+pub(super) static SIDES: Sides = Sides {
+    agent: Side {
+        lines: AGENT,
+        tags: &["type"],
+    },
+    host: None,
+};
+
+const AGENT: &[Line] = &[
+    line::<ThreadStarted>(&[("type", "thread.started")]),
+    line::<TurnCompleted>(&[("type", "turn.completed")]),
+    line::<TurnFailed>(&[("type", "turn.failed")]),
+    line::<Failure>(&[("type", "error")]),
+    line::<ItemLine>(&[("type", "item.started")]),
+    line::<ItemLine>(&[("type", "item.updated")]),
+    line::<ItemLine>(&[("type", "item.completed")]),
+];
+
+/// A process begins.
+#[derive(JsonSchema)]
+struct ThreadStarted {
+    thread_id: String,
+}
+
+/// The turn is over.
+#[derive(JsonSchema)]
+struct TurnCompleted {
+    usage: Option<Usage>,
+}
+
+/// Tokens of all turns of the thread so far.
+#[derive(JsonSchema)]
+struct Usage {
+    /// With those from the cache.
+    input_tokens: Option<u64>,
+    cached_input_tokens: Option<u64>,
+    cache_write_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    reasoning_output_tokens: Option<u64>,
+}
+
+/// The turn failed.
+#[derive(JsonSchema)]
+struct TurnFailed {
+    error: Failure,
+}
+
+/// What went wrong. On a line of its own it ends nothing.
+#[derive(JsonSchema)]
+struct Failure {
+    message: String,
+}
+
+/// Something that happens.
+#[derive(JsonSchema)]
+struct ItemLine {
+    item: Item,
+}
+
+/// Kinds that are not described are allowed.
+struct Item;
+
+impl JsonSchema for Item {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Item".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        one_of(
+            generator,
+            &[
+                line::<Said>(&[("type", "agent_message")]),
+                line::<Said>(&[("type", "reasoning")]),
+                line::<Warning>(&[("type", "error")]),
+                line::<CommandExecution>(&[("type", "command_execution")]),
+                line::<FileChange>(&[("type", "file_change")]),
+                line::<McpToolCall>(&[("type", "mcp_tool_call")]),
+                line::<WebSearch>(&[("type", "web_search")]),
+                line::<TodoList>(&[("type", "todo_list")]),
+                line::<CollabToolCall>(&[("type", "collab_tool_call")]),
+            ],
+        )
+    }
+}
+
+/// Text of the model's, or what it thought.
+#[derive(JsonSchema)]
+struct Said {
+    id: String,
+    text: String,
+}
+
+/// Something went wrong that ends nothing.
+#[derive(JsonSchema)]
+struct Warning {
+    id: String,
+    message: String,
+}
+
+/// A command.
+#[derive(JsonSchema)]
+struct CommandExecution {
+    id: String,
+    /// Quoted for a shell.
+    command: String,
+    /// What it printed to both streams.
+    aggregated_output: Option<String>,
+    exit_code: Option<i64>,
+    /// in_progress, completed, failed or declined
+    status: Option<String>,
+}
+
+/// Files that change.
+#[derive(JsonSchema)]
+struct FileChange {
+    id: String,
+    changes: Vec<Value>,
+    status: Option<String>,
+}
+
+/// A call of an MCP server's tool.
+#[derive(JsonSchema)]
+struct McpToolCall {
+    id: String,
+    server: String,
+    tool: String,
+    arguments: Option<Value>,
+    /// Blocks, and a value.
+    result: Option<Object>,
+    error: Option<Failure>,
+    status: Option<String>,
+}
+
+/// A search of the web. Its own lines say `id` twice.
+#[derive(JsonSchema)]
+struct WebSearch {
+    id: String,
+    query: String,
+    action: Option<Value>,
+}
+
+/// The list of things to do.
+#[derive(JsonSchema)]
+struct TodoList {
+    id: String,
+    items: Vec<Todo>,
+}
+
+/// A thing to do.
+#[derive(JsonSchema)]
+struct Todo {
+    text: String,
+    completed: bool,
+}
+
+/// A tool for agents: spawn_agent and others.
+#[derive(JsonSchema)]
+struct CollabToolCall {
+    id: String,
+    tool: String,
+    sender_thread_id: Option<String>,
+    receiver_thread_ids: Option<Vec<String>>,
+    prompt: Option<String>,
+    agents_states: Option<Object>,
+    status: Option<String>,
+}

@@ -1,0 +1,467 @@
+//! What another dialect said, as processes of one turn each.
+
+use std::collections::BTreeMap;
+
+use super::encode::Encoder;
+use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
+use crate::codec::Dialect;
+use crate::event::{
+    Block, Content, Count, DetailShape, Event, Fatal, Kind, Media, Notice, Outcome, Reply, ResultStatus, Scope, ToolCall, ToolResult, Topic, Usage,
+};
+use crate::ids;
+use crate::json::{Out, Raw, Str};
+use crate::trace::Kept;
+
+/// The turn that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// Its first lines are written.
+    open: bool,
+    /// It was told that it failed.
+    failed: bool,
+    /// How many items there are.
+    items: u64,
+    calls: BTreeMap<String, Call>,
+    list: Option<List>,
+    /// The last text, as the body of a JSON string.
+    last: Option<String>,
+    /// The usage of its rounds so far, and where the source says it.
+    usage: Option<Usage<'static>>,
+    pub(super) tokens: Kept,
+}
+
+/// A call that waits for its result.
+#[derive(Debug)]
+struct Call {
+    /// The number of its item, once it is written that it starts.
+    item: Option<u64>,
+    /// Its place among the calls that wait to be written.
+    order: u64,
+    name: String,
+    input: String,
+}
+
+/// The `type` of a text.
+const MESSAGE: &str = "agent_message";
+
+/// What becomes of ids.
+const COUNTED: &str = "items are counted";
+
+/// The list of things to do: one item of the turn.
+#[derive(Debug)]
+struct List {
+    item: u64,
+    input: String,
+}
+
+impl Encoder {
+    pub(super) fn foreign(&mut self, event: &Event<'_>, out: &mut Out) {
+        match event.kind {
+            Kind::Session(session) => {
+                if session.opens_turn {
+                    self.begin(event, out);
+                } else if let Some(id) = event.origin.session {
+                    out.hold(&mut self.named, id.as_escaped());
+                }
+            }
+            Kind::Notice(notice) => self.notice(event, notice, out),
+            Kind::Reply(reply) => self.reply(event, reply, out),
+            Kind::RoundEnd(end) => {
+                if let Some(usage) = &end.usage {
+                    let mut sum = self.turn.usage.unwrap_or_default();
+                    add(&mut sum, usage);
+                    self.turn.usage = Some(sum);
+                    out.carried();
+                }
+            }
+            Kind::ToolResult(result) => self.result(event, result, out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
+            Kind::Fatal(fatal) => self.fatal(event, fatal, out),
+            _ => {}
+        }
+    }
+
+    /// Begins the turn, if that has not been done yet. Later ones are processes that resume the thread.
+    fn begin(&mut self, event: &Event<'_>, out: &mut Out) {
+        if std::mem::replace(&mut self.turn.open, true) {
+            return;
+        }
+        if self.thread.is_empty() {
+            self.thread = ids::uuid("", 0);
+            out.invented("/thread_id", "the source names no session");
+        }
+        out.lit("{\"type\":\"thread.started\",\"thread_id\":\"");
+        out.lit(&self.thread);
+        out.lit("\"}\n{\"type\":\"turn.started\"}\n");
+        out.release(&mut self.named);
+        if let Some(id) = event.origin.session {
+            out.used(id.as_escaped());
+        }
+    }
+
+    /// An attempt that is made again.
+    fn notice(&self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        let field = |key: &str| event.fields.iter().find(|field| field.key.is(key)).map(|field| field.value);
+        let numbers = (field("attempt"), field("max_retries"));
+        let (Topic::Retry, (Some(attempt), Some(most)), true) = (notice.topic, numbers, self.turn.open) else {
+            return;
+        };
+        if attempt.u64().is_some() && most.u64().is_some() {
+            out.lit("{\"type\":\"error\",\"message\":\"Reconnecting... ");
+            out.unchecked(attempt);
+            out.lit("/");
+            out.unchecked(most);
+            out.lit("\"}\n");
+            out.invented("/message", "the program's own words for an attempt that is made again");
+        }
+    }
+
+    fn next_item(&mut self, out: &Out) -> u64 {
+        out.invented("/item/id", COUNTED);
+        self.turn.items += 1;
+        self.turn.items - 1
+    }
+
+    fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        self.begin(event, out);
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } => self.said(MESSAGE, *text, out),
+                Block::Thinking(thinking) => self.said("reasoning", thinking.text, out),
+                Block::Call(call) => self.call(call, out),
+                // Media and sealed thoughts have no place.
+                _ => {}
+            }
+        }
+    }
+
+    fn said(&mut self, kind: &str, text: Str<'_>, out: &mut Out) {
+        if text.is_empty() {
+            out.used(text.as_escaped());
+            return;
+        }
+        if kind == MESSAGE {
+            self.turn.last = Some(text.as_escaped().to_owned());
+        }
+        out.lit("{\"type\":\"item.completed\",\"item\":{\"id\":\"item_");
+        let item = self.next_item(out);
+        out.number(item);
+        out.lit("\",\"type\":\"");
+        out.lit(kind);
+        out.lit("\",\"text\":");
+        out.str(text);
+        out.lit("}}\n");
+    }
+
+    /// The item of a call, if its tool has one of its own. Other dialects' names are names of tools without.
+    fn tool(&self, name: &str, input: Raw<'_>) -> Option<&'static Tool> {
+        let own_names = self.style.native_tools || self.style.source == Dialect::Agentglot;
+        Tool::of(name).filter(|tool| own_names && tool.takes(input))
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
+        let name = call.name.unescape();
+        let tool = self.tool(&name, call.input);
+        out.renamed(call.id.as_escaped(), COUNTED);
+        match tool.map(|tool| tool.name) {
+            Some(TODO_LIST) => return self.list(call, out),
+            // Only the result tells whether a file is new.
+            Some("file_change") => {
+                out.used(call.name.as_escaped());
+                out.used(call.input.as_str());
+                out.carried();
+                return self.remember(call, None);
+            }
+            None => {
+                out.invented("/item/server", "the tool has no item of its own");
+            }
+            Some(_) => {}
+        }
+        let item = self.next_item(out);
+        self.line("item.started", item, (call.name, call.input), None, out);
+        self.remember(call, Some(item));
+    }
+
+    fn remember(&mut self, call: &ToolCall<'_>, item: Option<u64>) {
+        let waiting = Call {
+            item,
+            order: self.turn.calls.len() as u64 + self.turn.items,
+            name: call.name.as_escaped().to_owned(),
+            input: call.input.as_str().to_owned(),
+        };
+        self.turn.calls.insert(call.id.as_escaped().to_owned(), waiting);
+    }
+
+    /// Each time that the list is written it is the same item.
+    fn list(&mut self, call: &ToolCall<'_>, out: &mut Out) {
+        let (item, word) = match &self.turn.list {
+            Some(list) => (list.item, "item.updated"),
+            None => (self.next_item(out), "item.started"),
+        };
+        self.line(word, item, (call.name, call.input), None, out);
+        let input = call.input.as_str().to_owned();
+        self.turn.list = Some(List { item, input });
+        self.remember(call, Some(item));
+    }
+
+    /// Writes a line with the item of a call.
+    fn line(&self, word: &str, item: u64, (name, input): (Str<'_>, Raw<'_>), done: Option<&ToolResult<'_>>, out: &mut Out) {
+        let (tool, asked) = match self.tool(&name.unescape(), input) {
+            Some(tool) => {
+                out.used(name.as_escaped());
+                (tool, Asked::Own(input))
+            }
+            // It is one of the table.
+            None => match Tool::of(MCP_TOOL_CALL) {
+                Some(tool) => (tool, Asked::Builtin(name, input)),
+                None => return,
+            },
+        };
+        let id = format!("item_{item}");
+        let shown = match done {
+            Some(result) => self.shown(tool, result, out),
+            None => match tool.begins.strip_prefix("{\"receiver_thread_ids\"") {
+                Some(rest) => format!("{{\"sender_thread_id\":\"{}\",\"receiver_thread_ids\"{rest}", self.thread),
+                None => tool.begins.to_owned(),
+            },
+        };
+        out.lit("{\"type\":\"");
+        out.lit(word);
+        out.lit("\",\"item\":");
+        let item = Item {
+            tool,
+            id: Str::trusted(&id),
+            asked,
+            shown: Raw::trusted(&shown),
+            said: done.map(|result| result.content),
+            fields: &[],
+        };
+        item.write(out);
+        out.lit("}\n");
+    }
+
+    /// What came of a call, as its item says it.
+    fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
+        if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex) {
+            return detail.raw.as_str().to_owned();
+        }
+        let status = match result.status {
+            ResultStatus::Success => "completed",
+            ResultStatus::Denied if tool.name == "command_execution" => "declined",
+            _ => "failed",
+        };
+        let tell = || result.content.texts().for_each(|text| out.used(text.as_escaped()));
+        match tool.name {
+            "command_execution" => format!("{{\"exit_code\":null,\"status\":\"{status}\"}}"),
+            MCP_TOOL_CALL => {
+                tell();
+                match result.status {
+                    ResultStatus::Success | ResultStatus::Error => format!(
+                        "{{\"result\":{{\"content\":[{}],\"structured_content\":null}},\"error\":null,\"status\":\"{status}\"}}",
+                        blocks(result.content, out)
+                    ),
+                    ResultStatus::Denied | ResultStatus::Canceled => {
+                        let text: String = result.content.texts().map(Str::as_escaped).collect();
+                        format!("{{\"result\":null,\"error\":{{\"message\":\"{text}\"}},\"status\":\"failed\"}}")
+                    }
+                }
+            }
+            "collab_tool_call" => {
+                tell();
+                let text: String = result.content.texts().map(Str::as_escaped).collect();
+                let agent = ids::uuid(&self.thread, self.turn.items);
+                out.invented("/item/receiver_thread_ids", "the source does not name the subagent's thread");
+                let how = if result.status == ResultStatus::Success {
+                    "completed"
+                } else {
+                    "errored"
+                };
+                format!(
+                    "{{\"sender_thread_id\":\"{}\",\"receiver_thread_ids\":[\"{agent}\"],\"agents_states\":{{\"{agent}\":{{\"status\":\"{how}\",\"message\":\"{text}\"}}}},\"status\":\"{status}\"}}",
+                    self.thread
+                )
+            }
+            "file_change" => format!("{{\"status\":\"{status}\"}}"),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        self.begin(event, out);
+        out.renamed(result.call.as_escaped(), COUNTED);
+        let waiting = self.turn.calls.remove(result.call.as_escaped());
+        let Some(Call { item, name, input, .. }) = waiting else { return };
+        let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
+        if let Some(name) = result.name {
+            out.used(name.as_escaped());
+        }
+        let is_held = item.is_none();
+        if call.0.is(TODO_LIST) && self.tool(TODO_LIST, call.1).is_some() {
+            return;
+        }
+        // Where the call was not written yet, its result may know better what it is.
+        if let Some(of) = result.of.filter(|of| is_held && self.tool(&of.name.unescape(), of.input).is_some()) {
+            call = (of.name, of.input);
+        }
+        let item = match item {
+            Some(item) => item,
+            None => {
+                let item = self.next_item(out);
+                self.line("item.started", item, call, None, out);
+                item
+            }
+        };
+        self.line("item.completed", item, call, Some(result), out);
+    }
+
+    /// Writes the calls of which nobody said yet that they start, and the list of things to do for the last time.
+    pub(super) fn release(&mut self, out: &mut Out) {
+        let calls = std::mem::take(&mut self.turn.calls);
+        let mut held: Vec<Call> = calls.into_values().filter(|call| call.item.is_none()).collect();
+        held.sort_by_key(|call| call.order);
+        for call in held {
+            let item = self.next_item(out);
+            self.line("item.started", item, (Str::trusted(&call.name), Raw::trusted(&call.input)), None, out);
+        }
+        if let Some(List { item, input }) = self.turn.list.take() {
+            self.line("item.completed", item, (Str::trusted(TODO_LIST), Raw::trusted(&input)), None, out);
+        }
+    }
+
+    fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        if self.turn.failed {
+            out.merged("the error was told already");
+        } else {
+            self.begin(event, out);
+            self.release(out);
+            self.spent(outcome);
+            out.used(outcome.word.map_or("", Str::as_escaped));
+            if outcome.is_error {
+                let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
+                if text.is_none() {
+                    out.invented("/error/message", "the source does not say what went wrong");
+                }
+                fail(text.unwrap_or(Str::trusted(outcome.kind.as_str())), out);
+            } else {
+                self.answer(outcome.text, out);
+                match &outcome.usage {
+                    Some(usage) => usage.sources().for_each(|source| out.used(source)),
+                    None => out.release(&mut self.turn.tokens),
+                }
+                self.completed(out);
+            }
+        }
+        out.drop_held(
+            &mut self.turn.tokens,
+            "no place in codex: a turn that succeeds says the tokens of its thread, a model call does not",
+        );
+        self.turn = Turn::default();
+    }
+
+    /// The answer is the last text of the turn, or what the program said where the model said nothing.
+    fn answer(&mut self, text: Option<Str<'_>>, out: &mut Out) {
+        let Some(text) = text else { return };
+        match &self.turn.last {
+            None => self.said(MESSAGE, text, out),
+            Some(last) if text.unescape().contains(&*Str::trusted(last).unescape()) => out.used(text.as_escaped()),
+            Some(_) => {}
+        }
+    }
+
+    /// Counts up what the thread has used.
+    fn spent(&mut self, outcome: &Outcome<'_>) {
+        let rounds = self.turn.usage.take();
+        match outcome.usage {
+            // A turn that failed may say zeros in the place of the sum.
+            Some(usage) if usage.scope == Scope::Session && !usage.is_blank() => {
+                self.total = Usage::default();
+                add(&mut self.total, &usage);
+            }
+            Some(usage) if usage.scope != Scope::Session => add(&mut self.total, &usage),
+            Some(_) => {}
+            None => {
+                if let Some(usage) = rounds {
+                    add(&mut self.total, &usage);
+                }
+            }
+        }
+    }
+
+    fn completed(&self, out: &mut Out) {
+        out.lit("{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":");
+        let Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            ..
+        } = self.total;
+        if input.is_none() {
+            out.invented("/usage", "the source says nothing of tokens");
+        } else {
+            out.invented("/usage/reasoning_output_tokens", "the source does not say it");
+        }
+        let number = |count: Option<Count<'_>>, out: &mut Out| out.number(count.map_or(0, |count| count.value));
+        number(input, out);
+        out.lit(",\"cached_input_tokens\":");
+        number(cache_read, out);
+        out.lit(",\"cache_write_input_tokens\":");
+        number(cache_write, out);
+        out.lit(",\"output_tokens\":");
+        number(output, out);
+        out.lit(",\"reasoning_output_tokens\":0}}\n");
+    }
+
+    /// The program itself ends with an error; an outcome may follow, and then says nothing new.
+    fn fatal(&mut self, event: &Event<'_>, fatal: &Fatal<'_>, out: &mut Out) {
+        self.begin(event, out);
+        self.release(out);
+        fail(fatal.message, out);
+        self.turn.failed = true;
+    }
+}
+
+/// What went wrong stands in a line of its own, then in that of the turn's end.
+fn fail(message: Str<'_>, out: &mut Out) {
+    out.lit("{\"type\":\"error\",\"message\":");
+    out.str(message);
+    out.lit("}\n{\"type\":\"turn.failed\",\"error\":{\"message\":");
+    out.str(message);
+    out.lit("}}\n");
+}
+
+/// The blocks of a result, as a server gives them.
+fn blocks(content: Content<'_>, out: &Out) -> String {
+    let text = |text: Str<'_>| format!("{{\"type\":\"text\",\"text\":\"{}\"}}", text.as_escaped());
+    let all: Vec<String> = match content {
+        Content::Text(one) => vec![text(one)],
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Text { text: one, .. } => Some(text(*one)),
+                Block::Media(Media { raw, .. }) | Block::Other { raw, .. } if raw.check().is_ok() => {
+                    out.used(raw.as_str());
+                    Some(raw.as_str().to_owned())
+                }
+                _ => None,
+            })
+            .collect(),
+    };
+    all.join(",")
+}
+
+/// Adds to a sum in which the tokens of the cache are counted in.
+fn add(sum: &mut Usage<'static>, usage: &Usage<'_>) {
+    for (sum, more) in [
+        (&mut sum.input, usage.prompt_tokens()),
+        (&mut sum.output, usage.output.map(|count| count.value)),
+        (&mut sum.cache_read, usage.cache_read.map(|count| count.value)),
+        (&mut sum.cache_write, usage.cache_write.map(|count| count.value)),
+    ] {
+        if let Some(more) = more {
+            let before = sum.map_or(0, |count| count.value);
+            *sum = Some(Count::derived(before.saturating_add(more)));
+        }
+    }
+    sum.inclusive = true;
+}
