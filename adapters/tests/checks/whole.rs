@@ -101,7 +101,8 @@ fn what_we_write_breaks_no_rule() {
             };
             for finding in errors(&written) {
                 // A program that is one turn says nothing where it fails.
-                let silent = finding.rule == Rule::MissingOutcome && (to.dialect.vendor().one_turn_a_run || log.name == FATAL);
+                let silent =
+                    finding.rule == Rule::MissingOutcome && (to.dialect.vendor().one_turn_a_run || log.name == FATAL || log.format.is_store());
                 // One value says nothing of the session.
                 let silent = silent || finding.rule == Rule::MissingInit && !log.format.is_streaming();
                 if !silent && !already.contains(&finding.rule) {
