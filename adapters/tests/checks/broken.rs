@@ -22,6 +22,15 @@ struct Broken {
 /// What copies of lines break in any case.
 const COPIED: &[Rule] = &[Rule::DuplicateUuid];
 
+/// What the line at `at` says in a log of these lines.
+fn said(log: &Log, lines: &[String], at: usize) -> Vec<Said> {
+    let log = Log {
+        bytes: (lines.join("\n") + "\n").into_bytes(),
+        ..log.clone()
+    };
+    crate::lines::lines(&log).swap_remove(at).said
+}
+
 fn texts(lines: &[Line]) -> Vec<String> {
     lines.iter().map(|line| line.text.clone()).collect()
 }
@@ -110,13 +119,20 @@ fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
                     lines: without(lines, n),
                 });
             }
+            let without_first: Vec<String> = lines.iter().filter(|line| !line.says(told)).map(|line| line.text.clone()).collect();
+            let at = n + 1 - (lines.len() - without_first.len());
+            // Some results say their call again: it is made there, if not before.
+            let retold = said(log, &without_first, at - 1).iter().any(told);
             all.push(Broken {
-                or: &[],
+                or: if retold { &[Rule::DuplicateCallId] } else { &[] },
                 rule: Rule::SecondResult,
                 at: vec![n + 2],
-                besides: COPIED,
+                besides: if retold { &[Rule::DuplicateUuid, Rule::DuplicateCallId] } else { COPIED },
                 lines: doubled(lines, n),
             });
+            if retold {
+                continue;
+            }
             if line.said.len() == 1 {
                 let mut moved = without(lines, n);
                 moved.insert(first, line.text.clone());
@@ -128,7 +144,6 @@ fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
                     lines: moved,
                 });
             }
-            let without_call: Vec<&Line> = lines.iter().filter(|line| !line.says(told)).collect();
             if lines
                 .iter()
                 .filter(|line| line.says(told))
@@ -137,17 +152,18 @@ fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
                     .iter()
                     .any(|line| line.parent.as_ref().is_some_and(|range| line.text[range.clone()] == **id))
             {
-                let at = n + 1 - (lines.len() - without_call.len());
                 all.push(Broken {
                     or: &[],
                     rule: Rule::ResultWithoutCall,
                     at: vec![at],
                     besides: &[],
-                    lines: without_call.iter().map(|line| line.text.clone()).collect(),
+                    lines: without_first,
                 });
             }
         }
-        if has_ids && line.says(|said| matches!(said, Said::Call(_))) && line.said.len() == 2 {
+        let calls = |said: &[Said]| said.iter().any(|said| matches!(said, Said::Call(_)));
+        // Where a call is told again as it goes on, its line twice is no second call.
+        if has_ids && calls(&line.said) && line.said.len() == 2 && calls(&said(log, &doubled(lines, n), n + 1)) {
             all.push(Broken {
                 or: &[],
                 rule: Rule::DuplicateCallId,
