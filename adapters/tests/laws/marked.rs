@@ -224,6 +224,8 @@ fn nothing_that_is_marked_is_lost() {
     let pick = |name: &str, key: &str| std::env::var(name).map_or(true, |wanted| key.contains(&wanted));
     let logs: Vec<Log> = plain_goldens()
         .into_iter()
+        // The lines of a store say who they are among, which no stream does.
+        .filter(|log| !log.format.is_store())
         .filter(|log| pick("FROM", &log.format.to_string()) && pick("LOG", &log.name))
         .collect();
     let mut work: Vec<(&Log, Options)> = Vec::new();
