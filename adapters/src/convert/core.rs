@@ -87,7 +87,12 @@ fn gives_back(options: &Options, source: Format) -> bool {
         .iter()
         .filter(|&&mode| Format { mode, ..options.to }.is_streaming());
     let stores = options.from.dialect.vendor().stores_others && source.dialect == options.to.dialect;
-    stores && (source == options.to || !source.is_store() && options.to.is_streaming() && streaming.count() == 1)
+    // Stored events say which store they come from, but not which of several streams.
+    stores
+        && match source.is_store() {
+            true => source == options.to,
+            false => options.to.is_streaming() && streaming.count() == 1,
+        }
 }
 
 /// Whether the lines themselves are copied.
