@@ -166,7 +166,8 @@ fn no_value_tree_and_no_serializer() {
 const LAYERS: [(&str, &[&str]); 5] = [
     // What is written tells the ledger.
     ("json", &["trace", "event::Fate"]),
-    ("event", &["json", "codec::Dialect"]),
+    // A dialect and a format are names.
+    ("event", &["json", "ids", "codec::Dialect", "codec::Format"]),
     ("frame", &["json", "ids"]),
     ("blocks", &["codec", "event", "json", "tools"]),
     ("chat", &["codec", "event", "json", "tools"]),

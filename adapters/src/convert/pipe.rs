@@ -193,6 +193,8 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
                 self.down.cx.took(id.as_escaped());
             }
             self.sessions.read(&event.kind);
+        } else if matches!(event.kind, Kind::Fatal(_)) {
+            self.sessions.read(&event.kind);
         }
         self.told.events += 1;
         self.told.aside |= !event.kind.is_conversation();

@@ -72,6 +72,8 @@ impl Sessions {
     pub(crate) fn read(&mut self, kind: &Kind<'_>) {
         self.next = match kind {
             Kind::Notice(notice) if notice.topic == Topic::Reset => Next::Same,
+            // The program is over, and its turn with it.
+            Kind::Fatal(_) => Next::Another,
             _ => Next::Open,
         };
     }
@@ -152,7 +154,7 @@ const fn is_before_a_session(kind: &Kind<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Notice, Reply, Session};
+    use crate::event::{Fatal, Notice, Reply, Session};
 
     const REPLY: Kind<'static> = Kind::Reply(&Reply {
         id: None,
@@ -185,6 +187,13 @@ mod tests {
         assert_eq!(sessions.step("b", &REPLY, true), Step::GoesOn);
         assert_eq!(sessions.current, "b");
         assert_eq!(sessions.step("c", &REPLY, false), Step::Another, "the turn is over");
+    }
+
+    #[test]
+    fn behind_an_error_that_ends_the_program_nothing_goes_on() {
+        let mut sessions = at("a");
+        sessions.read(&Kind::Fatal(&Fatal::default()));
+        assert_eq!(sessions.step("b", &REPLY, true), Step::Another);
     }
 
     #[test]

@@ -135,6 +135,13 @@ fn that_stand_one_after_the_other_are_read_one_by_one() {
         let waits = !["chatcmpl-", "session_id", "thread_id", "Session", "\"pid\""]
             .iter()
             .any(|word| String::from_utf8_lossy(lines(&second)[0]).contains(word));
+        // What names nobody may as well be of a turn that has not ended.
+        let names = ["session_id", "thread_id", "chatcmpl-", "Session"];
+        let named = names.iter().any(|word| String::from_utf8_lossy(lines(&second)[0]).contains(word));
+        let unended = memchr::memmem::find(&quick(from, events(), &first).out, b"\"synthetic\":true").is_some();
+        if unended && !named {
+            return;
+        }
         for to in streaming().into_iter().filter(|to| !waits || to.dialect != Dialect::Agentglot) {
             wrongs.check();
             let together = quick(from, to, &[first.clone(), second.clone()].concat()).out;
