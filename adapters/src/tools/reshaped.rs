@@ -136,7 +136,12 @@ impl<'m> Made<'m> {
 
     /// Whether a line of a text is said.
     fn says(&self, body: &str) -> bool {
-        self.has(body) || self.in_lines && body.split("\\n").any(|line| self.has(plain(line)))
+        // `Output: TEXT` among lines of other names: the text alone may be what is said.
+        let is_all = |line: &str| {
+            line.split_once(": ")
+                .is_some_and(|(_, rest)| !rest.is_empty() && self.texts.contains(&rest.as_bytes()))
+        };
+        self.has(body) || self.in_lines && body.split("\\n").any(|line| self.has(plain(line)) || is_all(line))
     }
 
     fn has(&self, text: &str) -> bool {
