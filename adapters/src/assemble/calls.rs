@@ -108,9 +108,9 @@ impl Calls {
         std::iter::successors(last, |at| self.all[*at].before).find(|at| alike(&self.all[*at].id, id))
     }
 
-    /// Calls that got no result, in the order in which they were made.
-    pub(super) fn unresolved(&self) -> impl Iterator<Item = &Stored> {
-        self.all[..self.used].iter().filter(|call| !call.resolved)
+    /// Calls that got no result and their places, in the order in which they were made.
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = (usize, &Stored)> {
+        self.all[..self.used].iter().enumerate().filter(|(_, call)| !call.resolved)
     }
 
     pub(super) fn clear(&mut self) {

@@ -213,17 +213,19 @@ impl Assembler {
     pub(super) fn end_turn(&mut self, outcome: &Event<'_>, down: &mut Down<'_, '_>) {
         self.settle(outcome.origin, down);
         if self.duties.repair {
-            for call in self.calls.unresolved() {
+            for (at, call) in self.calls.unresolved() {
                 let text = Str::trusted("The tool call was interrupted: the log holds no result for it.");
+                let id = Str::trusted(&call.id);
                 let result = ToolResult {
-                    call: Str::trusted(&call.id),
+                    call: id,
                     name: Some(Str::trusted(&call.name)),
                     status: ResultStatus::Canceled,
                     content: Content::Text(text),
                     is_error: Some(true),
                     detail: None,
                     fields: &[],
-                    of: None,
+                    // Where tools are translated the target knows its own call.
+                    of: self.duties.tools.is_none().then(|| self.calls.get(at, id, down.cx)),
                 };
                 let origin = Origin {
                     session: outcome.origin.session,

@@ -2,19 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use bumpalo::collections::Vec as BumpVec;
-
 use super::fields::knows;
-use super::items::{BUILTIN, ITEM, MCP_TOOL_CALL, PRINTED, PROCESS, TODO_LIST, Tool, object};
+use super::items::{ITEM, TODO_LIST, Tool};
 use crate::chat::{FieldList, Members};
-use crate::codec::{Cx, Decode, Dialect};
+use crate::codec::{Cx, Decode};
 use crate::event::{
-    At, Block, Content, Count, Detail, DetailShape, Event, Fate, Field, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Place, Reply,
-    ResultStatus, RoundEnd, Scope, Session, Sink, Thinking, ToolCall, ToolKind, ToolResult, Topic, Usage,
+    At, Block, Count, Event, Field, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Place, Reply, RoundEnd, Scope, Session, Sink,
+    Thinking, Topic, Usage,
 };
-use crate::ids;
 use crate::json::{Cursor, Error, Raw, Shape, Str};
-use crate::tools::kind_of;
 
 /// Reads it.
 ///
@@ -23,45 +19,42 @@ use crate::tools::kind_of;
 pub struct Decoder {
     thread: String,
     /// How many processes the thread has had in this log.
-    processes: u64,
+    pub(super) processes: u64,
     /// Items that have started and are not completed, and how they were said.
-    open: BTreeMap<String, u64>,
-    list: List,
+    pub(super) open: BTreeMap<String, u64>,
+    pub(super) list: List,
     /// A call was made since the last result: what the model says next is another reply.
-    called: bool,
+    pub(super) called: bool,
 }
 
 /// The list of things to do.
 #[derive(Debug, Default)]
-struct List {
+pub(super) struct List {
     /// How it looked last.
-    print: Option<u64>,
+    pub(super) print: Option<u64>,
     /// How often it has changed in this turn.
-    changes: u64,
+    pub(super) changes: u64,
 }
 
-/// More items than this are not remembered to have started.
-const MOST_OPEN: usize = 1024;
-
 /// A line, opened.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     text: &'a str,
-    cx: Cx<'a>,
+    pub(super) cx: Cx<'a>,
     /// What is left of it.
     members: Members<'a>,
 }
 
 /// A line with an item.
-struct ItemLine<'a> {
-    line: Line<'a>,
+pub(super) struct ItemLine<'a> {
+    pub(super) line: Line<'a>,
     /// The line's type.
-    word: Str<'a>,
+    pub(super) word: Str<'a>,
     /// The item as it stands.
-    raw: Raw<'a>,
+    pub(super) raw: Raw<'a>,
     /// What is left of the item.
-    parts: Members<'a>,
-    id: Str<'a>,
-    kind: Str<'a>,
+    pub(super) parts: Members<'a>,
+    pub(super) id: Str<'a>,
+    pub(super) kind: Str<'a>,
 }
 
 impl Decode for Decoder {
@@ -97,7 +90,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    fn tell<'a>(&self, kind: Kind<'a>, fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+    pub(super) fn tell<'a>(&self, kind: Kind<'a>, fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let session = (!self.thread.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.thread)));
         let origin = Origin {
             session,
@@ -128,17 +121,6 @@ impl Decoder {
         Ok(())
     }
 
-    /// Items are counted anew in each process, calls are not.
-    fn call_id<'a>(&self, id: Str<'a>, cx: &Cx<'a>) -> Str<'a> {
-        if self.processes < 2 {
-            return id;
-        }
-        let made = bumpalo::format!(in cx.arena, "{}{}_{}", PROCESS, self.processes, id.as_escaped()).into_bump_str();
-        cx.stands_for(made, id.as_escaped());
-        tell_made_up(cx);
-        Str::trusted(made)
-    }
-
     fn begin_turn(&mut self) {
         self.open.clear();
         self.list = List::default();
@@ -146,7 +128,7 @@ impl Decoder {
     }
 
     /// Something that is no part of the conversation. With `data` it is an item, which has its own text.
-    fn notice<'a>(&self, mut line: Line<'a>, name: Str<'a>, topic: Topic, data: Option<Raw<'a>>, sink: &mut dyn Sink<'a>) {
+    pub(super) fn notice<'a>(&self, mut line: Line<'a>, name: Str<'a>, topic: Topic, data: Option<Raw<'a>>, sink: &mut dyn Sink<'a>) {
         let cx = line.cx;
         let message = match data {
             Some(item) => item.get("message").and_then(Raw::string),
@@ -263,145 +245,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn reply<'a>(&self, block: Block<'a>, fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+    pub(super) fn reply<'a>(&self, block: Block<'a>, fields: Fields<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let blocks = cx.list(&[block]);
         self.tell(Kind::Reply(cx.keep(Reply { blocks, ..Reply::default() })), fields, cx, sink);
-    }
-
-    /// The list as it is now. When it is completed, just before the turn ends, it says again what it said last.
-    fn list<'a>(&mut self, mut item: ItemLine<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let cx = item.line.cx;
-        let Some(items) = item.parts.shaped("items", Shape::Array, &cx) else {
-            return Err(item.line.missing("item/items"));
-        };
-        let print = ids::fnv(items.as_str().as_bytes(), ids::FNV_SEED);
-        if item.word.is("item.completed") && self.list.print == Some(print) {
-            if let Some(trace) = cx.trace {
-                trace.merged("the list of things to do as it was said last");
-            }
-            self.notice(item.line, item.word, Topic::Status, Some(item.raw), sink);
-            return Ok(());
-        }
-        self.list.print = Some(print);
-        self.list.changes += 1;
-        let mut fields = FieldList::new_in(cx.arena);
-        let mut id = self.call_id(item.id, &cx);
-        if !(item.word.is("item.started") && self.list.changes == 1) {
-            fields.push(type_of(item.word, &cx));
-            fields.push(known("id", item.raw.get("id").unwrap_or(Raw::NULL)));
-            let made = bumpalo::format!(in cx.arena, "{}_{}", id.as_escaped(), self.list.changes).into_bump_str();
-            cx.stands_for(made, item.id.as_escaped());
-            tell_made_up(&cx);
-            id = Str::trusted(made);
-        }
-        item.took();
-        let name = item.kind;
-        item.rest_into(&mut fields);
-        let call = ToolCall {
-            id,
-            name,
-            kind: ToolKind::Todo,
-            input: object(&[("items", items)], &cx),
-            fields: &[],
-        };
-        self.reply(Block::Call(call), fields.into_bump_slice(), &cx, sink);
-        let result = cx.keep(ToolResult {
-            call: id,
-            name: Some(name),
-            status: ResultStatus::Success,
-            content: Content::Text(Str::EMPTY),
-            is_error: None,
-            detail: None,
-            fields: &[],
-            of: None,
-        });
-        self.tell(Kind::ToolResult(result), &[], &cx, sink);
-        Ok(())
-    }
-
-    fn tool<'a>(&mut self, tool: &'static Tool, mut item: ItemLine<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
-        let cx = item.line.cx;
-        for name in tool.needs {
-            match (*name, item.parts.get(name)) {
-                ("changes", Some(value)) if value.shape() == Some(Shape::Array) => {}
-                (name, Some(value)) if name != "changes" && value.string().is_some() => {}
-                _ => return Err(item.line.missing(name)),
-            }
-        }
-        let starts = item.word.is("item.started");
-        // What is searched for may be known at the end only.
-        let is_empty = tool.name == "web_search" && item.parts.get("query").is_some_and(|query| query.as_str() == "\"\"");
-        let opened = self.open.get(item.id.as_escaped()).copied();
-        if item.word.is("item.updated") || starts && (opened.is_some() || is_empty) {
-            self.notice(item.line, item.word, Topic::Status, Some(item.raw), sink);
-            return Ok(());
-        }
-        item.took();
-        let asked = item.take_all(tool.asks);
-        let (call, print) = self.call(tool, &item, &asked);
-        if starts {
-            if self.open.len() == MOST_OPEN {
-                self.open.pop_first();
-            }
-            self.open.insert(item.id.as_escaped().to_owned(), print);
-            item.took_start(tool);
-            let mut fields = FieldList::new_in(cx.arena);
-            item.rest_into(&mut fields);
-            self.called = true;
-            self.reply(Block::Call(call), fields.into_bump_slice(), &cx, sink);
-            return Ok(());
-        }
-        self.open.remove(item.id.as_escaped());
-        match opened {
-            Some(before) if before == print => asked.iter().for_each(|(_, value)| cx.took(value.as_str())),
-            Some(_) => {}
-            None => self.reply(Block::Call(call), cx.list(&[type_of(item.word, &cx)]), &cx, sink),
-        }
-        self.called = false;
-        let result = cx.keep(item.result(tool, call));
-        let mut fields = FieldList::new_in(cx.arena);
-        item.rest_into(&mut fields);
-        self.tell(Kind::ToolResult(result), fields.into_bump_slice(), &cx, sink);
-        Ok(())
-    }
-
-    /// The call that an item is, and a fingerprint of what it asks for.
-    fn call<'a>(&self, tool: &'static Tool, item: &ItemLine<'a>, asked: &[(&'static str, Raw<'a>)]) -> (ToolCall<'a>, u64) {
-        let cx = &item.line.cx;
-        let print = |seed, (_, value): &(_, Raw<'a>)| ids::fnv(value.as_str().as_bytes(), seed);
-        let print = match cx.trace {
-            Some(_) => asked.iter().fold(ids::FNV_SEED, print),
-            None => 0,
-        };
-        let value = |name: &str| asked.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
-        let builtin = (tool.name == MCP_TOOL_CALL).then(|| (value("server"), value("tool"), value("arguments")));
-        if let Some((Some(server), Some(name), Some(input))) = builtin
-            && server.string().is_some_and(|server| server.is(BUILTIN))
-            && let Some(name) = name.string().filter(|name| kind_of(Dialect::Codex, *name) == ToolKind::Other)
-        {
-            cx.took(server.as_str());
-            let call = ToolCall {
-                id: self.call_id(item.id, cx),
-                name,
-                kind: ToolKind::Other,
-                input,
-                fields: &[],
-            };
-            return (call, print);
-        }
-        let call = ToolCall {
-            id: self.call_id(item.id, cx),
-            name: item.kind,
-            kind: kind_of(Dialect::Codex, item.kind),
-            input: object(asked, cx),
-            fields: &[],
-        };
-        (call, print)
     }
 }
 
 impl<'a> Line<'a> {
-    fn missing(&self, member: &'static str) -> Error {
+    pub(super) fn missing(&self, member: &'static str) -> Error {
         Error::missing(self.text.len(), member)
     }
 
@@ -431,149 +282,24 @@ impl<'a> ItemLine<'a> {
     }
 
     /// What kind of item it is has been understood.
-    fn took(&mut self) {
+    pub(super) fn took(&mut self) {
         let cx = self.line.cx;
         self.parts.word("type", &cx);
     }
 
-    /// Takes out the members of these names that are there.
-    fn take_all(&mut self, names: &[&'static str]) -> BumpVec<'a, (&'static str, Raw<'a>)> {
-        let mut taken = BumpVec::with_capacity_in(names.len(), self.line.cx.arena);
-        taken.extend(names.iter().filter_map(|name| Some((*name, self.parts.take_raw(name)?))));
-        taken
-    }
-
-    /// What stands in an item that has just started says nothing.
-    fn took_start(&self, tool: &Tool) {
-        let cx = self.line.cx;
-        for (name, begins) in Raw::trusted(tool.begins).members() {
-            if let Some(value) = self.parts.get(name.as_escaped()).filter(|value| *value == begins) {
-                cx.took(value.as_str());
-            }
-        }
-    }
-
-    fn result(&mut self, tool: &'static Tool, call: ToolCall<'a>) -> ToolResult<'a> {
-        let cx = self.line.cx;
-        let shown = self.take_all(tool.shows);
-        let value = |name: &str| shown.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
-        let status = status(value("status").and_then(Raw::string), value("exit_code"));
-        for (_, value) in shown.iter().filter(|(name, value)| match *name {
-            "status" => true,
-            "exit_code" => status == ResultStatus::Success && value.as_str() == "0" || value.is_null(),
-            _ => value.is_null(),
-        }) {
-            cx.took(value.as_str());
-        }
-        let content = match tool.name {
-            MCP_TOOL_CALL => mcp_content(value("result"), value("error"), &cx),
-            "collab_tool_call" => messages(value("agents_states"), &cx),
-            "command_execution" => Content::Text(self.parts.text(PRINTED, &cx).unwrap_or_default()),
-            _ => Content::Text(Str::EMPTY),
-        };
-        let detail = (!shown.is_empty()).then(|| Detail {
-            shape: DetailShape::Codex,
-            raw: object(&shown, &cx),
-        });
-        ToolResult {
-            call: call.id,
-            name: Some(call.name),
-            status,
-            content,
-            is_error: None,
-            detail,
-            fields: &[],
-            // The line says its call again.
-            of: Some(call),
-        }
-    }
-
     /// What is left of the item, then of the line.
-    fn rest_into(self, fields: &mut FieldList<'a>) {
+    pub(super) fn rest_into(self, fields: &mut FieldList<'a>) {
         self.parts.pour(ITEM, knows, fields);
         self.line.rest_into(fields);
     }
 }
 
-fn tell_made_up(cx: &Cx<'_>) {
-    if let Some(trace) = cx.trace {
-        trace.note(
-            Fate::Invented,
-            "",
-            "one item is several calls here, or several items have one id: they get ids of their own",
-        );
-    }
-}
-
-const fn known<'a>(key: &'static str, value: Raw<'a>) -> Field<'a> {
+pub(super) const fn known<'a>(key: &'static str, value: Raw<'a>) -> Field<'a> {
     Field {
         at: ITEM,
         key: Str::trusted(key),
         value,
         known: true,
-    }
-}
-
-/// The line's type as a field of its event.
-fn type_of<'a>(word: Str<'a>, cx: &Cx<'a>) -> Field<'a> {
-    let quoted = bumpalo::format!(in cx.arena, "\"{}\"", word.as_escaped()).into_bump_str();
-    Field {
-        at: At::Line,
-        key: Str::trusted("type"),
-        value: Raw::trusted(quoted),
-        known: true,
-    }
-}
-
-fn status(word: Option<Str<'_>>, exit: Option<Raw<'_>>) -> ResultStatus {
-    match word.map_or("", Str::as_escaped) {
-        "completed" => ResultStatus::Success,
-        "failed" => ResultStatus::Error,
-        "declined" => ResultStatus::Denied,
-        _ if exit.is_some_and(|exit| exit.as_str() != "0") => ResultStatus::Error,
-        _ => ResultStatus::Success,
-    }
-}
-
-/// The blocks that a server's tool gave, or why it failed.
-fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
-    if let Some(message) = error.and_then(|error| error.get("message")).and_then(Raw::string) {
-        return Content::Text(message);
-    }
-    if let Some(none) = result.and_then(|result| result.get("structured_content")).filter(|value| value.is_null()) {
-        cx.took(none.as_str());
-    }
-    let list = result.and_then(|result| result.get("content"));
-    let mut blocks = BumpVec::new_in(cx.arena);
-    for block in list.into_iter().flat_map(Raw::elements) {
-        let kind = block.get("type").and_then(Raw::string).unwrap_or_default();
-        match block.get("text").and_then(Raw::string).filter(|_| kind.is("text")) {
-            Some(text) => {
-                cx.took(kind.as_escaped());
-                blocks.push(Block::Text { text, fields: &[] });
-            }
-            None => blocks.push(Block::Other { kind, raw: block }),
-        }
-    }
-    match blocks.as_slice() {
-        [] => Content::Text(Str::EMPTY),
-        [Block::Text { text, .. }] => Content::Text(*text),
-        _ => Content::Blocks(blocks.into_bump_slice()),
-    }
-}
-
-/// What the agents that were called said.
-fn messages<'a>(states: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
-    let said = states
-        .into_iter()
-        .flat_map(Raw::members)
-        .filter_map(|(_, state)| state.get("message")?.string());
-    let mut blocks = BumpVec::new_in(cx.arena);
-    blocks.extend(said.map(|text| Block::Text { text, fields: &[] }));
-    match blocks.as_slice() {
-        [] => Content::Text(Str::EMPTY),
-        [Block::Text { text, .. }] => Content::Text(*text),
-        _ => Content::Blocks(blocks.into_bump_slice()),
     }
 }
 

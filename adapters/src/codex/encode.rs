@@ -56,13 +56,13 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        if self.style.source == Dialect::Codex {
-            return Self::own(event, out);
-        }
         if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
             id.as_escaped().clone_into(&mut self.thread);
         }
-        self.foreign(event, out);
+        match self.style.source {
+            Dialect::Codex => self.own(event, out),
+            _ => self.foreign(event, out),
+        }
     }
 
     // The prompt stands on the command line.

@@ -5,6 +5,7 @@
 //! completed. Tokens count up over a thread. Read are both generations (0.80 and 0.169); written is today's, but for the second `id` of a
 //! search, with which the program's own lines say one key twice.
 
+mod calls;
 mod decode;
 mod encode;
 pub(crate) mod fields;

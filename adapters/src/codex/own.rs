@@ -2,11 +2,11 @@
 
 use super::encode::Encoder;
 use super::items::{self, Asked, ITEM, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
-use crate::event::{At, Block, Event, Field, Fields, Kind, Notice, Outcome, ToolCall, ToolResult};
+use crate::event::{At, Block, Event, Field, Fields, Kind, Notice, Outcome, ResultStatus, ToolCall, ToolResult};
 use crate::json::{Out, Raw, Str};
 
 impl Encoder {
-    pub(super) fn own(event: &Event<'_>, out: &mut Out) {
+    pub(super) fn own(&self, event: &Event<'_>, out: &mut Out) {
         match event.kind {
             Kind::Session(_) => {
                 out.lit("{\"type\":\"thread.started\"");
@@ -20,8 +20,8 @@ impl Encoder {
                 Block::Call(call) => self::call(event, call, out),
                 _ => {}
             }),
-            Kind::ToolResult(result) => self::result(event, result, out),
-            Kind::Outcome(outcome) if !outcome.synthetic => self::outcome(event, outcome, out),
+            Kind::ToolResult(result) => self.own_result(event, result, out),
+            Kind::Outcome(outcome) => self::outcome(event, outcome, out),
             Kind::Noise(text) => {
                 out.used(text);
                 out.lit(text);
@@ -33,6 +33,34 @@ impl Encoder {
             }
             _ => {}
         }
+    }
+
+    fn own_result(&self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        let Some((tool, asked)) = result.of.as_ref().and_then(item_of) else {
+            return;
+        };
+        // What was cut off was said by no line: a repair adds it.
+        let added;
+        let shown = match (result.detail, result.status) {
+            (Some(detail), _) => detail.raw,
+            (None, ResultStatus::Canceled) => {
+                added = self.shown(tool, result, out);
+                Raw::trusted(&added)
+            }
+            (None, _) => Raw::trusted("{}"),
+        };
+        out.lit("{\"type\":\"item.completed\",\"item\":");
+        let printed = tool.name == "command_execution" && of_item(event.fields, items::PRINTED).is_none();
+        let item = Item {
+            tool,
+            id: items::item_id(result.call),
+            asked,
+            shown,
+            said: printed.then_some(result.content),
+            fields: event.fields,
+        };
+        item.write(out);
+        close(event, out);
     }
 }
 
@@ -114,24 +142,6 @@ fn call(event: &Event<'_>, call: &ToolCall<'_>, out: &mut Out) {
         shown: Raw::trusted("{}"),
         said: None,
         fields: &rest,
-    };
-    item.write(out);
-    close(event, out);
-}
-
-fn result(event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
-    let Some((tool, asked)) = result.of.as_ref().and_then(item_of) else {
-        return;
-    };
-    out.lit("{\"type\":\"item.completed\",\"item\":");
-    let printed = tool.name == "command_execution" && of_item(event.fields, items::PRINTED).is_none();
-    let item = Item {
-        tool,
-        id: items::item_id(result.call),
-        asked,
-        shown: result.detail.map_or(Raw::trusted("{}"), |detail| detail.raw),
-        said: printed.then_some(result.content),
-        fields: event.fields,
     };
     item.write(out);
     close(event, out);

@@ -4,7 +4,11 @@ use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
 
 fn converted(log: &str, from: Dialect, to: Dialect) -> String {
-    let mut converter = Converter::new(Options::new(from.into(), to.into()));
+    with(log, Options::new(from.into(), to.into()))
+}
+
+fn with(log: &str, options: Options) -> String {
+    let mut converter = Converter::new(options);
     let mut out = Vec::new();
     converter.feed(log.as_bytes(), &mut out);
     converter.finish(&mut out);
@@ -177,4 +181,34 @@ fn a_tool_without_an_item_of_its_own_comes_back() {
         back.contains(r#""name":"Look","kind":"other","input":{"at":"sky"}"#) && back.contains("\"status\":\"error\""),
         "{back}"
     );
+}
+
+/// A run that was killed, repaired: the calls that still ran are completed, and the turn has its end.
+#[test]
+fn repairs_complete_the_items_and_end_the_turn() {
+    let started = [
+        (
+            r#""type":"command_execution","command":"sleep 9","aggregated_output":"","exit_code":null,"status":"in_progress""#,
+            r#""type":"command_execution","command":"sleep 9","aggregated_output":"The tool call was interrupted: the log holds no result for it.","exit_code":null,"status":"failed""#,
+        ),
+        (
+            r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":null,"status":"in_progress""#,
+            r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":{"message":"The tool call was interrupted: the log holds no result for it."},"status":"failed""#,
+        ),
+    ];
+    let repair = Options {
+        repair: true,
+        ..Options::new(Dialect::Codex.into(), Dialect::Codex.into())
+    };
+    for (begun, completed) in started {
+        let log = format!("{START}{{\"type\":\"item.started\",\"item\":{{\"id\":\"item_0\",{begun}}}}}\n");
+        let repaired = with(&log, repair.clone());
+        let added = repaired.strip_prefix(&log).expect("what is there stays as it is");
+        let end = "{\"type\":\"turn.failed\",\"error\":{\"message\":\"the log ends before the turn does\"}}\n";
+        assert_eq!(
+            added,
+            format!("{{\"type\":\"item.completed\",\"item\":{{\"id\":\"item_0\",{completed}}}}}\n{end}")
+        );
+        assert_eq!(with(&repaired, repair.clone()), repaired, "nothing is left to repair");
+    }
 }

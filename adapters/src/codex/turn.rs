@@ -241,7 +241,7 @@ impl Encoder {
     }
 
     /// What came of a call, as its item says it.
-    fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
+    pub(super) fn shown(&self, tool: &Tool, result: &ToolResult<'_>, out: &Out) -> String {
         if let Some(detail) = result.detail.filter(|detail| detail.shape == DetailShape::Codex) {
             return detail.raw.as_str().to_owned();
         }
