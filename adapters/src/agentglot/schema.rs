@@ -22,7 +22,7 @@ pub(super) static SIDES: Sides = Sides {
 };
 
 const LINES: &[Line] = &[
-    line::<Header>(&[("agentglot", "")]),
+    line::<Header>(&[("agentglot", "events")]),
     line::<Spelling>(&[("agentglot", "spelling")]),
     line::<Common>(&[("event", "")]),
     line::<Notice>(&[("event", "notice")]),

@@ -152,6 +152,13 @@ impl EventWriter {
         self.say_with(kind, subagent, id, &[], false);
     }
 
+    /// Text of several lines that is none of the protocol's.
+    pub(crate) fn lines(&self, text: &str) {
+        for line in text.split('\n') {
+            self.say(Kind::Noise(line), None, None);
+        }
+    }
+
     /// The outcome of a command; `command` may be null.
     pub(crate) fn command(&self, command: &Value, result: &Value) {
         let (command, result) = (Some(command).filter(|c| !c.is_null()).map(Value::to_string), result.to_string());

@@ -275,7 +275,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
     span.set("gen_ai.operation.name", "chat");
     span.set("gen_ai.request.model", conversation.model.as_str());
     if let Some(text) = context.persona_session.debug_request(&ask) {
-        context.host.events.say(Kind::Noise(&text), None, None);
+        context.host.events.lines(&text);
     }
     let said = tokio::select! {
         biased;
@@ -325,7 +325,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         Some(Err(error)) => Err(Broken::Failed(error)),
         Some(Ok(())) => {
             if let Some(text) = context.persona_session.debug_reply(&id, &model, &message, tokens) {
-                context.host.events.say(Kind::Noise(&text), None, None);
+                context.host.events.lines(&text);
             }
             let word = stop.as_ref().map(|(_, word)| word.as_str());
             crate::conversation::transcript::reply(conversation, &message, &id, &model, word, &ids, Some(tokens));
