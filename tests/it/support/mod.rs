@@ -13,9 +13,11 @@ pub(crate) mod wire;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 /// The fake agent and the owner of a child are examples of this package; `cargo test --test …` alone does not build them.
 pub(crate) fn example(name: &str) -> PathBuf {
@@ -78,6 +80,19 @@ pub(crate) fn alone(name: &str) -> bool {
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{name}: {said}");
     false
+}
+
+/// Signals are not ignored by what we start, even where `nohup` or the background of a script has us ignore them: what a process
+/// ignores its children ignore too, and the program heeds that; what it catches they begin with by default.
+pub(crate) fn hear_what_is_ignored() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in [Signal::HUP, Signal::INT, Signal::QUIT].map(Signal::as_raw) {
+            if agentglot::child::sys::is_ignored(signal) {
+                signal_hook::flag::register(signal, Arc::default()).expect("it can be caught");
+            }
+        }
+    });
 }
 
 /// Waits until it is so.

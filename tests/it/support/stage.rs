@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::rfc::Keeper;
-use super::{alive, example, pids};
+use super::{alive, example, hear_what_is_ignored, pids};
 
 /// The lines of agents.
 pub(crate) const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/tmp","session_id":"11111111-2222-4333-8444-555555555555","tools":["Bash"],"mcp_servers":[],"model":"m-1","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.1.329","output_style":"default","agents":[],"skills":[],"plugins":[],"uuid":"00000000-0000-4000-8000-000000000001"}"#;
@@ -161,6 +161,7 @@ impl Host {
 
     /// One that does not read.
     pub(crate) fn deaf(mut command: Command) -> Self {
+        hear_what_is_ignored();
         let mut process = command.spawn().unwrap();
         let mut stderr = process.stderr.take().unwrap();
         Self {
