@@ -63,6 +63,8 @@ pub struct Vendor {
     pub(crate) pieces: Pieces,
     /// Whether a call that waits for the host's permission may get its result from the host.
     pub(crate) host_answers: bool,
+    /// Whether a command may still run when its turn ends well, and then has no result.
+    pub(crate) commands_outlive_turns: bool,
     /// Where lines say how many tokens were used, as JSON pointers.
     pub(crate) usage_at: &'static [&'static str],
     /// Whether the outcome of a turn lists the calls that were refused.

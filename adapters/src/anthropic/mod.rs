@@ -44,6 +44,7 @@ pub static VENDOR: Vendor = Vendor {
     facts: Facts::Never,
     pieces: Pieces::Replies,
     host_answers: false,
+    commands_outlive_turns: false,
     usage_at: &["/usage", "/message/usage"],
     lists_denials: false,
 };

@@ -26,8 +26,8 @@ struct Call {
     /// Told in pieces, as a whole, or both.
     started: bool,
     whole: bool,
-    /// The host was asked for permission, and may answer with the result.
-    asked: bool,
+    /// Its turn may end well without its result.
+    excused: bool,
     /// Its result came before it.
     answered: bool,
     /// The thread that it belongs to.
@@ -91,7 +91,7 @@ impl Calls {
                 place: line.place(id.as_escaped()),
                 started: told == Told::Start,
                 whole: told == Told::Whole,
-                asked: false,
+                excused: false,
                 answered: early.is_some(),
                 parent: parent.map(|parent| parent.as_escaped().to_owned()),
             };
@@ -99,10 +99,10 @@ impl Calls {
         }
     }
 
-    /// The host is asked whether the call may run.
-    pub(super) fn asked(&mut self, id: Str<'_>) {
+    /// The call may get no result though its turn ends well: the host is asked whether it may run, and may answer itself, or it runs on.
+    pub(super) fn excuse(&mut self, id: Str<'_>) {
         if let Some(call) = self.open.get_mut(id.as_escaped()) {
-            call.asked = true;
+            call.excused = true;
         }
     }
 
@@ -178,7 +178,7 @@ fn unanswered(id: &str, call: Call, well: bool, report: &mut Report) {
     if call.answered {
         return;
     }
-    let level = if well && !call.asked { Level::Error } else { Level::Warning };
+    let level = if well && !call.excused { Level::Error } else { Level::Warning };
     let text = format!("the call {:?} has no result", Str::trusted(id).unescape());
     report.find_as(Rule::CallWithoutResult, level, call.place, text);
 }

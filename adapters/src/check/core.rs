@@ -11,7 +11,7 @@ use super::{Misfit, Rule, Schemas, usage};
 use crate::codec::{Cx, Decode, Decoder, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
-use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Sink, StopKind};
+use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind, Kind, Outcome, OutcomeKind, Piece, Sink, StopKind, ToolKind};
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::reader::{Consumer, Damaged, Source, Taken};
@@ -438,12 +438,15 @@ impl<'c, 'a> Heard<'c, 'a> {
                 for block in reply.blocks {
                     if let Block::Call(call) = block {
                         calls.call(call.id, Told::Whole, parent, line, report);
+                        if vendor.commands_outlive_turns && call.kind == ToolKind::Shell {
+                            calls.excuse(call.id);
+                        }
                     }
                 }
             }
             Kind::Request(request) if vendor.host_answers => {
                 if let Some(call) = request.permission.and_then(|permission| permission.call) {
-                    calls.asked(call);
+                    calls.excuse(call);
                 }
             }
             Kind::ToolResult(result) => {

@@ -1,5 +1,6 @@
 //! The codec against recorded logs, and what it makes of others'.
 
+use crate::check::{Checker, Level, Rule};
 use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
 
@@ -211,4 +212,23 @@ fn repairs_complete_the_items_and_end_the_turn() {
         );
         assert_eq!(with(&repaired, repair.clone()), repaired, "nothing is left to repair");
     }
+}
+
+/// A command may still run when its turn ends well; whatever else has no result by then lacks it.
+#[test]
+fn only_commands_outlive_their_turn() {
+    let level = |begun: &str| {
+        let mut checker = Checker::new(Dialect::Codex.into());
+        checker.feed(START.as_bytes());
+        checker.feed(format!("{{\"type\":\"item.started\",\"item\":{{\"id\":\"item_0\",{begun}}}}}\n").as_bytes());
+        checker.feed(b"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"cached_input_tokens\":0,\"output_tokens\":1}}\n");
+        let (findings, _) = checker.finish();
+        let [finding] = &findings[..] else { panic!("{findings:#?}") };
+        assert_eq!((finding.rule, finding.line), (Rule::CallWithoutResult, 3));
+        finding.level
+    };
+    let command = r#""type":"command_execution","command":"sleep 9","aggregated_output":"","exit_code":null,"status":"in_progress""#;
+    assert_eq!(level(command), Level::Warning);
+    let server = r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":null,"status":"in_progress""#;
+    assert_eq!(level(server), Level::Error);
 }

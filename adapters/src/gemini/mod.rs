@@ -50,6 +50,7 @@ pub static VENDOR: Vendor = Vendor {
     facts: Facts::Always,
     pieces: Pieces::Made,
     host_answers: false,
+    commands_outlive_turns: false,
     usage_at: &["/stats"],
     lists_denials: false,
 };

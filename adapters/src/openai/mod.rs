@@ -45,6 +45,7 @@ pub static VENDOR: Vendor = Vendor {
     facts: Facts::Never,
     pieces: Pieces::Made,
     host_answers: false,
+    commands_outlive_turns: false,
     usage_at: &["/usage"],
     lists_denials: false,
 };

@@ -72,6 +72,7 @@ pub static VENDOR: Vendor = Vendor {
     facts: Facts::Usual,
     pieces: Pieces::Made,
     host_answers: true,
+    commands_outlive_turns: false,
     usage_at: &["/usage"],
     lists_denials: false,
 };

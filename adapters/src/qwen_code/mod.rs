@@ -58,6 +58,7 @@ pub static VENDOR: Vendor = Vendor {
     facts: Facts::Always,
     pieces: Pieces::Messages,
     host_answers: false,
+    commands_outlive_turns: false,
     usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
     lists_denials: true,
 };

@@ -9,7 +9,7 @@ use crate::common::{Log, beside, events, goldens, manifest, parallel, quick, rec
 use crate::found;
 
 /// Logs that are no whole ones though their programs were not killed, and what they lack.
-const PARTS: [(&str, &[Rule]); 11] = [
+const PARTS: [(&str, &[Rule]); 10] = [
     // Our own, made to lack it.
     ("qwen/no_summary.jsonl", &[Rule::MissingOutcome]),
     ("qwen/odd_chunks.jsonl", &[Rule::CallWithoutResult, Rule::MissingOutcome]),
@@ -26,8 +26,6 @@ const PARTS: [(&str, &[Rule]); 11] = [
     // The program exits before its last line is written.
     ("qwen-code/long_line.out.jsonl", &[Rule::DamagedLine]),
     ("qwen-code/api_429.out.jsonl", &[Rule::MissingOutcome]),
-    // A command still runs when the turn ends.
-    ("codex/longcmd.out.jsonl", &[Rule::CallWithoutResult]),
     // Its host went away.
     ("qwen-code/sdk/sdk_abort.out.jsonl", &[Rule::MissingOutcome]),
 ];
