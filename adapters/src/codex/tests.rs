@@ -3,6 +3,7 @@
 use crate::check::{Checker, Level, Rule};
 use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
+use crate::event::Fate;
 
 fn converted(log: &str, from: Dialect, to: Dialect) -> String {
     with(log, Options::new(from.into(), to.into()))
@@ -231,4 +232,28 @@ fn only_commands_outlive_their_turn() {
     assert_eq!(level(command), Level::Warning);
     let server = r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":null,"status":"in_progress""#;
     assert_eq!(level(server), Level::Error);
+}
+
+/// How a turn ended goes over as its kind; a word that nobody knows says more.
+#[test]
+fn a_word_for_the_outcome_that_nobody_knows_is_told_as_lost() {
+    let lost = |word: &str| {
+        let log = format!(
+            "{}\n{{\"type\":\"result\",\"subtype\":\"{word}\",\"is_error\":true,\"result\":\"no\",\"session_id\":\"s\"}}\n",
+            r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/tmp","model":"m","tools":[]}"#
+        );
+        let mut converter = Converter::new(Options {
+            ledger: Some("log".to_owned()),
+            ..Options::new(Dialect::Claude.into(), Dialect::Codex.into())
+        });
+        let mut out = Vec::new();
+        converter.feed(log.as_bytes(), &mut out);
+        converter.finish(&mut out);
+        let entries = converter.take_entries();
+        entries
+            .iter()
+            .any(|entry| entry.line == 2 && entry.finding.pointer == "/subtype" && entry.finding.fate == Fate::Dropped)
+    };
+    assert!(lost("error_of_the_moon"));
+    assert!(!lost("error_during_execution"));
 }

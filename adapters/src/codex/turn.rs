@@ -335,7 +335,6 @@ impl Encoder {
             self.begin(event, out);
             self.release(out);
             self.spent(outcome);
-            out.used(outcome.word.map_or("", Str::as_escaped));
             if outcome.is_error {
                 let text = outcome.error.or(outcome.text).filter(|text| !text.is_empty());
                 if text.is_none() {
