@@ -1,7 +1,7 @@
 //! Files of settings: whose they are, which of them count, what they say. Where they lie is the persona's business ([`SettingsFiles`]).
 //!
 //! What comes with a project counts only when the project is trusted: its hooks and servers run programs, its rules open tools. Of a project
-//! that is not, only what is [harmless] counts. A file that cannot be read is told and skipped.
+//! that is not, only what is harmless (`harmless.rs`) counts. A file that cannot be read is told and skipped.
 
 mod current;
 mod folder;
