@@ -164,11 +164,13 @@ fn imports(text: &str) -> impl Iterator<Item = String> {
 
 /// Who opens files, and which. Everything else that reads a file does it by the workspace, which asks the session's rules; what stands here
 /// reads nothing that a model or a prompt names.
-const OPEN: [(&str, &str); 22] = [
+const OPEN: [(&str, &str); 24] = [
     ("workspace/mod.rs", "the folders of the workspace"),
     ("workspace/place.rs", "files of the workspace: the rules are asked"),
     ("workspace/draft.rs", "new files"),
+    ("workspace/granted.rs", "what the host granted outside of it"),
     ("workspace/read_rules.rs", "files outside of it: the rules are asked"),
+    ("workspace/twins.rs", "names in folders that rules keep from being read; shown to nobody"),
     ("settings/mod.rs", "files of settings"),
     ("settings/folder.rs", "folders of settings"),
     ("mcp/config.rs", "files of settings, and what the command line names"),
