@@ -82,12 +82,12 @@ pub(crate) fn alone(name: &str) -> bool {
     false
 }
 
-/// Signals are not ignored by what we start, even where `nohup` or the background of a script has us ignore them: what a process
+/// Signals are not ignored by what we start, even where `nohup`, the background of a script or a Python program has us ignore them: what a process
 /// ignores its children ignore too, and the program heeds that; what it catches they begin with by default.
 pub(crate) fn hear_what_is_ignored() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for signal in [Signal::HUP, Signal::INT, Signal::QUIT].map(Signal::as_raw) {
+        for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::XFSZ].map(Signal::as_raw) {
             if agentglot::child::sys::is_ignored(signal) {
                 signal_hook::flag::register(signal, Arc::default()).expect("it can be caught");
             }
