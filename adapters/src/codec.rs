@@ -6,8 +6,8 @@ use std::str::FromStr;
 use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
-use crate::event::{Event, Input, Piece, Sink, Topic};
-use crate::json::{Error, Out, Str};
+use crate::event::{Event, Input, Kind, Origin, Piece, Sink, Topic};
+use crate::json::{Error, Out, Str, no_object};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
 
@@ -223,6 +223,13 @@ pub trait Decode {
     /// Another session begins: forgets everything of the one before. What its lines looked like may be kept, for those of the
     /// session `to` look like them, but for its id.
     fn next_session(&mut self, to: &str);
+}
+
+/// Reads what does not begin as an object does: another JSON value, or text that is no JSON.
+pub(crate) fn stray<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
+    let (value, used) = no_object(text);
+    sink.event(&Event::new(Origin::default(), value.map_or(Kind::Noise(text), Kind::Unknown)));
+    used
 }
 
 /// Writes a dialect.

@@ -4,7 +4,7 @@ use crate::event::{
     At, Content, Delta, Detail, DetailShape, Event, Fields, Input, InputKind, Kind, Origin, Prompt, PromptSource, ResultStatus, RoundEnd, Side, Sink,
     ToolResult,
 };
-use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::json::{Cursor, Error, Raw, Str, no_object};
 use crate::learn::{Aside, Learned, Rules};
 
 use super::control::Ids;
@@ -183,13 +183,7 @@ impl Decoder {
 
     /// What is no object: another JSON value, or no JSON at all.
     fn other<'a>(&self, text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-        let mut at = Cursor::new(text);
-        let value = match at.raw() {
-            // A scalar that something follows is the beginning of a text, not a value.
-            Ok(raw) if raw.shape() == Some(Shape::Array) || at.at_end() => Some(raw),
-            _ => None,
-        };
-        let used = value.map_or(text.len(), |_| at.position());
+        let (value, used) = no_object(text);
         let origin = Origin::default();
         match (self.side, value) {
             (Side::Host, Some(raw)) => sink.input(&Input {

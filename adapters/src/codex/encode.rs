@@ -18,7 +18,7 @@ pub struct Encoder {
     pub(super) named: Kept,
     pub(super) turn: Turn,
     /// The usage of all turns so far.
-    pub(super) total: Usage<'static>,
+    pub(super) total: Option<Usage<'static>>,
 }
 
 impl Encoder {
@@ -29,7 +29,7 @@ impl Encoder {
             thread: String::new(),
             named: Kept::default(),
             turn: Turn::default(),
-            total: Usage::default(),
+            total: None,
         }
     }
 }

@@ -68,9 +68,7 @@ impl Encoder {
             Kind::Reply(reply) => self.reply(event, reply, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = &end.usage {
-                    let mut sum = self.turn.usage.unwrap_or_default();
-                    add(&mut sum, usage);
-                    self.turn.usage = Some(sum);
+                    Usage::add(&mut self.turn.usage, &usage.with_cache());
                     out.carried();
                 }
             }
@@ -373,14 +371,13 @@ impl Encoder {
         match outcome.usage {
             // A turn that failed may say zeros in the place of the sum.
             Some(usage) if usage.scope == Scope::Session && !usage.is_blank() => {
-                self.total = Usage::default();
-                add(&mut self.total, &usage);
+                self.total = Some(usage.with_cache());
             }
-            Some(usage) if usage.scope != Scope::Session => add(&mut self.total, &usage),
+            Some(usage) if usage.scope != Scope::Session => Usage::add(&mut self.total, &usage.with_cache()),
             Some(_) => {}
             None => {
                 if let Some(usage) = rounds {
-                    add(&mut self.total, &usage);
+                    Usage::add(&mut self.total, &usage.with_cache());
                 }
             }
         }
@@ -394,7 +391,7 @@ impl Encoder {
             cache_read,
             cache_write,
             ..
-        } = self.total;
+        } = self.total.unwrap_or_default();
         if input.is_none() {
             out.invented("/usage", "the source says nothing of tokens");
         } else {
@@ -447,20 +444,4 @@ fn blocks(content: Content<'_>, out: &Out) -> String {
             .collect(),
     };
     all.join(",")
-}
-
-/// Adds to a sum in which the tokens of the cache are counted in.
-fn add(sum: &mut Usage<'static>, usage: &Usage<'_>) {
-    for (sum, more) in [
-        (&mut sum.input, usage.prompt_tokens()),
-        (&mut sum.output, usage.output.map(|count| count.value)),
-        (&mut sum.cache_read, usage.cache_read.map(|count| count.value)),
-        (&mut sum.cache_write, usage.cache_write.map(|count| count.value)),
-    ] {
-        if let Some(more) = more {
-            let before = sum.map_or(0, |count| count.value);
-            *sum = Some(Count::derived(before.saturating_add(more)));
-        }
-    }
-    sum.inclusive = true;
 }

@@ -3,7 +3,7 @@
 use super::members::{Inside, Line, Members};
 use super::message::message;
 use super::segments::{Segments, Whole};
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, stray};
 use crate::event::{
     At, Block, BlockHead, BlockStart, BlockStop, Content, Count, Delta, Event, Fate, Field, Fields, Kind, Notice, Origin, Outcome, OutcomeKind,
     Piece, Place, Prompt, PromptSource, Reply, Scope, Session, Sink, Time, Topic, Usage,
@@ -461,17 +461,6 @@ impl Decoder {
         self.next = 0;
         self.started.clear();
     }
-}
-
-/// What does not begin with a bracket: text of stderr (`RetriableError: …`), or a value that is no object.
-fn stray<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-    let mut at = Cursor::new(text);
-    let kind = match at.raw() {
-        Ok(value) if at.at_end() => Kind::Unknown(value),
-        _ => Kind::Noise(text),
-    };
-    sink.event(&Event::new(Origin::default(), kind));
-    text.len()
 }
 
 /// Session and time. A time that is no number stays a field.

@@ -119,6 +119,15 @@ impl Usage<'static> {
 }
 
 impl Usage<'_> {
+    /// The same numbers with cache reads and writes counted into `input`, and without any tie to a source line.
+    pub(crate) fn with_cache(&self) -> Usage<'static> {
+        Usage {
+            input: self.prompt_tokens().map(Count::derived),
+            inclusive: true,
+            ..self.detached()
+        }
+    }
+
     /// Tokens sent to the model with cache reads and writes counted in (OpenAI's `prompt_tokens`).
     pub fn prompt_tokens(&self) -> Option<u64> {
         let input = self.input?.value;

@@ -4,7 +4,7 @@ use super::fields::knows;
 use super::stats::Stats;
 use super::{CANCELLED, ERROR, FATAL_TOOL, FORBIDDEN, NO_TIME, TURN_LIMIT};
 use crate::chat::{FieldList, Members};
-use crate::codec::{Cx, Decode, Dialect};
+use crate::codec::{Cx, Decode, Dialect, stray};
 use crate::event::{
     At, Block, BlockHead, BlockStart, BlockStop, Content, Delta, Event, Fields, Kind, Limit, Notice, Origin, Outcome, OutcomeKind, Piece, Place,
     Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time, ToolCall, ToolResult, Topic,
@@ -380,17 +380,6 @@ impl Decoder {
         self.next = 0;
         self.warned.clear();
     }
-}
-
-/// What does not begin with a bracket: text, or a value that is no object.
-fn stray<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-    let mut at = Cursor::new(text);
-    let kind = match at.raw() {
-        Ok(value) if at.at_end() => Kind::Unknown(value),
-        _ => Kind::Noise(text),
-    };
-    sink.event(&Event::new(Origin::default(), kind));
-    text.len()
 }
 
 /// What the error of a run means.

@@ -23,6 +23,16 @@ pub struct Cursor<'a> {
     pub(super) at: usize,
 }
 
+/// What does not begin as an object does: the value that it is, if it is one, and how much of the text it takes. A scalar that something
+/// follows is the beginning of a text, not a value.
+pub(crate) fn no_object(text: &str) -> (Option<Raw<'_>>, usize) {
+    let mut at = Cursor::new(text);
+    match at.raw() {
+        Ok(raw) if raw.shape() == Some(Shape::Array) || at.at_end() => (Some(raw), at.position()),
+        _ => (None, text.len()),
+    }
+}
+
 /// An object that is being walked; ask it for its next key, then take or skip the value.
 #[derive(Debug)]
 pub struct Object {

@@ -24,6 +24,7 @@ mod string;
 pub(crate) use alike::{alike, stands_at};
 pub use compact::on_one_line;
 pub(crate) use compact::unfolded;
+pub(crate) use cursor::no_object;
 pub use cursor::{Array, Cursor, Object};
 pub(crate) use number::Digits;
 pub use number::python_float;

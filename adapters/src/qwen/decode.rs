@@ -8,7 +8,7 @@ use super::metadata;
 use super::teller::Teller;
 use super::{input, side};
 use crate::chat::{Envelope, FieldList, Form, Members, Object, Reader, inner};
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, stray};
 use crate::event::{At, Event, Fatal, Field, Input, InputKind, Kind, Origin, Outcome, Side, Sink, Stop, StopKind, Time};
 use crate::json::{Cursor, Error, Raw, Str, Why};
 use crate::learn::Learned;
@@ -44,7 +44,7 @@ impl Decode for Decoder {
             return Ok(used);
         }
         if !text.starts_with('{') {
-            return Ok(no_object(text, sink));
+            return Ok(stray(text, sink));
         }
         let mut at = Cursor::new(text);
         let mut notes = Annotations::new(cx);
@@ -84,17 +84,6 @@ impl Decode for Decoder {
             ..Self::default()
         };
     }
-}
-
-/// Text that is no object: noise, or a value that no line should be.
-fn no_object<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-    let mut at = Cursor::new(text);
-    let kind = match at.raw() {
-        Ok(raw) if at.at_end() => Kind::Unknown(raw),
-        _ => Kind::Noise(text),
-    };
-    sink.event(&Event::new(Origin::default(), kind));
-    text.len()
 }
 
 impl Decoder {

@@ -9,9 +9,9 @@ mod turn;
 
 use super::WORDS;
 use crate::blocks::{FieldList, Reader, plain_key};
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, stray};
 use crate::event::{At, Event, Fatal, Fields, Kind, Origin, Side, Sink};
-use crate::json::{Cursor, Error, Shape, Str};
+use crate::json::{Cursor, Error, Str};
 use crate::learn::Learned;
 use control::Asked;
 
@@ -61,7 +61,7 @@ impl Decoder {
 
     fn general<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {
-            return Ok(other(text, sink));
+            return Ok(stray(text, sink));
         }
         let (kind, subtype) = head(text)?;
         let line = Line {
@@ -217,13 +217,4 @@ fn head(text: &str) -> Result<(Option<Str<'_>>, Option<Str<'_>>), Error> {
         }
     }
     Ok((kind, subtype))
-}
-
-/// A value that is no object, or text that is no JSON.
-fn other<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-    let mut at = Cursor::new(text);
-    let value = at.raw().ok().filter(|raw| raw.shape() != Some(Shape::Object) && at.at_end());
-    let kind = value.map_or(Kind::Noise(text), Kind::Unknown);
-    sink.event(&Event::new(Origin::default(), kind));
-    text.len()
 }

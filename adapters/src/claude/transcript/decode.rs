@@ -4,27 +4,19 @@ use super::line::Line;
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{Part, Reader, Said};
 use crate::claude::decode::status;
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, stray};
 use crate::event::{
     At, Block, Content, Detail, DetailShape, Event, Fields, Kind, Limit, Notice, Origin, OutcomeKind, Prompt, PromptSource, ResultStatus, Session,
     Sink, ToolKind, Topic,
 };
 use crate::ids::hash;
-use crate::json::{Cursor, Error, Raw, Shape, Str};
-use crate::store::{Child, Turn};
+use crate::json::{Cursor, Error, Raw, Str};
+use crate::store::{Child, Reading, unknown};
 
 /// Reads Claude Code's transcripts in the order of the file.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// The session's id, as the body of a JSON string.
-    session: String,
-    /// The session's facts were told.
-    begun: bool,
-    cwd: String,
-    version: String,
-    turn: Turn,
-    /// The file is a subagent's, of this call.
-    child: Option<Child>,
+    kept: Reading,
     /// The file is a subagent's, and nobody said of which call.
     alone: bool,
     /// Calls of this turn that subagents work for: what they were asked, and the call.
@@ -39,7 +31,7 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         if !text.starts_with('{') {
-            return Ok(other(text, sink));
+            return Ok(stray(text, sink));
         }
         let line = Line::read(text, Reader { cx, words: &KEPT })?;
         let end = line.end;
@@ -50,16 +42,8 @@ impl Decode for Decoder {
             "system" if line.subtype.is_some() => self.system(line, sink),
             kind if ASIDE.contains(&kind) => self.aside(line, sink),
             _ => {
-                let mut at = Cursor::new(text);
-                let raw = at.raw()?;
-                let session = self.session_of(&line, cx);
-                sink.event(&Event::new(
-                    Origin {
-                        session,
-                        ..Origin::default()
-                    },
-                    Kind::Unknown(raw),
-                ));
+                let raw = Cursor::new(text).raw()?;
+                unknown(raw, self.session_of(&line), sink);
             }
         }
         Ok(end)
@@ -70,92 +54,57 @@ impl Decode for Decoder {
     }
 
     fn next_session(&mut self, _to: &str) {
+        self.kept.next_session();
         *self = Self {
-            child: self.child.take(),
+            kept: std::mem::take(&mut self.kept),
             ..Self::default()
         };
     }
 
     fn subagent(&mut self, of: &Child) {
-        self.child = Some(of.clone());
+        self.kept.of_subagent(of);
     }
 }
 
 impl Decoder {
     fn end_turn<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        if self.child.is_none() {
-            self.turn.end(&self.session, cx, sink);
-        }
+        self.kept.end_turn(cx, sink);
         self.asked.clear();
         self.sides.clear();
     }
 
-    /// The session, where the line names the one that the file is of. A session that goes on from another one has lines of that one too,
-    /// with its id: only a line that goes on from nothing begins another.
-    fn session_of<'a>(&mut self, line: &Line<'_, 'a>, cx: &Cx<'a>) -> Option<Str<'a>> {
-        let id = line.session.filter(|id| !id.is_empty())?;
-        if self.session.is_empty() {
-            id.as_escaped().clone_into(&mut self.session);
-        }
+    /// The session that a line belongs to.
+    fn session_of<'a>(&mut self, line: &Line<'_, 'a>) -> Option<Str<'a>> {
         let root = line.parent.is_some_and(Str::is_empty) && line.message.is_some() && !line.is_sidechain;
-        if id.as_escaped() == self.session || root && self.child.is_none() {
-            return Some(id);
-        }
-        cx.took(id.as_escaped());
-        Some(Str::trusted(cx.arena.alloc_str(&self.session)))
+        self.kept.session(line.session, root, line.reader.cx)
     }
 
-    /// Where a line of the conversation belongs; the session's facts are told before the first one.
+    /// Where a line of the conversation belongs.
     fn place<'a>(&mut self, line: &Line<'_, 'a>, sink: &mut dyn Sink<'a>) -> Origin<'a> {
         self.place_of(line, false, sink)
     }
 
-    /// The same; `opens`: a turn begins with it.
-    fn place_of<'a>(&mut self, line: &Line<'_, 'a>, opens: bool, sink: &mut dyn Sink<'a>) -> Origin<'a> {
-        let cx = line.reader.cx;
-        let session = self.session_of(line, cx);
-        let mut origin = Origin { session, ..line.origin() };
-        if let Some(child) = &self.child {
-            return child.origin(origin, cx);
-        }
-        if !self.begun {
-            self.begun = true;
+    /// The same; `opens_turn`: a turn begins with it.
+    fn place_of<'a>(&mut self, line: &Line<'_, 'a>, opens_turn: bool, sink: &mut dyn Sink<'a>) -> Origin<'a> {
+        let origin = Origin {
+            session: self.session_of(line),
+            ..line.origin()
+        };
+        if self.kept.is_main() && !self.kept.has_begun() {
             self.alone = line.is_sidechain;
-            self.facts(line, origin, opens, sink);
-        } else {
-            self.told_facts(line);
         }
-        if line.is_sidechain && !self.alone {
-            origin.parent = Some(self.call_of(line));
-        }
-        origin
-    }
-
-    fn facts<'a>(&mut self, line: &Line<'_, 'a>, origin: Origin<'a>, opens_turn: bool, sink: &mut dyn Sink<'a>) {
-        line.cwd.unwrap_or_default().as_escaped().clone_into(&mut self.cwd);
-        line.version.unwrap_or_default().as_escaped().clone_into(&mut self.version);
-        let session = Session {
+        let facts = Session {
             cwd: line.cwd,
             version: line.version,
             permission_mode: line.mode,
             opens_turn,
             ..Session::default()
         };
-        let origin = Origin {
-            session: origin.session,
-            time: origin.time,
-            ..Origin::default()
-        };
-        sink.event(&Event::new(origin, Kind::Session(line.reader.cx.keep(session))));
-    }
-
-    /// What a line says again of the session is nothing that is lost.
-    fn told_facts(&self, line: &Line<'_, '_>) {
-        for (again, told) in [(line.cwd, &self.cwd), (line.version, &self.version)] {
-            if let Some(again) = again.filter(|again| again.as_escaped() == told) {
-                line.reader.cx.took(again.as_escaped());
-            }
+        let mut origin = self.kept.place(origin, facts, line.reader.cx, sink);
+        if line.is_sidechain && !self.alone && self.kept.is_main() {
+            origin.parent = Some(self.call_of(line));
         }
+        origin
     }
 
     /// The call that a subagent's line in the main file belongs to: the one whose prompt its first line says, else the last one.
@@ -205,7 +154,7 @@ impl Decoder {
         let stopped = begins(INTERRUPTED);
         let local = begins("<local-command-std");
         let own = line.is_meta || stopped || local;
-        let main = self.child.is_none() && !(line.is_sidechain && self.begun && !self.alone);
+        let main = self.kept.is_main() && !(line.is_sidechain && self.kept.has_begun() && !self.alone);
         if main && !own {
             self.end_turn(&cx, sink);
         }
@@ -217,11 +166,11 @@ impl Decoder {
         };
         if main {
             match () {
-                () if stopped => self.turn.ends_as(OutcomeKind::Cancelled),
-                () if local => self.turn.answered(),
+                () if stopped => self.kept.turn.ends_as(OutcomeKind::Cancelled),
+                () if local => self.kept.turn.answered(),
                 // What the program says before anybody has asked something begins no turn.
                 () if own => {}
-                () => self.turn.goes_on(),
+                () => self.kept.turn.goes_on(),
             }
         }
         sink.event(&Event {
@@ -241,7 +190,7 @@ impl Decoder {
         sink: &mut dyn Sink<'a>,
     ) {
         if origin.parent.is_none() {
-            self.turn.goes_on();
+            self.kept.turn.goes_on();
         }
         // The line's own members go to its first event. Other blocks between results are prompts of their own.
         let mut fields: Fields<'a> = cx.list(&line.fields);
@@ -283,7 +232,7 @@ impl Decoder {
         }
         let origin = self.place(&line, sink);
         if origin.parent.is_none() {
-            self.turn.reply(&reply);
+            self.kept.turn.reply(&reply);
             self.remember(reply.blocks);
         }
         sink.event(&Event {
@@ -321,8 +270,8 @@ impl Decoder {
             };
             if let Some(content) = content {
                 let origin = self.place(&line, sink);
-                if origin.parent.is_none() && self.turn.is_open() {
-                    self.turn.goes_on();
+                if origin.parent.is_none() && self.kept.turn.is_open() {
+                    self.kept.turn.goes_on();
                 }
                 let prompt = Prompt {
                     content,
@@ -342,7 +291,7 @@ impl Decoder {
         };
         let origin = self.place(&line, sink);
         if topic == Topic::Limit && origin.parent.is_none() {
-            self.turn.ends_as(OutcomeKind::Limit(Limit::Turns));
+            self.kept.turn.ends_as(OutcomeKind::Limit(Limit::Turns));
         }
         let name = Str::trusted(cx.arena.alloc_str(&format!("{ATTACHMENT}{name}")));
         notice(line, origin, name, topic, sink);
@@ -359,16 +308,15 @@ impl Decoder {
         };
         let origin = self.place(&line, sink);
         if name.is("local_command") && origin.parent.is_none() {
-            self.turn.answered();
+            self.kept.turn.answered();
         }
         notice(line, origin, name, topic, sink);
     }
 
     fn aside<'a>(&mut self, line: Line<'_, 'a>, sink: &mut dyn Sink<'a>) {
-        let cx = *line.reader.cx;
-        let session = self.session_of(&line, &cx);
-        let origin = Origin { session, ..line.origin() };
-        let origin = self.child.as_ref().map_or(origin, |child| child.origin(origin, &cx));
+        let cx = line.reader.cx;
+        let session = self.session_of(&line);
+        let origin = self.kept.beside(Origin { session, ..line.origin() }, cx);
         let name = cx.text(line.kind);
         notice(line, origin, name, Topic::Other, sink);
     }
@@ -397,20 +345,4 @@ fn notice<'a>(line: Line<'_, 'a>, origin: Origin<'a>, name: Str<'a>, topic: Topi
         kind: Kind::Notice(cx.keep(notice)),
         fields: fields.into_bump_slice(),
     });
-}
-
-/// What is no object: another JSON value, or no JSON at all.
-fn other<'a>(text: &'a str, sink: &mut dyn Sink<'a>) -> usize {
-    let mut at = Cursor::new(text);
-    match at.raw() {
-        // A scalar that something follows is the beginning of a text, not a value.
-        Ok(raw) if raw.shape() == Some(Shape::Array) || at.at_end() => {
-            sink.event(&Event::new(Origin::default(), Kind::Unknown(raw)));
-            at.position()
-        }
-        _ => {
-            sink.event(&Event::new(Origin::default(), Kind::Noise(text)));
-            text.len()
-        }
-    }
 }

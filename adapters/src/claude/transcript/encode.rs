@@ -4,31 +4,22 @@ use crate::claude::VERSION;
 use crate::claude::encode::write_time;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session,
-    ToolResult,
+    At, Block, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolResult,
 };
-use crate::ids::Uuids;
 use crate::json::{Out, Str};
+use crate::store::{Writing, kept, known_time, version};
 
 /// Writes a transcript that Claude Code goes on with.
 #[derive(Debug)]
 pub struct Encoder {
     writer: Writer,
-    /// The session's id, as all texts here the body of a JSON string.
-    session: String,
-    ids: Option<Uuids>,
-    cwd: Option<String>,
-    model: Option<String>,
+    kept: Writing,
+    /// The permission mode, as all texts here the body of a JSON string.
     mode: Option<String>,
-    /// The line that the next one hangs from.
-    tip: Option<String>,
-    /// The ids of lines that were written: of several lines that come of one, only the first has its id.
-    last_id: String,
     /// The reply that goes on, by the source's id and ours.
     round: Option<(Option<String>, String)>,
     /// The lines of calls that have no result yet.
     calls: Vec<(String, String)>,
-    time: String,
 }
 
 /// The members of a line of the conversation that stand behind its message.
@@ -42,16 +33,10 @@ impl Encoder {
                 words: &KEPT,
                 own: style.is_own(Dialect::Claude),
             },
-            session: String::new(),
-            ids: None,
-            cwd: None,
-            model: None,
+            kept: Writing::default(),
             mode: None,
-            tip: None,
-            last_id: String::new(),
             round: None,
             calls: Vec::new(),
-            time: String::new(),
         }
     }
 
@@ -59,52 +44,10 @@ impl Encoder {
         self.writer.own
     }
 
-    fn facts(&mut self, session: &Session<'_>, out: &Out) {
-        let keep = |slot: &mut Option<String>, text: Option<Str<'_>>| {
-            if let Some(text) = text {
-                out.used(text.as_escaped());
-                *slot = Some(text.as_escaped().to_owned());
-            }
-        };
-        keep(&mut self.cwd, session.cwd);
-        keep(&mut self.model, session.model);
-        keep(&mut self.mode, session.permission_mode);
-        out.carried();
-    }
-
-    /// A made-up id.
-    fn fresh_id(&mut self) -> String {
-        let ids = self.ids.get_or_insert_with(|| Uuids::new(&self.session, 1));
-        ids.next_ascii().into_iter().map(char::from).collect()
-    }
-
-    /// The id of the line that is about to be written: that of the source's, for one line, else a made-up one.
-    fn line_id(&mut self, origin: &Origin<'_>, out: &Out) -> String {
-        match origin.id.filter(|id| !id.is_empty() && id.as_escaped() != self.last_id) {
-            Some(id) => {
-                out.used(id.as_escaped());
-                id.as_escaped().clone_into(&mut self.last_id);
-                self.last_id.clone()
-            }
-            None => {
-                out.invented("/uuid", "each line needs an id of its own");
-                self.fresh_id()
-            }
-        }
-    }
-
     /// Writes where a line hangs: from `parent`, or from the last one.
     fn head(&self, parent: Option<&str>, out: &mut Out) {
         out.lit("{\"parentUuid\":");
-        match parent.or(self.tip.as_deref()) {
-            Some(parent) => {
-                out.lit("\"");
-                out.lit(parent);
-                out.lit("\"");
-                out.invented("/parentUuid", "the line before it in the conversation");
-            }
-            None => out.lit("null"),
-        }
+        self.kept.parent(parent, "/parentUuid", out);
         out.lit(",\"isSidechain\":false");
     }
 
@@ -112,47 +55,22 @@ impl Encoder {
     fn tail(&mut self, id: String, origin: &Origin<'_>, out: &mut Out) {
         out.lit(",\"uuid\":\"");
         out.lit(&id);
-        out.lit("\"");
-        self.tip = Some(id);
-        self.write_time(origin, out);
-        out.lit(",\"userType\":\"external\",\"entrypoint\":\"sdk-cli\",\"cwd\":\"");
-        out.lit(self.cwd.as_deref().unwrap_or("/"));
-        if self.cwd.is_none() {
-            out.invented("/cwd", "the source does not name the working folder");
-        }
+        self.kept.hang(id);
+        out.lit("\",\"timestamp\":\"");
+        let time = known_time(origin.time, out);
+        out.lit(self.kept.time(time, "/timestamp", out));
+        out.lit("\",\"userType\":\"external\",\"entrypoint\":\"sdk-cli\",\"cwd\":\"");
+        out.lit(self.kept.cwd("/cwd", out));
         out.lit("\",\"sessionId\":\"");
-        if self.session.is_empty() {
-            self.session = crate::ids::uuid("", 0);
-            out.invented("/sessionId", "the source names no session");
-        }
-        out.lit(&self.session);
+        out.lit(self.kept.session("/sessionId", out));
         out.lit("\",\"version\":\"");
-        out.lit(VERSION);
-        out.invented("/version", "the version whose transcripts are written");
+        out.lit(version(VERSION, "/version", out));
         out.lit("\",\"gitBranch\":\"\"}\n");
-    }
-
-    /// Without a time no program goes on with the session: where the source has none, it is that of the line before.
-    fn write_time(&mut self, origin: &Origin<'_>, out: &mut Out) {
-        if origin.time.and_then(crate::event::Time::millis).is_some() {
-            let before = out.len();
-            write_time(out, origin.time);
-            self.time = String::from_utf8_lossy(&out.written()[before..]).into_owned();
-            return;
-        }
-        let why = if self.time.is_empty() {
-            self.time = ",\"timestamp\":\"1970-01-01T00:00:00.000Z\"".to_owned();
-            "the source does not say when it was"
-        } else {
-            "that of the line before"
-        };
-        out.lit(&self.time);
-        out.invented("/timestamp", why);
     }
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
         self.round = None;
-        let id = self.line_id(origin, out);
+        let id = self.kept.line_id(origin.id, "/uuid", out);
         self.head(None, out);
         if prompt.source == PromptSource::Agent {
             out.lit(",\"isMeta\":true");
@@ -172,7 +90,7 @@ impl Encoder {
         let call = result.call.as_escaped();
         let made = self.calls.iter().position(|(known, _)| known == call);
         let made = made.map(|at| self.calls.remove(at).1);
-        let id = self.line_id(&event.origin, out);
+        let id = self.kept.line_id(event.origin.id, "/uuid", out);
         self.head(made.as_deref(), out);
         out.lit(",\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[");
         let failed = result.status != ResultStatus::Success;
@@ -211,26 +129,19 @@ impl Encoder {
 
     /// Each block has a line; they share the reply's id.
     fn block(&mut self, event: &Event<'_>, reply: &Reply<'_>, block: &Block<'_>, out: &mut Out) {
-        let id = self.line_id(&event.origin, out);
+        let id = self.kept.line_id(event.origin.id, "/uuid", out);
         self.name_round(reply, out);
         self.head(None, out);
         out.lit(",\"message\":{\"id\":\"");
         out.lit(self.round.as_ref().map_or("", |(_, id)| id));
         out.lit("\",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-        match (reply.error, reply.model, &self.model) {
-            (Some(_), ..) => {
+        match (reply.error, reply.model) {
+            (Some(_), _) => {
                 out.text("<synthetic>");
                 out.invented("/message/model", "the target's word for what no model said");
             }
-            (None, Some(model), _) => out.str(model),
-            (None, None, Some(model)) => {
-                out.str(Str::trusted(model));
-                out.invented("/message/model", "the session's model");
-            }
-            (None, None, None) => {
-                out.text("unknown");
-                out.invented("/message/model", "the source does not name the model");
-            }
+            (None, Some(model)) => out.str(model),
+            (None, None) => out.str(Str::trusted(self.kept.model(None, "/message/model", out))),
         }
         out.lit(",\"content\":[");
         self.writer.block(out, block);
@@ -273,7 +184,7 @@ impl Encoder {
             }
             None => {
                 out.invented("/message/id", "the lines of a reply share an id");
-                let fresh = self.fresh_id();
+                let fresh = self.kept.fresh_id();
                 format!("msg_{}", fresh.replace('-', ""))
             }
         };
@@ -372,15 +283,15 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        if let Some(id) = event.origin.session.filter(|id| id.as_escaped() != self.session) {
-            id.as_escaped().clone_into(&mut self.session);
-            self.ids = None;
-        }
+        self.kept.come_to(&event.origin);
         if self.own() {
             return self.own_event(event, out);
         }
         match event.kind {
-            Kind::Session(session) => self.facts(session, out),
+            Kind::Session(session) => {
+                self.kept.facts(session, out);
+                self.mode = session.permission_mode.map(|mode| kept(mode, out)).or(self.mode.take());
+            }
             Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
             Kind::Reply(reply) => self.reply(event, reply, out),
             Kind::ToolResult(result) => self.result(event, result, out),

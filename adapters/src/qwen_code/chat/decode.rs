@@ -1,26 +1,18 @@
 use super::TELEMETRY;
 use super::fields::knows;
 use super::parts::{Part, parts, usage};
-use crate::codec::{Cx, Decode};
+use crate::codec::{Cx, Decode, stray};
 use crate::event::{
     Agent, At, Block, Content, Event, Field, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Time,
     ToolResult, Topic,
 };
 use crate::json::{Cursor, Error, Raw, Shape, Str};
-use crate::store::{Child, Turn};
+use crate::store::{Child, Reading, unknown};
 
 /// Reads Qwen Code's chat files.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// The session's id, as the body of a JSON string.
-    session: String,
-    /// The session's facts were told.
-    begun: bool,
-    cwd: String,
-    version: String,
-    turn: Turn,
-    /// The file is a subagent's, of this call.
-    child: Option<Child>,
+    kept: Reading,
 }
 
 /// A line, taken apart.
@@ -48,16 +40,7 @@ impl Decode for Decoder {
     fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         let mut at = Cursor::new(text);
         if !text.starts_with('{') {
-            return Ok(match at.raw() {
-                Ok(raw) if raw.shape() == Some(Shape::Array) || at.at_end() => {
-                    sink.event(&Event::new(Origin::default(), Kind::Unknown(raw)));
-                    at.position()
-                }
-                _ => {
-                    sink.event(&Event::new(Origin::default(), Kind::Noise(text)));
-                    text.len()
-                }
-            });
+            return Ok(stray(text, sink));
         }
         let line = Line::read(&mut at, cx)?;
         let end = at.position();
@@ -74,32 +57,22 @@ impl Decode for Decoder {
             "system" => self.system(&line, cx, sink),
             _ => {
                 let raw = Cursor::new(text).raw()?;
-                let session = self.session_of(&line, cx);
-                sink.event(&Event::new(
-                    Origin {
-                        session,
-                        ..Origin::default()
-                    },
-                    Kind::Unknown(raw),
-                ));
+                unknown(raw, self.session_of(&line, cx), sink);
             }
         }
         Ok(end)
     }
 
     fn finish<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        self.end_turn(cx, sink);
+        self.kept.end_turn(cx, sink);
     }
 
     fn next_session(&mut self, _to: &str) {
-        *self = Self {
-            child: self.child.take(),
-            ..Self::default()
-        };
+        self.kept.next_session();
     }
 
     fn subagent(&mut self, of: &Child) {
-        self.child = Some(of.clone());
+        self.kept.of_subagent(of);
     }
 }
 
@@ -175,27 +148,13 @@ impl<'a> Line<'a> {
 }
 
 impl Decoder {
-    fn end_turn<'a>(&mut self, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
-        if self.child.is_none() {
-            self.turn.end(&self.session, cx, sink);
-        }
-    }
-
-    /// The session, where the line names the one that the file is of; only a line that goes on from nothing begins another.
+    /// The session that a line belongs to.
     fn session_of<'a>(&mut self, line: &Line<'a>, cx: &Cx<'a>) -> Option<Str<'a>> {
-        let id = line.session.filter(|id| !id.is_empty())?;
-        if self.session.is_empty() {
-            id.as_escaped().clone_into(&mut self.session);
-        }
-        let root = line.parent.is_some_and(Str::is_empty) && line.message.is_some() && self.child.is_none();
-        if id.as_escaped() == self.session || root {
-            return Some(id);
-        }
-        cx.took(id.as_escaped());
-        Some(Str::trusted(cx.arena.alloc_str(&self.session)))
+        let root = line.parent.is_some_and(Str::is_empty) && line.message.is_some();
+        self.kept.session(line.session, root, cx)
     }
 
-    /// Where a line belongs; the session's facts are told before the first one.
+    /// Where a line belongs.
     fn place<'a>(&mut self, line: &Line<'a>, opens_turn: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Origin<'a> {
         let origin = Origin {
             session: self.session_of(line, cx),
@@ -205,34 +164,13 @@ impl Decoder {
             turn: None,
             time: line.time,
         };
-        if let Some(child) = &self.child {
-            return child.origin(origin, cx);
-        }
-        if self.begun {
-            // What a line says again of the session is nothing that is lost.
-            for (again, told) in [(line.cwd, &self.cwd), (line.version, &self.version)] {
-                if let Some(again) = again.filter(|again| again.as_escaped() == told) {
-                    cx.took(again.as_escaped());
-                }
-            }
-            return origin;
-        }
-        self.begun = true;
-        line.cwd.unwrap_or_default().as_escaped().clone_into(&mut self.cwd);
-        line.version.unwrap_or_default().as_escaped().clone_into(&mut self.version);
-        let session = Session {
+        let facts = Session {
             cwd: line.cwd,
             version: line.version,
             opens_turn,
             ..Session::default()
         };
-        let at = Origin {
-            session: origin.session,
-            time: origin.time,
-            ..Origin::default()
-        };
-        sink.event(&Event::new(at, Kind::Session(cx.keep(session))));
-        origin
+        self.kept.place(origin, facts, cx, sink)
     }
 
     fn user<'a>(&mut self, line: &Line<'a>, message: Raw<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
@@ -249,13 +187,13 @@ impl Decoder {
             .collect();
         let whose = line.provenance.map_or("real_user", Str::as_escaped);
         let own = line.subtype.is_some() || whose != "real_user";
-        let main = self.child.is_none();
+        let main = self.kept.is_main();
         if main && !own {
-            self.end_turn(cx, sink);
+            self.kept.end_turn(cx, sink);
         }
         let origin = self.place(line, main && !own, cx, sink);
-        if main && (!own || self.turn.is_open()) {
-            self.turn.goes_on();
+        if main && (!own || self.kept.turn.is_open()) {
+            self.kept.turn.goes_on();
         }
         // What the program tells its hosts of its own messages is shorter than what it tells the model.
         let shown = line.payload.and_then(|payload| payload.get("displayText")).and_then(Raw::string);
@@ -287,8 +225,8 @@ impl Decoder {
 
     fn results<'a>(&mut self, line: &Line<'a>, parts: &[Part<'a>], cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         let origin = self.place(line, false, cx, sink);
-        if self.child.is_none() {
-            self.turn.goes_on();
+        if self.kept.is_main() {
+            self.kept.turn.goes_on();
         }
         let mut fields: Fields<'a> = cx.list(&line.fields);
         for part in parts {
@@ -326,11 +264,11 @@ impl Decoder {
             usage: line.usage.map(usage),
             error: None,
             // A subagent's reply may stand on several lines.
-            last: self.child.is_none(),
+            last: self.kept.is_main(),
         };
         let origin = self.place(line, false, cx, sink);
-        if self.child.is_none() {
-            self.turn.reply(&reply);
+        if self.kept.is_main() {
+            self.kept.turn.reply(&reply);
         }
         sink.event(&Event {
             origin,
@@ -352,8 +290,9 @@ impl Decoder {
         };
         // Of a model call that failed nothing else is kept.
         let failed = measure.as_escaped().ends_with(".api_error") && member("subagent_name").is_none();
-        if failed && self.child.is_none() {
-            self.turn
+        if failed && self.kept.is_main() {
+            self.kept
+                .turn
                 .failed(member("error_message").unwrap_or(Str::trusted("the model could not be asked")));
         }
         let topic = match subtype.as_escaped() {

@@ -2,26 +2,18 @@ use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Time,
-    ToolResult, Usage, iso,
+    At, Block, Content, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
+    Usage,
 };
-use crate::ids::Uuids;
-use crate::json::{Out, Str};
+use crate::json::Out;
 use crate::qwen_code::VERSION;
+use crate::store::{Writing, kept, known_time, version};
 
 /// Writes a chat file that Qwen Code goes on with.
 #[derive(Debug)]
 pub struct Encoder {
     own: bool,
-    /// The session's id, as all texts here the body of a JSON string.
-    session: String,
-    ids: Option<Uuids>,
-    cwd: Option<String>,
-    model: Option<String>,
-    /// The line that the next one hangs from.
-    tip: Option<String>,
-    last_id: String,
-    time: String,
+    kept: Writing,
     /// The reply that is gathered: it is one line.
     round: Round,
 }
@@ -43,56 +35,9 @@ impl Encoder {
     pub fn new(style: Style) -> Self {
         Self {
             own: style.is_own(Dialect::QwenCode),
-            session: String::new(),
-            ids: None,
-            cwd: None,
-            model: None,
-            tip: None,
-            last_id: String::new(),
-            time: String::new(),
+            kept: Writing::default(),
             round: Round::default(),
         }
-    }
-
-    fn facts(&mut self, session: &Session<'_>, out: &Out) {
-        for (slot, text) in [(&mut self.cwd, session.cwd), (&mut self.model, session.model)] {
-            if let Some(text) = text {
-                out.used(text.as_escaped());
-                *slot = Some(text.as_escaped().to_owned());
-            }
-        }
-        out.carried();
-    }
-
-    fn fresh_id(&mut self) -> String {
-        let ids = self.ids.get_or_insert_with(|| Uuids::new(&self.session, 1));
-        ids.next_ascii().into_iter().map(char::from).collect()
-    }
-
-    /// The id of the line that is about to be written: that of the source's, for one line, else a made-up one.
-    fn line_id(&mut self, id: Option<Str<'_>>, out: &Out) -> String {
-        match id.filter(|id| !id.is_empty() && id.as_escaped() != self.last_id) {
-            Some(id) => {
-                out.used(id.as_escaped());
-                id.as_escaped().clone_into(&mut self.last_id);
-                self.last_id.clone()
-            }
-            None => {
-                out.invented("/uuid", "each line needs an id of its own");
-                self.fresh_id()
-            }
-        }
-    }
-
-    /// When it was, if that is known.
-    fn known_time(time: Option<Time<'_>>, out: &Out) -> Option<String> {
-        let time = time?;
-        let millis = time.millis()?;
-        out.used(time.source());
-        Some(match time {
-            Time::Iso(text) => text.as_escaped().to_owned(),
-            _ => String::from_utf8_lossy(&iso(millis)).into_owned(),
-        })
     }
 
     /// Writes what all lines begin with, and makes this one the last.
@@ -100,50 +45,27 @@ impl Encoder {
         out.lit("{\"uuid\":\"");
         out.lit(&id);
         out.lit("\",\"parentUuid\":");
-        match self.tip.replace(id) {
-            Some(parent) => {
-                out.lit("\"");
-                out.lit(&parent);
-                out.lit("\"");
-                out.invented("/parentUuid", "the line before it");
-            }
-            None => out.lit("null"),
-        }
+        self.kept.parent(None, "/parentUuid", out);
+        self.kept.hang(id);
         out.lit(",\"sessionId\":\"");
-        if self.session.is_empty() {
-            self.session = crate::ids::uuid("", 0);
-            out.invented("/sessionId", "the source names no session");
-        }
-        out.lit(&self.session);
-        match time {
-            Some(time) => self.time = time,
-            None if self.time.is_empty() => {
-                "1970-01-01T00:00:00.000Z".clone_into(&mut self.time);
-                out.invented("/timestamp", "the source does not say when it was");
-            }
-            None => out.invented("/timestamp", "that of the line before"),
-        }
+        out.lit(self.kept.session("/sessionId", out));
         out.lit("\",\"timestamp\":\"");
-        out.lit(&self.time);
+        out.lit(self.kept.time(time, "/timestamp", out));
         out.lit("\",\"type\":\"");
         out.lit(kind);
         out.lit("\",\"provenance\":\"");
         out.lit(whose);
         out.lit("\",\"cwd\":\"");
-        out.lit(self.cwd.as_deref().unwrap_or("/"));
-        if self.cwd.is_none() {
-            out.invented("/cwd", "the source does not name the working folder, and the program looks for it");
-        }
+        out.lit(self.kept.cwd("/cwd", out));
         out.lit("\",\"version\":\"");
-        out.lit(VERSION);
+        out.lit(version(VERSION, "/version", out));
         out.lit("\"");
-        out.invented("/version", "the version whose files are written");
     }
 
     fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
         self.flush(out);
-        let id = self.line_id(origin.id, out);
-        let time = Self::known_time(origin.time, out);
+        let id = self.kept.line_id(origin.id, "/uuid", out);
+        let time = known_time(origin.time, out);
         let whose = if prompt.source == PromptSource::Agent { "system" } else { "real_user" };
         self.head(id, time, "user", whose, out);
         out.lit(",\"message\":{\"role\":\"user\",\"parts\":[");
@@ -165,8 +87,8 @@ impl Encoder {
 
     fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         self.flush(out);
-        let id = self.line_id(event.origin.id, out);
-        let time = Self::known_time(event.origin.time, out);
+        let id = self.kept.line_id(event.origin.id, "/uuid", out);
+        let time = known_time(event.origin.time, out);
         self.head(id, time, "tool_result", "tool_result", out);
         out.lit(",\"message\":{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":");
         out.str(result.call);
@@ -225,12 +147,11 @@ impl Encoder {
         self.round.id = said;
         out.carried();
         if self.round.line.is_none() {
-            self.round.line = Some(self.line_id(event.origin.id, out));
-            self.round.time = Self::known_time(event.origin.time, out);
+            self.round.line = Some(self.kept.line_id(event.origin.id, "/uuid", out));
+            self.round.time = known_time(event.origin.time, out);
         }
         if let Some(model) = reply.model {
-            out.used(model.as_escaped());
-            self.round.model = Some(model.as_escaped().to_owned());
+            self.round.model = Some(kept(model, out));
         }
     }
 
@@ -240,13 +161,7 @@ impl Encoder {
         let Some(line) = round.line else { return };
         self.head(line, round.time, "assistant", "assistant_output", out);
         out.lit(",\"model\":\"");
-        match round.model.as_deref().or(self.model.as_deref()) {
-            Some(model) => out.lit(model),
-            None => {
-                out.lit("unknown");
-                out.invented("/model", "the source does not name the model");
-            }
-        }
+        out.lit(self.kept.model(round.model.as_deref(), "/model", out));
         out.lit("\",\"message\":{\"role\":\"model\",\"parts\":[");
         out.bytes(&round.parts);
         out.lit("]}");
@@ -423,17 +338,14 @@ impl Encode for Encoder {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        if let Some(id) = event.origin.session.filter(|id| id.as_escaped() != self.session) {
-            id.as_escaped().clone_into(&mut self.session);
-            self.ids = None;
-        }
+        self.kept.come_to(&event.origin);
         if self.own {
             return self.own_event(event, out);
         }
         match event.kind {
             Kind::Session(session) => {
                 self.flush(out);
-                self.facts(session, out);
+                self.kept.facts(session, out);
             }
             Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
             Kind::Reply(reply) => self.reply(event, reply, out),

@@ -1,70 +1,9 @@
-//! Stores: the files in which programs keep their sessions.
-//!
-//! A store is not what a host reads while the agent works. It holds the prompts, but no line that says how a turn ended, no pieces of
-//! replies, and of a subagent's work as a rule nothing: that stands in a file of its own. What is the same for all of them stands here;
-//! a vendor's folder has the module that reads and writes its own.
+//! How the turns of a store end.
 
-use crate::codec::{Cx, Mode};
-use crate::event::{
-    Agent, Block, Count, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage,
-};
+use crate::codec::Cx;
+use crate::event::{Block, Event, Fate, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Provenance, Reply, Scope, Sink, StopKind, Usage};
 use crate::ids::hash;
-use crate::json::{Cursor, Raw, Str};
-
-/// What a vendor says of a store of its.
-#[derive(Clone, Copy, Debug)]
-pub struct Store {
-    /// The mode in which it is read and written.
-    pub mode: Mode,
-    /// The members that only it has: name and meaning, sorted by name.
-    pub fields: &'static [(&'static str, &'static str)],
-    /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
-    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]).
-    pub subagents: Option<&'static str>,
-}
-
-/// Whose file a subagent's is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Child {
-    /// The call that it works for.
-    pub call: String,
-    /// Its id.
-    pub agent: Option<String>,
-    /// The name of its definition.
-    pub name: Option<String>,
-    /// What it was asked to do, in a few words.
-    pub task: Option<String>,
-}
-
-impl Child {
-    /// Reads what the file beside a subagent's says of it; `None` if that does not name the call.
-    pub fn read(meta: &str) -> Option<Self> {
-        let meta = Cursor::new(meta).raw().ok()?;
-        let text = |name: &str| meta.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
-        Some(Self {
-            call: text("toolUseId").filter(|call| !call.is_empty())?,
-            agent: text("agentId"),
-            name: text("agentType").or_else(|| text("subagentName")),
-            task: text("description"),
-        })
-    }
-
-    /// Where what it says belongs.
-    pub(crate) fn origin<'a>(&self, origin: Origin<'a>, cx: &Cx<'a>) -> Origin<'a> {
-        let text = |text: &Option<String>| text.as_deref().map(|text| cx.text(text));
-        let said = origin.agent.copied().unwrap_or_default();
-        let agent = Agent {
-            id: said.id.or_else(|| text(&self.agent)),
-            name: said.name.or_else(|| text(&self.name)),
-            task: said.task.or_else(|| text(&self.task)),
-        };
-        Origin {
-            parent: Some(cx.text(&self.call)),
-            agent: (agent != Agent::default()).then(|| cx.keep(agent)),
-            ..origin
-        }
-    }
-}
+use crate::json::Str;
 
 /// The turn that a store is in, as far as it is needed to work out how the turn ended. Only what the main thread says is told.
 #[derive(Debug, Default)]
@@ -151,7 +90,7 @@ impl Turn {
         let Some(usage) = &reply.usage else { return };
         let round = reply.id.map(|id| hash(id.as_escaped()));
         if self.round.is_some() && (round.is_none() || round != self.round) {
-            add(self.spent.get_or_insert_default(), &self.usage);
+            Usage::add(&mut self.spent, &self.usage);
         }
         self.round = Some(round.unwrap_or_default());
         self.usage = usage.detached();
@@ -170,12 +109,12 @@ impl Turn {
             _ => None,
         };
         let usage = turn.round.map(|_| {
-            let mut usage = turn.spent.unwrap_or_default();
-            add(&mut usage, &turn.usage);
+            let mut usage = turn.spent;
+            Usage::add(&mut usage, &turn.usage);
             Usage {
                 scope: Scope::Turn,
                 provenance: Provenance::Derived,
-                ..usage
+                ..usage.unwrap_or_default()
             }
         });
         let outcome = Outcome {
@@ -209,23 +148,3 @@ impl Turn {
         }
     }
 }
-
-fn add(sum: &mut Usage<'static>, more: &Usage<'static>) {
-    let plus = |sum: Option<Count<'static>>, more: Option<Count<'static>>| match (sum, more) {
-        (Some(sum), Some(more)) => Some(Count::derived(sum.value.saturating_add(more.value))),
-        (sum, more) => sum.or(more),
-    };
-    *sum = Usage {
-        input: plus(sum.input, more.input),
-        output: plus(sum.output, more.output),
-        cache_read: plus(sum.cache_read, more.cache_read),
-        cache_write: plus(sum.cache_write, more.cache_write),
-        total: plus(sum.total, more.total),
-        inclusive: more.inclusive,
-        ..*sum
-    };
-}
-
-#[cfg(test)]
-#[path = "store_tests.rs"]
-mod tests;

@@ -1,0 +1,75 @@
+//! Stores: the files in which programs keep their sessions.
+//!
+//! A store is not what a host reads while the agent works. It holds the prompts, but no line that says how a turn ended, no pieces of
+//! replies, and of a subagent's work as a rule nothing: that stands in a file of its own. What is the same for all of them stands here;
+//! a vendor's folder has the module that reads and writes its own. [`Reading`] and
+//! [`Writing`] are what its decoder and its encoder keep.
+
+mod reading;
+mod turn;
+mod writing;
+
+pub(crate) use reading::{Reading, unknown};
+pub(crate) use writing::{Writing, kept, known_time, version};
+
+use crate::codec::{Cx, Mode};
+use crate::event::{Agent, Origin};
+use crate::json::{Cursor, Raw};
+
+/// What a vendor says of a store of its.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    /// The mode in which it is read and written.
+    pub mode: Mode,
+    /// The members that only it has: name and meaning, sorted by name.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
+    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]).
+    pub subagents: Option<&'static str>,
+}
+
+/// Whose file a subagent's is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Child {
+    /// The call that it works for.
+    pub call: String,
+    /// Its id.
+    pub agent: Option<String>,
+    /// The name of its definition.
+    pub name: Option<String>,
+    /// What it was asked to do, in a few words.
+    pub task: Option<String>,
+}
+
+impl Child {
+    /// Reads what the file beside a subagent's says of it; `None` if that does not name the call.
+    pub fn read(meta: &str) -> Option<Self> {
+        let meta = Cursor::new(meta).raw().ok()?;
+        let text = |name: &str| meta.get(name).and_then(Raw::string).map(|text| text.unescape().into_owned());
+        Some(Self {
+            call: text("toolUseId").filter(|call| !call.is_empty())?,
+            agent: text("agentId"),
+            name: text("agentType").or_else(|| text("subagentName")),
+            task: text("description"),
+        })
+    }
+
+    /// Where what it says belongs.
+    pub(crate) fn origin<'a>(&self, origin: Origin<'a>, cx: &Cx<'a>) -> Origin<'a> {
+        let text = |text: &Option<String>| text.as_deref().map(|text| cx.text(text));
+        let said = origin.agent.copied().unwrap_or_default();
+        let agent = Agent {
+            id: said.id.or_else(|| text(&self.agent)),
+            name: said.name.or_else(|| text(&self.name)),
+            task: said.task.or_else(|| text(&self.task)),
+        };
+        Origin {
+            parent: Some(cx.text(&self.call)),
+            agent: (agent != Agent::default()).then(|| cx.keep(agent)),
+            ..origin
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What the encoder of a store keeps.
+
+use crate::event::{Origin, Session, Time, iso};
+use crate::ids::{Uuids, uuid};
+use crate::json::{Out, Str};
+
+/// The session that is written, as far as it is. All texts are the bodies of JSON strings.
+#[derive(Debug, Default)]
+pub(crate) struct Writing {
+    session: String,
+    ids: Option<Uuids>,
+    cwd: Option<String>,
+    model: Option<String>,
+    /// The line that the next one hangs from.
+    tip: Option<String>,
+    /// The source's id of the last line: of several lines that come of one, only the first has its id.
+    last_id: String,
+    /// When the last line was written.
+    time: String,
+}
+
+impl Writing {
+    /// An event of this origin comes: of another session, perhaps.
+    pub(crate) fn come_to(&mut self, origin: &Origin<'_>) {
+        if let Some(id) = origin.session.filter(|id| id.as_escaped() != self.session) {
+            id.as_escaped().clone_into(&mut self.session);
+            self.ids = None;
+        }
+    }
+
+    /// Keeps what the source says of the session, for the lines that say it.
+    pub(crate) fn facts(&mut self, session: &Session<'_>, out: &Out) {
+        for (slot, text) in [(&mut self.cwd, session.cwd), (&mut self.model, session.model)] {
+            if let Some(text) = text {
+                *slot = Some(kept(text, out));
+            }
+        }
+        out.carried();
+    }
+
+    /// A made-up id.
+    pub(crate) fn fresh_id(&mut self) -> String {
+        let ids = self.ids.get_or_insert_with(|| Uuids::new(&self.session, 1));
+        ids.next_ascii().into_iter().map(char::from).collect()
+    }
+
+    /// The id of the line that is about to be written: that of the source's, for one line, else a made-up one.
+    pub(crate) fn line_id(&mut self, id: Option<Str<'_>>, at: &'static str, out: &Out) -> String {
+        match id.filter(|id| !id.is_empty() && id.as_escaped() != self.last_id) {
+            Some(id) => {
+                self.last_id = kept(id, out);
+                self.last_id.clone()
+            }
+            None => {
+                out.invented(at, "each line needs an id of its own");
+                self.fresh_id()
+            }
+        }
+    }
+
+    /// Writes the id of the line that this one hangs from: of `parent`, or of the last one; `null` for the first.
+    pub(crate) fn parent(&self, parent: Option<&str>, at: &'static str, out: &mut Out) {
+        match parent.or(self.tip.as_deref()) {
+            Some(parent) => {
+                out.lit("\"");
+                out.lit(parent);
+                out.lit("\"");
+                out.invented(at, "the line before it in the conversation");
+            }
+            None => out.lit("null"),
+        }
+    }
+
+    /// The line of this id is the last one now.
+    pub(crate) fn hang(&mut self, id: String) {
+        self.tip = Some(id);
+    }
+
+    /// The id of the session.
+    pub(crate) fn session(&mut self, at: &'static str, out: &Out) -> &str {
+        if self.session.is_empty() {
+            self.session = uuid("", 0);
+            out.invented(at, "the source names no session");
+        }
+        &self.session
+    }
+
+    /// The working folder.
+    pub(crate) fn cwd(&self, at: &'static str, out: &Out) -> &str {
+        self.cwd.as_deref().unwrap_or_else(|| {
+            out.invented(at, "the source does not name the working folder, and the program looks for it");
+            "/"
+        })
+    }
+
+    /// The model of a reply that names this one.
+    pub(crate) fn model<'m>(&'m self, said: Option<&'m str>, at: &'static str, out: &Out) -> &'m str {
+        match (said, self.model.as_deref()) {
+            (Some(model), _) => model,
+            (None, Some(model)) => {
+                out.invented(at, "the session's model");
+                model
+            }
+            (None, None) => {
+                out.invented(at, "the source does not name the model");
+                "unknown"
+            }
+        }
+    }
+
+    /// When a line is written; `known` is what [`known_time`] says. Without a time no program goes on with a session: where the source
+    /// has none, it is that of the line before.
+    pub(crate) fn time(&mut self, known: Option<String>, at: &'static str, out: &Out) -> &str {
+        match known {
+            Some(time) => self.time = time,
+            None if self.time.is_empty() => {
+                "1970-01-01T00:00:00.000Z".clone_into(&mut self.time);
+                out.invented(at, "the source does not say when it was");
+            }
+            None => out.invented(at, "that of the line before"),
+        }
+        &self.time
+    }
+}
+
+/// A text of the source that is kept to be written later.
+pub(crate) fn kept(text: Str<'_>, out: &Out) -> String {
+    out.used(text.as_escaped());
+    text.as_escaped().to_owned()
+}
+
+/// When it was, if that is known.
+pub(crate) fn known_time(time: Option<Time<'_>>, out: &Out) -> Option<String> {
+    let time = time?;
+    let millis = time.millis()?;
+    out.used(time.source());
+    Some(match time {
+        Time::Iso(text) => text.as_escaped().to_owned(),
+        _ => String::from_utf8_lossy(&iso(millis)).into_owned(),
+    })
+}
+
+/// Tells the ledger of the version that lines name.
+pub(crate) fn version<'v>(version: &'v str, at: &'static str, out: &Out) -> &'v str {
+    out.invented(at, "the version whose files are written");
+    version
+}
