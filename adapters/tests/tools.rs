@@ -271,3 +271,32 @@ fn every_tool_that_is_written_has_its_arguments_on_the_page() {
         }
     }
 }
+
+#[test]
+fn arguments_that_the_host_changes_are_in_the_target_s_words() {
+    let input = r#"{"file_path":"/w/a","offset":5,"limit":2}"#;
+    let log = format!(
+        "{{\"type\":\"control_request\",\"request_id\":\"q\",\"request\":{{\"subtype\":\"can_use_tool\",\"tool_name\":\"Read\",\"input\":{input},\"tool_use_id\":\"c\"}}}}\n\
+         {{\"type\":\"control_response\",\"response\":{{\"subtype\":\"success\",\"request_id\":\"q\",\"response\":{{\"behavior\":\"allow\",\"updatedInput\":{input},\"updatedPermissions\":[]}}}}}}\n"
+    );
+    let plain = Options::new(format("claude"), format("qwen-code"));
+    for options in [with_ledger(plain.clone()), plain] {
+        let Converted { out, ledger, .. } = convert(&options, log.as_bytes());
+        let lines: Vec<Value> = out
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        let asked = lines
+            .iter()
+            .find_map(|line| line["request"].get("input"))
+            .expect("the question goes over");
+        let answer = lines
+            .iter()
+            .find_map(|line| line["response"].get("response"))
+            .expect("the answer goes over");
+        assert_ne!(asked, &serde_json::from_str::<Value>(input).expect("JSON"), "the target counts from 0");
+        assert_eq!(&answer["updatedInput"], asked);
+        assert_eq!((&answer["behavior"], &answer["updatedPermissions"]), (&json!("allow"), &json!([])));
+        assert!(!ledger.contains("\"dropped\""), "{ledger}");
+    }
+}

@@ -4,6 +4,7 @@
 //! ended; every turn gets exactly one outcome; results without a call get their call; calls carry the target's own tool
 //! names. Everything is keyed by call id or block index within its thread (the main one, and one for each subagent).
 
+mod asked;
 mod blocks;
 mod calls;
 mod pending;
@@ -13,10 +14,11 @@ mod turn;
 mod waiting;
 
 use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
-use crate::event::{Event, Fate, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
+use crate::event::{Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
+use asked::Asked;
 use calls::Calls;
 use thread::Thread;
 
@@ -46,6 +48,7 @@ pub struct Assembler {
     one_turn_a_run: bool,
     threads: Threads<Thread>,
     calls: Calls,
+    asked: Asked,
     turn: Turn,
     /// The block of the main thread that the last event, notices aside, was a piece of.
     growing: Option<usize>,
@@ -115,6 +118,7 @@ impl Assembler {
             one_turn_a_run: source.vendor().one_turn_a_run,
             threads: Threads::default(),
             calls: Calls::default(),
+            asked: Asked::default(),
             turn: Turn::default(),
             growing: None,
             prompts_used: 0,
@@ -253,13 +257,20 @@ impl Assembler {
     }
 
     /// Takes what the host says, which passes on as it is; a prompt among it is the prompt of the next turn.
-    pub fn input<'a>(&mut self, input: &crate::event::Input<'a>, down: &mut Down<'_, 'a>) {
+    pub fn input<'a>(&mut self, input: &Input<'a>, down: &mut Down<'_, 'a>) {
         self.growing = None;
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
-        if !self.duties.watch {
-            down.encoder.input(input, down.out);
+        if self.duties.watch {
+            return;
+        }
+        match self.answered(input, down) {
+            Some(response) => {
+                let kind = InputKind::Response(&response);
+                down.encoder.input(&Input { kind, ..*input }, down.out);
+            }
+            None => down.encoder.input(input, down.out),
         }
     }
 

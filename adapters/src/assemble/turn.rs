@@ -91,6 +91,9 @@ impl Assembler {
         }
         // Without a line that asks there is nothing to translate.
         let tools = self.duties.tools.as_ref().filter(|tools| tools.to.conduct().can_ask());
+        if tools.is_some() {
+            self.asked.add(request);
+        }
         let translated = request.permission.zip(tools).and_then(|(permission, tools)| {
             let call = ToolCall {
                 id: permission.call.unwrap_or_default(),

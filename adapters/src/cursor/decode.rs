@@ -125,7 +125,7 @@ impl Decoder {
 
     /// Remembers how the line of a piece is spelled, which says nothing else.
     fn learn(&mut self, line: &Line<'_>, piece: Piece<'_>, origin: Origin<'_>) {
-        if line.cx.trace.is_none() && origin.time.is_some() {
+        if line.cx.trace.is_none() && origin.time.and_then(Time::millis).is_some() {
             let event = Event::new(origin, Kind::Delta(Delta { index: 0, piece }));
             self.learned.get_or_insert_default().learn(line.text, &RULES, &event, Aside::default());
         }
@@ -463,11 +463,15 @@ impl Decoder {
     }
 }
 
-/// Session and time. A time that is no number stays a field.
+/// Session and time. Without one (`null`) the member still tells a piece from a whole segment; a time that is no number stays a field.
 pub(super) fn origin<'a>(line: &Line<'a>, members: &mut Members<'a>) -> Result<Origin<'a>, Error> {
+    let unknown = |value: &Raw<'_>| line.cx.took(value.as_str());
+    let time = members
+        .take_shape("timestamp_ms", Shape::Number)
+        .or_else(|| members.take_shape("timestamp_ms", Shape::Null).inspect(unknown));
     Ok(Origin {
         session: members.take_string("session_id", line)?,
-        time: members.take_shape("timestamp_ms", Shape::Number).map(Time::Millis),
+        time: time.map(Time::Millis),
         ..Origin::default()
     })
 }

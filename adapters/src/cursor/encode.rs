@@ -90,14 +90,18 @@ impl Encoder {
     /// `,"timestamp_ms":…`, if a time is known.
     pub(super) fn stamp(&self, time: Option<Time<'_>>, out: &mut Out) {
         if self.known_time(time).is_some() {
-            self.stamp_always(time, out);
+            out.lit(",\"timestamp_ms\":");
+            self.millis(time, out);
         }
     }
 
-    /// [`Self::stamp`] of a piece of text: that it has a time tells it from a whole segment. 0 stands for a time that is not known.
-    pub(super) fn stamp_always(&self, time: Option<Time<'_>>, out: &mut Out) {
-        out.lit(",\"timestamp_ms\":");
-        self.millis(time, out);
+    /// [`Self::stamp`] of a piece of text: that the member is there tells it from a whole segment, whether a time is known or not.
+    pub(super) fn stamp_piece(&self, time: Option<Time<'_>>, out: &mut Out) {
+        if self.known_time(time).is_some() {
+            return self.stamp(time, out);
+        }
+        out.lit(",\"timestamp_ms\":null");
+        out.invented("/timestamp_ms", "the source says no time; the member tells a piece from a whole segment");
     }
 
     /// [`Self::stamp`] for a time that was kept.
@@ -128,12 +132,7 @@ impl Encoder {
             _ if self.now.is_some() => out.number(self.now.unwrap_or(0)),
             _ => {
                 out.number(self.time.unwrap_or(0));
-                let note = if self.time.is_some() {
-                    "the last time that the source said"
-                } else {
-                    "the source says no time"
-                };
-                out.invented("/timestamp_ms", note);
+                out.invented("/timestamp_ms", "the last time that the source said");
             }
         }
     }

@@ -494,3 +494,38 @@ fn the_ledger_is_told_what_a_line_repeats_and_what_it_lacks() {
     }
     assert!(!String::from_utf8_lossy(&out).contains("timestamp_ms"), "nobody knows when");
 }
+
+#[test]
+fn a_piece_at_a_time_that_nobody_knows_is_a_piece_all_the_same() {
+    let piece =
+        |event: &str| format!("{{\"type\":\"stream_event\",\"event\":{event},\"session_id\":\"s\",\"parent_tool_use_id\":null,\"uuid\":\"u\"}}\n");
+    let log = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"One"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" two."}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_stop"}"#,
+    ]
+    .map(piece)
+    .concat();
+    let mut options = Options::new("claude".parse().unwrap(), "cursor".parse().unwrap());
+    options.partial = true;
+    let mut converter = Converter::new(options);
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    let written = String::from_utf8(out).unwrap();
+    assert_eq!(written.matches("\"timestamp_ms\":null").count(), 2, "{written}");
+    assert_eq!(written.matches("timestamp_ms").count(), 2, "{written}");
+    for ledger in [None, Some("log".to_owned())] {
+        let mut options = Options::new("cursor".parse().unwrap(), "qwen".parse().unwrap());
+        options.ledger = ledger;
+        let mut converter = Converter::new(options);
+        let mut back = Vec::new();
+        converter.feed(written.as_bytes(), &mut back);
+        converter.finish(&mut back);
+        let back = String::from_utf8(back).unwrap();
+        assert_eq!(back.matches("One two.").count(), 1, "{back}");
+        assert!(!converter.take_ledger().contains("/timestamp_ms"));
+    }
+}

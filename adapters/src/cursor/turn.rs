@@ -311,7 +311,7 @@ impl Encoder {
         out.lit(close);
         out.bytes(&self.tail);
         match piece {
-            Piece::Text(_) => self.stamp_always(time, out),
+            Piece::Text(_) => self.stamp_piece(time, out),
             _ => self.stamp(time, out),
         }
         out.lit("}\n");
