@@ -39,6 +39,7 @@ pub mod record;
 pub mod schema;
 #[cfg(all(unix, feature = "agent"))]
 pub mod session;
+pub mod show;
 pub mod status;
 mod system;
 pub mod work;

@@ -106,6 +106,11 @@ impl Error {
         &self.kind
     }
 
+    /// What went wrong, without the place.
+    pub fn into_kind(self) -> ErrorKind {
+        self.kind
+    }
+
     /// Whether what follows is read all the same: yes for damaged lines.
     pub const fn can_continue(&self) -> bool {
         matches!(self.kind, ErrorKind::Damaged(_))

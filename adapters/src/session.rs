@@ -16,17 +16,20 @@
 //! Tokens are those of the source. Times and costs stand in the [`Outcome`]: milliseconds and US dollars.
 
 mod build;
+mod deed;
 #[cfg(feature = "serde")]
 mod serde;
 
 use std::io::Read;
 
+use crate::codec::Format;
 use crate::convert::Converter;
 use crate::events::{
     self, Event, Json, Notice, Outcome, Prompt, Response, ResultStatus, SessionFacts, Stop, Thinking, Time, ToolKind, ToolProgress, ToolResult, Usage,
 };
 use crate::read::{Collector, Error, Intake, Source};
 use build::Builder;
+pub use deed::Deed;
 
 /// One conversation with one id.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +69,8 @@ pub struct Turn {
     pub compactions: Vec<Notice>,
     /// Everything else, in order: other notices, control requests, output for a terminal, noise, unknown lines.
     pub others: Vec<Event>,
+    /// Where in the main thread the things of these lists stand, in order.
+    pub asides: Vec<Aside>,
     /// The tokens of the turn: as the source says; else what the session's sum has grown by, or the sum of the main thread's rounds
     /// (then `provenance` is derived).
     pub usage: Option<Usage>,
@@ -73,6 +78,34 @@ pub struct Turn {
     pub session_usage: Option<Usage>,
     /// How it ended. `None` only in logs of the host's side, which do not say.
     pub outcome: Option<Outcome>,
+}
+
+/// Where something beside the replies of the main thread stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Aside {
+    /// The round, counted from 0.
+    pub round: usize,
+    /// The block of it before which it stands, counted from 0; how many there are where it stands behind the last one.
+    pub block: usize,
+    /// What it is: the next one of the list.
+    pub what: AsideKind,
+}
+
+/// The list that an [`Aside`] belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AsideKind {
+    /// [`Thread::prompts`].
+    Prompt,
+    /// [`Turn::permissions`].
+    Permission,
+    /// [`Turn::retries`].
+    Retry,
+    /// [`Turn::compactions`].
+    Compaction,
+    /// [`Turn::others`].
+    Other,
 }
 
 /// What one agent said in a turn: the main one or a subagent.
@@ -134,6 +167,10 @@ pub struct Call {
     pub kind: ToolKind,
     /// The arguments: an object as a rule.
     pub input: Json,
+    /// When it was said, where the line says so.
+    pub asked: Option<Time>,
+    /// When its result was said.
+    pub answered: Option<Time>,
     /// Who was asked whether it may run, and the answer.
     pub permission: Option<Permission>,
     /// What was to be seen while it ran.
@@ -211,6 +248,13 @@ impl Call {
     }
 }
 
+impl Round {
+    /// Whether nothing more belongs to its reply.
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
 impl Permission {
     /// Whether it was given; `None` if the log does not say.
     pub fn allowed(&self) -> Option<bool> {
@@ -242,6 +286,7 @@ pub fn turns<R: Read>(reader: R, from: impl Into<Source>) -> Turns<R> {
         log: None,
         none: Vec::new(),
         builder: Builder::default(),
+        fresh: false,
         over: false,
     }
 }
@@ -283,6 +328,8 @@ pub struct Turns<R> {
     /// Nothing is written.
     none: Vec<u8>,
     builder: Builder,
+    /// Something was said since [`Turns::step`] has given nothing.
+    fresh: bool,
     over: bool,
 }
 
@@ -297,6 +344,52 @@ impl<R: Read> Turns<R> {
     /// Takes what was said since the last turn and belongs to none.
     pub fn rest(&mut self) -> Vec<Event> {
         self.builder.rest()
+    }
+
+    /// What the log is written in. `None`: it holds nothing.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    pub fn format(&mut self) -> Result<Option<Format>, Error> {
+        self.input.format()
+    }
+
+    /// Reads on: gives a turn that has ended, or nothing where more has to be read to end one. `None`: there is no more.
+    pub fn step(&mut self) -> Option<Result<Option<Turn>, Error>> {
+        loop {
+            if let Some(turn) = self.builder.next() {
+                return Some(Ok(Some(turn)));
+            }
+            let found = self.log.as_mut().and_then(Converter::collected);
+            match found.and_then(Collector::next) {
+                Some(Ok(event)) => {
+                    self.builder.take(event);
+                    self.fresh = true;
+                    continue;
+                }
+                Some(Err(error)) => return Some(Err(error.in_file(self.input.name.as_deref()))),
+                None if self.over => {
+                    self.builder.finish();
+                    return self.builder.next().map(|turn| Ok(Some(turn)));
+                }
+                // Before a read that may wait.
+                None if std::mem::take(&mut self.fresh) => return Some(Ok(None)),
+                None => {}
+            }
+            match self.more() {
+                Ok(more) => self.over = !more,
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+
+    /// The turn that has begun and not ended. Who shows it as it grows may take the texts of what is shown out of it: the turn that
+    /// [`Self::step`] gives in the end lacks them too.
+    pub fn going_on(&mut self) -> Option<&mut Turn> {
+        self.builder.going_on()
     }
 
     fn more(&mut self) -> Result<bool, Error> {
@@ -324,29 +417,8 @@ impl<R: Read> Iterator for Turns<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(turn) = self.builder.next() {
-                return Some(Ok(turn));
-            }
-            let found = self.log.as_mut().and_then(Converter::collected);
-            match found.and_then(Collector::next) {
-                Some(Ok(event)) => {
-                    self.builder.take(event);
-                    continue;
-                }
-                Some(Err(error)) => return Some(Err(error.in_file(self.input.name.as_deref()))),
-                None if self.over => {
-                    self.builder.finish();
-                    return self.builder.next().map(Ok);
-                }
-                None => {}
-            }
-            match self.more() {
-                Ok(true) => {}
-                Ok(false) => self.over = true,
-                Err(error) => {
-                    self.over = true;
-                    return Some(Err(error));
-                }
+            if let Some(turn) = self.step()?.transpose() {
+                return Some(turn);
             }
         }
     }

@@ -11,8 +11,11 @@ use agentglot_adapters::raw::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use super::outputs::{self, Outputs};
+use super::views;
 use crate::command::check::Check;
+use crate::command::show::{Form, Show};
 use crate::io::{Console, Input, Source, Walk};
+use crate::show::{Cut, Pick};
 use crate::status::{Failure, Status};
 use crate::work::Work;
 
@@ -85,6 +88,57 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
         quiet: typed.quiet,
         status,
     })
+}
+
+/// What `show` is to do.
+pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
+    let input = match typed.log {
+        Some(log) if log.as_os_str() == "-" => Input::Stdin,
+        Some(log) => session(log)?,
+        None => Input::Stdin,
+    };
+    if input == Input::Stdin && std::io::stdin().is_terminal() {
+        return Err(usage(
+            "standard input is a terminal; name a FILE or the id of a session (--help tells more)",
+        ));
+    }
+    Ok(Show {
+        input,
+        from: readable(typed.from),
+        form: match typed.format {
+            views::Form::Text => Form::Text,
+            views::Form::Markdown => Form::Markdown,
+            views::Form::Json => Form::Json,
+        },
+        pick: Pick {
+            turn: typed.turn,
+            tools: typed.tools,
+            errors: typed.errors,
+            since: typed.since,
+        },
+        cut: Cut { lines: typed.lines },
+        thinking: typed.thinking,
+        utc: typed.utc,
+        follow: typed.follow,
+        colour: match typed.color {
+            views::Colour::Auto => None,
+            views::Colour::Always => Some(true),
+            views::Colour::Never => Some(false),
+        },
+        width: typed.width.map(usize::from),
+        pager: !typed.no_pager,
+        output: typed.output.filter(|path| path.as_os_str() != "-"),
+    })
+}
+
+/// The log that is meant: a file, or what lies on this machine of the session with that id.
+fn session(named: PathBuf) -> Result<Input, Failure> {
+    let is_path = named.components().count() > 1 || named.exists();
+    match named.to_str().filter(|_| !is_path) {
+        #[cfg(all(unix, feature = "agent"))]
+        Some(id) => crate::command::sessions::file_of(id).map(Input::File),
+        _ => Ok(Input::File(named)),
+    }
 }
 
 fn usage(why: &str) -> Failure {

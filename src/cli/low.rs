@@ -8,6 +8,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use super::views;
+
 /// Lets software written for one headless coding agent talk to another.
 #[derive(Debug, Parser)]
 #[command(name = "agentglot", version, propagate_version = true, max_term_width = 110)]
@@ -29,6 +31,9 @@ pub enum Command {
     /// Report what is wrong with a log, with rule, line, byte and JSON pointer
     #[command(after_long_help = CHECK_MORE)]
     Check(Check),
+    /// Show what an agent did, as a person reads it
+    #[command(after_long_help = views::SHOW_MORE)]
+    Show(views::Show),
     #[command(flatten)]
     Live(super::live::Command),
     /// List what can be read and written

@@ -10,6 +10,8 @@ mod live;
 mod log;
 pub mod low;
 mod outputs;
+pub mod views;
+mod when;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -51,6 +53,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::Convert(typed) => Ok(command::convert::run(high::convert(typed)?)),
         low::Command::Check(typed) if typed.rules => command::check::rules(typed.json),
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
+        low::Command::Show(typed) => command::show::run(&high::show(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
         low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),

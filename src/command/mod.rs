@@ -16,6 +16,7 @@ pub mod run;
 pub mod schema;
 #[cfg(all(unix, feature = "agent"))]
 pub mod sessions;
+pub mod show;
 #[cfg(all(unix, feature = "agent"))]
 pub mod trust;
 

@@ -9,7 +9,6 @@ use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use serde_json::{Map, Value, json};
 
-use crate::agent::model::message::{Message, Part, Role};
 use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::io::{Console, visible};
@@ -62,7 +61,7 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
                 Console::plain().say(note);
             }
             match to {
-                None => super::print(conversation(&history.messages).as_bytes()),
+                None => super::show::kept(log(&session, &entries), Dialect::Claude.into(), &session.id),
                 Some(format) => converted(&log(&session, &entries), *format),
             }
         }
@@ -79,6 +78,14 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
             "delete wants the id of a session, or --all for those that agentglot began in this folder".to_owned(),
         )),
     }
+}
+
+/// The file of the session whose id begins like this.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(crate) fn file_of(id: &str) -> Result<std::path::PathBuf, Failure> {
+    one(&persona::shelf(&|name| std::env::var_os(name)), id).map(|session| session.path)
 }
 
 fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
@@ -213,48 +220,6 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
-/// The conversation for people.
-fn conversation(messages: &[Message]) -> String {
-    let mut text = String::new();
-    for part in messages
-        .iter()
-        .flat_map(|message| message.parts.iter().map(move |part| (message.role, part)))
-    {
-        let said = match part {
-            (Role::User, Part::Text(said)) => format!("> {}", said.trim_end().replace('\n', "\n> ")),
-            (Role::Assistant, Part::Text(said)) => said.trim_end().to_owned(),
-            (_, Part::Thinking { text, .. }) => format!("(thinks) {}", text.trim_end()),
-            (_, Part::Redacted { .. }) => "(thinks what only the vendor can read)".to_owned(),
-            (_, Part::Image { media_type, data } | Part::Document { media_type, data }) => format!("[{media_type}, {} bytes]", data.len() / 4 * 3),
-            (_, Part::Call(call)) => format!("* {} {}", call.name, call.input),
-            (_, Part::Result(result)) => {
-                let lines: Vec<&str> = result
-                    .content
-                    .iter()
-                    .flat_map(|part| {
-                        if let Part::Text(text) = part {
-                            text.lines()
-                        } else {
-                            "[no text]".lines()
-                        }
-                    })
-                    .collect();
-                let mut shown = lines.iter().take(10).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n");
-                if lines.len() > 10 {
-                    let _ = write!(shown, "\n  … {} more lines", lines.len() - 10);
-                }
-                if result.is_error { format!("  (failed)\n{shown}") } else { shown }
-            }
-        };
-        for line in said.lines() {
-            text.push_str(&visible(line));
-            text.push('\n');
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// The transcript as a log of Claude Code's lines.
 fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
     let mut log = Vec::new();
@@ -316,23 +281,4 @@ fn converted(log: &[u8], to: Format) -> Result<Status, Failure> {
     let mut written = Vec::new();
     crate::convert(log, &mut written, Options::new(Dialect::Claude.into(), to)).map_err(failed)?;
     super::print(&written)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_conversation_reads_like_one() {
-        let messages = [
-            Message::user("one\ntwo"),
-            Message {
-                role: Role::Assistant,
-                parts: vec![Part::Text("Done.\u{1b}[31m".to_owned())],
-            },
-        ];
-        let text = conversation(&messages);
-        assert!(text.starts_with("> one\n> two\n\nDone."), "{text}");
-        assert!(!text.contains('\u{1b}'));
-    }
 }

@@ -91,7 +91,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn is_hidden(c: char) -> bool {
+/// Whether a character is not to be seen, or changes how others are.
+pub(crate) fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         // Marks and overrides of direction, joiners and spaces without width, tags.

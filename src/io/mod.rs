@@ -10,8 +10,8 @@ mod source;
 mod target;
 
 pub use ahead::{Piece, Pieces};
-pub(crate) use console::clean;
 pub use console::{Console, visible};
+pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};

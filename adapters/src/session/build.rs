@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Block, Call, Permission, Round, Subagent, Thread, Turn};
+use super::{Aside, AsideKind, Block, Call, Permission, Round, Subagent, Thread, Turn};
 use crate::events::mirror::Mirror;
 use crate::events::{
-    self, Event, InputKind, Kind, Outcome, OutcomeKind, Place, Provenance, Reply, Request, Response, RoundEnd, Scope, SessionFacts, ToolResult,
+    self, Event, InputKind, Kind, Outcome, OutcomeKind, Place, Provenance, Reply, Request, Response, RoundEnd, Scope, SessionFacts, Time, ToolResult,
     Topic, Usage,
 };
 
@@ -57,10 +57,17 @@ impl Builder {
                 return;
             }
             self.number += 1;
+            let others = std::mem::take(&mut self.between);
+            let aside = Aside {
+                round: 0,
+                block: 0,
+                what: AsideKind::Other,
+            };
             self.turn = Some(Turn {
                 session: self.session.clone(),
                 number: self.number,
-                others: std::mem::take(&mut self.between),
+                asides: vec![aside; others.len()],
+                others,
                 ..Turn::default()
             });
         }
@@ -91,6 +98,15 @@ impl Builder {
         self.ended.pop_front()
     }
 
+    /// The turn that has not ended.
+    pub(super) fn going_on(&mut self) -> Option<&mut Turn> {
+        let turn = self.turn.as_mut()?;
+        if turn.facts.is_none() {
+            turn.facts.clone_from(&self.facts);
+        }
+        Some(turn)
+    }
+
     pub(super) fn rest(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.between)
     }
@@ -115,8 +131,45 @@ fn begins_a_turn(event: &Event) -> bool {
 }
 
 impl Turn {
-    /// Takes an event; returns whether it was the last one.
+    /// Takes an event and notes where it stands; returns whether it was the last one.
     fn take(&mut self, event: Event) -> bool {
+        let before = self.beside();
+        let is_last = self.put(event);
+        let after = self.beside();
+        let kinds = [
+            AsideKind::Prompt,
+            AsideKind::Permission,
+            AsideKind::Retry,
+            AsideKind::Compaction,
+            AsideKind::Other,
+        ];
+        for (what, _) in kinds
+            .into_iter()
+            .zip(before.into_iter().zip(after))
+            .filter(|(_, (before, after))| before != after)
+        {
+            let last = self.thread.rounds.last();
+            self.asides.push(Aside {
+                round: self.thread.rounds.len().saturating_sub(1),
+                block: last.map_or(0, |round| round.blocks.len()),
+                what,
+            });
+        }
+        is_last
+    }
+
+    /// How many things there are of each [`AsideKind`].
+    const fn beside(&self) -> [usize; 5] {
+        [
+            self.thread.prompts.len(),
+            self.permissions.len(),
+            self.retries.len(),
+            self.compactions.len(),
+            self.others.len(),
+        ]
+    }
+
+    fn put(&mut self, event: Event) -> bool {
         let time = event.origin.time.clone();
         match event.kind {
             Kind::Session(_) => {}
@@ -129,8 +182,8 @@ impl Turn {
             }
             Kind::Reply(reply) => {
                 let round = self.thread_of(&event.origin).round(reply.id.clone());
-                round.time = round.time.take().or(time);
-                round.add(*reply);
+                round.time = round.time.take().or_else(|| time.clone());
+                round.add(*reply, time.as_ref());
             }
             Kind::RoundEnd(end) => {
                 if let Some(round) = self.thread_of(&event.origin).rounds.last_mut() {
@@ -205,6 +258,7 @@ impl Turn {
             self.thread_of(origin).round(None).blocks.push(Block::Call(Box::new(Call::new(made))));
         }
         if let Some(call) = self.call(&result.call) {
+            call.answered.clone_from(&origin.time);
             call.result = Some(result);
         }
     }
@@ -353,7 +407,7 @@ impl Thread {
 }
 
 impl Round {
-    fn add(&mut self, reply: Reply) {
+    fn add(&mut self, reply: Reply, time: Option<&Time>) {
         self.model = reply.model.or(self.model.take());
         self.stop = reply.stop.or(self.stop.take());
         self.usage = reply.usage.or(self.usage.take());
@@ -361,7 +415,11 @@ impl Round {
         self.blocks.extend(reply.blocks.into_iter().map(|block| match block {
             events::Block::Text { text, .. } => Block::Text(text),
             events::Block::Thinking(thinking) => Block::Thinking(thinking),
-            events::Block::Call(call) => Block::Call(Box::new(Call::new(call))),
+            events::Block::Call(call) => {
+                let mut call = Box::new(Call::new(call));
+                call.asked = time.cloned();
+                Block::Call(call)
+            }
             other => Block::Other(other),
         }));
         self.over |= reply.last;
@@ -384,6 +442,8 @@ impl Call {
             name: call.name,
             kind: call.kind,
             input: call.input,
+            asked: None,
+            answered: None,
             permission: None,
             progress: Vec::new(),
             result: None,

@@ -93,6 +93,8 @@ impl Serialize for Call {
         for (name, value) in block(events::Block::Call(call)).iter().flat_map(Json::members) {
             object.some(&name, Some(value))?;
         }
+        object.some("asked", self.asked.as_ref().and_then(time))?;
+        object.some("answered", self.answered.as_ref().and_then(time))?;
         object.some("permission", self.permission.as_ref())?;
         object.list("progress", &progress)?;
         object.some(

@@ -1,0 +1,106 @@
+//! The commands that show what agents did, as they are typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::low::{Chosen, Dialects};
+
+pub(super) const SHOW_MORE: &str = "\
+On a terminal there are colours, and a pager ($PAGER, else less); elsewhere plain text. What would
+move a terminal's cursor or hide from the eye is written as \\u{…}.
+
+Exit codes:
+  0  everything was understood
+  1  done, but some of the log is damaged; where is shown
+  2  wrong usage, or a dialect that could not be detected
+  3  reading or writing failed
+
+Examples:
+  agentglot show session.jsonl
+  agentglot show --tools --lines 3 session.jsonl.gz
+  agentglot show --errors --since 2h session.jsonl
+  agentglot show --follow live.jsonl
+  agentglot show --format markdown session.jsonl > session.md";
+
+/// `show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The dialect of the log: NAME or NAME:FORMAT, or `auto` to detect it
+    #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
+    pub from: Chosen,
+    /// How it is shown
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Form,
+    /// Show so many lines of each output, and four times as many of each change; `all` cuts nothing
+    #[arg(long, value_name = "N", default_value = "10", value_parser = lines)]
+    pub lines: usize,
+    /// Show what was thought
+    #[arg(long)]
+    pub thinking: bool,
+    /// Show only the turn of this number
+    #[arg(long, value_name = "N")]
+    pub turn: Option<u64>,
+    /// Show only tool calls
+    #[arg(long)]
+    pub tools: bool,
+    /// Show only what went wrong: failed calls, refusals, retries, turns that failed
+    #[arg(long)]
+    pub errors: bool,
+    /// Show only turns that began since then: a day (2026-11-22), a time (2026-11-22T14:30), or so long ago (30m, 2h, 3d)
+    #[arg(long, value_name = "WHEN", value_parser = super::when::since)]
+    pub since: Option<i64>,
+    /// Tell times in UTC, not in local time
+    #[arg(long)]
+    pub utc: bool,
+    /// Go on while the log grows, until Ctrl-C
+    #[arg(long)]
+    pub follow: bool,
+    /// Use colours
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Colour,
+    /// Break lines of text at this column [default: the terminal's width; elsewhere lines stay as they are]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..))]
+    pub width: Option<u16>,
+    /// Use no pager
+    #[arg(long)]
+    pub no_pager: bool,
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// A log, compressed or not; the id of a session on this machine, or enough of its beginning; `-` or nothing is standard input
+    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    pub log: Option<PathBuf>,
+}
+
+/// How a session is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// For a terminal
+    #[default]
+    Text,
+    /// For a page
+    Markdown,
+    /// One object a line, for programs
+    Json,
+}
+
+/// Whether there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `10`, `all`.
+fn lines(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| "a number of lines is wanted, or `all`".to_owned())
+}

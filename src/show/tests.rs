@@ -1,0 +1,223 @@
+//! Views of recordings: read them by eye when they change (`BLESS=1` writes them).
+
+use std::path::Path;
+
+use agentglot_adapters::Source;
+
+use super::{Cut, JsonPage, Look, MarkdownPage, Page, Pick, TextPage, show};
+
+const LOOK: Look = Look {
+    colour: false,
+    width: None,
+    cut: Cut::USUAL,
+    thinking: false,
+    utc: true,
+};
+
+/// Recordings and hand-made logs of each dialect.
+const VIEWS: [&str; 26] = [
+    "claude/cli_agent.out.jsonl",
+    "claude/cli_bigout.out.jsonl",
+    "claude/cli_deny_default.out.jsonl",
+    "claude/cli_e429.out.jsonl",
+    "claude/cli_edit.out.jsonl",
+    "claude/cli_parallel_partial.out.jsonl",
+    "claude/cli_think.out.jsonl",
+    "claude/sdk_error_then_next_turn.out.jsonl",
+    "claude/stdin_slash_compact.out.jsonl",
+    "claude/transcript_agent.jsonl",
+    "codex/multi.out.jsonl",
+    "codex/plan.out.jsonl",
+    "codex/sdk_shell_fail.out.jsonl",
+    "cursor/read_edit.jsonl",
+    "cursor/retry_no_result.jsonl",
+    "cursor/task_subagent.jsonl",
+    "gemini/edit.out.jsonl",
+    "gemini/toolerr.out.jsonl",
+    "hostile/claude-truncated.jsonl",
+    "hostile/mixed-dialects.jsonl",
+    "qwen/two_tools.jsonl",
+    "qwen/two_turns.chunks.jsonl",
+    "qwen-code/chat_parallel.jsonl",
+    "qwen-code/todo_write.out.jsonl",
+    "tricode/edit_simple.jsonl",
+    "tricode/perm_deny.jsonl",
+];
+
+/// Those that are shown as Markdown and as JSON too.
+const PAGES: [&str; 4] = [
+    "claude/cli_agent.out.jsonl",
+    "cursor/read_edit.jsonl",
+    "qwen/two_tools.jsonl",
+    "tricode/edit_simple.jsonl",
+];
+
+#[test]
+fn recordings_read_well() {
+    let mut wrong = Vec::new();
+    for name in VIEWS {
+        let log = golden(name);
+        kept(name, "txt", &text(&log, LOOK), &mut wrong);
+        if PAGES.contains(&name) {
+            kept(
+                name,
+                "md",
+                &shown(&log, &Pick::default(), |out| Box::new(MarkdownPage::new(out, LOOK))),
+                &mut wrong,
+            );
+            kept(
+                name,
+                "json",
+                &shown(&log, &Pick::default(), |out| Box::new(JsonPage::new(out))),
+                &mut wrong,
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "views changed (BLESS=1 writes them):\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_read_at_a_time_changes_nothing() {
+    for name in VIEWS {
+        let log = golden(name);
+        let whole = text(&log, LOOK);
+        for size in [1, 7, 100] {
+            let mut out = Vec::new();
+            show(
+                Pieces(&log, size),
+                Source::Auto,
+                "log",
+                &Pick::default(),
+                &mut TextPage::new(&mut out, LOOK),
+            )
+            .unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), whole, "{name} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn nothing_of_a_log_moves_the_cursor() {
+    let evil = "\\u001b[2J\\u001b]0;x\\u0007\\u202e\\u009b\\r<script>";
+    let log = format!(
+        r#"{{"type":"system","subtype":"init","session_id":"s{evil}","cwd":"/{evil}","model":"{evil}","tools":[]}}
+{{"type":"user","session_id":"s","message":{{"role":"user","content":"{evil}"}}}}
+{{"type":"assistant","session_id":"s","message":{{"id":"m","role":"assistant","content":[{{"type":"text","text":"{evil} `{evil}`\n```{evil}\n{evil}\n```"}},{{"type":"thinking","thinking":"{evil}"}},{{"type":"tool_use","id":"t","name":"{evil}","input":{{"command":"{evil}"}}}},{{"type":"tool_use","id":"u","name":"Bash","input":{{"command":"{evil}"}}}},{{"type":"{evil}"}}]}}}}
+{{"type":"user","session_id":"s","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":"{evil}"}},{{"type":"tool_result","tool_use_id":"u","content":"{evil}","is_error":true}}]}}}}
+{{"type":"{evil}","session_id":"s"}}
+{evil}
+{{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["{evil}"],"session_id":"s"}}
+"#
+    );
+    let look = Look { thinking: true, ..LOOK };
+    let pages = [
+        text(log.as_bytes(), look),
+        shown(log.as_bytes(), &Pick::default(), |out| Box::new(MarkdownPage::new(out, look))),
+        shown(log.as_bytes(), &Pick::default(), |out| Box::new(JsonPage::new(out))),
+        anstream::adapter::strip_str(&text(
+            log.as_bytes(),
+            Look {
+                colour: true,
+                width: Some(60),
+                ..look
+            },
+        ))
+        .to_string(),
+    ];
+    for page in pages {
+        assert!(page.contains("script"));
+        let bad = page.chars().find(|c| *c != '\n' && c.is_control() || *c == '\u{202e}');
+        assert_eq!(bad, None, "{page}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_shown() {
+    let log = golden("cursor/read_edit.jsonl");
+    let with = |pick: Pick| shown(&log, &pick, |out| Box::new(TextPage::new(out, LOOK)));
+    let tools = with(Pick {
+        tools: true,
+        ..Pick::default()
+    });
+    assert!(
+        tools.contains("● Edit") && !tools.contains("Make the greeting") && !tools.contains("✓"),
+        "{tools}"
+    );
+    let errors = with(Pick {
+        errors: true,
+        ..Pick::default()
+    });
+    assert!(errors.contains("✗ Read") && !errors.contains("● Edit"), "{errors}");
+    let began = 1_788_000_000_000;
+    assert!(
+        with(Pick {
+            since: Some(began - 1),
+            ..Pick::default()
+        })
+        .contains("● Edit")
+    );
+    assert_eq!(
+        with(Pick {
+            since: Some(began + 3_600_000),
+            ..Pick::default()
+        }),
+        ""
+    );
+    assert_eq!(
+        with(Pick {
+            turn: Some(2),
+            ..Pick::default()
+        }),
+        ""
+    );
+    let wide = text(
+        &log,
+        Look {
+            colour: true,
+            width: Some(40),
+            ..LOOK
+        },
+    );
+    let plain = anstream::adapter::strip_str(&wide).to_string();
+    assert!(wide.contains('\u{1b}'));
+    let wide = plain.lines().find(|line| unicode_width::UnicodeWidthStr::width(*line) > 40);
+    assert_eq!(wide, None);
+}
+
+/// Gives no more than so many bytes at a time.
+struct Pieces<'l>(&'l [u8], usize);
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let size = self.1.min(buffer.len());
+        std::io::Read::read(&mut self.0, &mut buffer[..size])
+    }
+}
+
+fn golden(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)).unwrap()
+}
+
+fn text(log: &[u8], look: Look) -> String {
+    shown(log, &Pick::default(), |out| Box::new(TextPage::new(out, look)))
+}
+
+fn shown(log: &[u8], pick: &Pick, page: impl for<'w> FnOnce(super::Out<'w>) -> Box<dyn Page + 'w>) -> String {
+    let mut out = Vec::new();
+    show(log, Source::Auto, "log", pick, &mut *page(&mut out)).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn kept(name: &str, ending: &str, view: &str, wrong: &mut Vec<String>) {
+    let name = format!("{}.{ending}", name.replace('/', "_"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/views").join(&name);
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    if before == view {
+        return;
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, view).unwrap();
+        return;
+    }
+    wrong.push(format!("{name}:\n{}", similar::TextDiff::from_lines(&before, view).unified_diff()));
+}
