@@ -337,7 +337,8 @@ impl Told {
             return matches!(whole.as_str(), "{}" | "null" | "\"\"") || whole.members().next().is_none();
         }
         match Cursor::new(told).raw() {
-            Ok(value) => value.same_value(whole),
+            // The program may add what the tool's schema has defaults for: Claude Code's `replace_all`.
+            Ok(value) => value.same_value(whole) || value.members().next().is_some() && value.members().all(|(name, said)| holds(whole, name, said)),
             // That is told where the block stops.
             Err(_) => true,
         }
@@ -365,4 +366,10 @@ impl Told {
         let text = format!("the arguments of block {}, put together, are no JSON: {why}", self.index);
         report.find(Rule::InvalidPartialJson, place, text);
     }
+}
+
+/// Whether an object says this of a member.
+fn holds(object: Raw<'_>, name: Str<'_>, said: Raw<'_>) -> bool {
+    let member = object.members().find(|(other, _)| other.unescape() == name.unescape());
+    member.is_some_and(|(_, value)| value.same_value(said))
 }

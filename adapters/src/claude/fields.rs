@@ -27,6 +27,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("appendSystemPrompt", "initialize: text behind the system prompt"),
     ("arguments", "mcp_call: the tool's arguments"),
     ("attempt", "which attempt of a model call failed, counted from 1"),
+    ("begun_message_ids", "the replies that were told in pieces in this turn"),
     ("betas", "API beta features in use"),
     ("blocked_path", "the path that a permission request is about"),
     ("cache_control", "a block's caching mark"),
