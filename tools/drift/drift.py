@@ -265,7 +265,7 @@ def try_out(program, folder, options, known, is_read, counts):
     counts.update({f"tool {name} stands on no page": 1 for name in offered - known if not name.startswith("mcp__")})
     for argv in program.flags:
         said = run([command, *argv], env=os.environ | {"NO_COLOR": "1"}).stdout
-        flags = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", said))
+        flags = set(re.findall(r"(?<![\w-])--[a-z][A-Za-z0-9-]+", said))
         counts.update({f"flag {flag} stands on no page": 1 for flag in flags - known})
 
 
