@@ -3,6 +3,8 @@
 //! Everything that a decoder hands on borrows from the line it came from, so the address of a written slice tells which
 //! part of the line went over. When the line is done, a walk over its JSON finds the parts that nobody wrote.
 
+mod many;
+mod marks;
 mod walk;
 
 use std::cell::{Cell, RefCell};
@@ -10,6 +12,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::event::{Fate, Finding};
 use crate::json::Error;
+use many::{Many, alike, and_others};
+use marks::Marks;
 use walk::{Places, uncovered};
 
 /// The addresses of a part's first byte and of the one behind its last.
@@ -19,16 +23,18 @@ type Span = (usize, usize);
 #[derive(Default, Debug)]
 pub struct Trace {
     line: Cell<(usize, usize)>,
-    spans: RefCell<Vec<(usize, usize)>>,
-    structure: RefCell<Vec<(usize, usize)>>,
-    renamed: RefCell<Vec<(usize, usize, &'static str)>>,
+    /// What went over, and what was understood.
+    marks: RefCell<Marks>,
+    /// A part went over.
+    used: Cell<bool>,
+    renamed: RefCell<Many<(usize, usize, &'static str)>>,
     /// Parts of a part of the line, which is read as JSON itself: where that one stands.
-    lost: RefCell<Vec<(Span, String)>>,
+    lost: RefCell<Many<(Span, String)>>,
     /// What stands for parts of the line: its addresses, and theirs.
     stand_ins: RefCell<StandIns>,
     /// Texts that were watched and went over.
     seen: RefCell<HashSet<Span>>,
-    findings: RefCell<Vec<Finding>>,
+    findings: RefCell<Many<Finding>>,
     /// Findings of parts that stand on no line as a whole.
     elsewhere: RefCell<Vec<Finding>>,
     carried: Cell<bool>,
@@ -119,8 +125,8 @@ impl Trace {
     pub fn begin(&self, line: &str) {
         let start = line.as_ptr() as usize;
         self.line.set((start, start + line.len()));
-        self.spans.borrow_mut().clear();
-        self.structure.borrow_mut().clear();
+        self.marks.borrow_mut().begin(self.line.get());
+        self.used.set(false);
         self.renamed.borrow_mut().clear();
         self.lost.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
@@ -137,7 +143,7 @@ impl Trace {
     #[inline]
     pub fn used(&self, part: &str) {
         if let Some(span) = self.span(part) {
-            self.spans.borrow_mut().push(span);
+            self.goes_over(span);
         }
         let stand_ins = self.stand_ins.borrow();
         if !stand_ins.is_empty() {
@@ -145,9 +151,15 @@ impl Trace {
                 if made == source {
                     self.seen.borrow_mut().insert(made);
                 }
-                self.spans.borrow_mut().push(source);
+                self.goes_over(source);
             }
         }
+    }
+
+    #[inline]
+    fn goes_over(&self, span: Span) {
+        self.used.set(true);
+        self.marks.borrow_mut().mark(span);
     }
 
     /// `made` says the same as the part `source` of the line: where the one goes over, so does the other.
@@ -176,7 +188,7 @@ impl Trace {
     #[inline]
     pub fn took(&self, part: &str) {
         if let Some(span) = self.span(part) {
-            self.structure.borrow_mut().push(span);
+            self.marks.borrow_mut().mark(span);
         }
     }
 
@@ -187,7 +199,7 @@ impl Trace {
             if made == source {
                 self.seen.borrow_mut().insert(made);
             } else {
-                self.structure.borrow_mut().push(source);
+                self.marks.borrow_mut().mark(source);
             }
         }
     }
@@ -203,7 +215,7 @@ impl Trace {
         let mut renamed = self.renamed.borrow_mut();
         let mut tell = |(from, to)| {
             if renamed.last() != Some(&(from, to, note)) {
-                renamed.push((from, to, note));
+                renamed.push((from, to, note), |a, b| a.2 == b.2);
             }
         };
         match self.span(part).or_else(|| self.source_of(part)) {
@@ -225,7 +237,7 @@ impl Trace {
             return;
         }
         match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
-            (Some(source), _) => self.lost.borrow_mut().push((source, note.to_owned())),
+            (Some(source), _) => self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1)),
             (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
             (None, None) => self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", note)),
         }
@@ -237,7 +249,7 @@ impl Trace {
         held.count += 1;
         let number = held.count;
         if let Some((from, to)) = self.span(part).or_else(|| self.source_of(part)) {
-            self.spans.borrow_mut().push((from, to));
+            self.goes_over((from, to));
             held.here.push((number, from, to));
         }
         kept.0.push(number);
@@ -280,7 +292,7 @@ impl Trace {
         if here.is_empty() {
             return;
         }
-        let places = Places::of(text);
+        let places = Places::of(text, here.iter().map(|&(_, from, to)| (from, to)));
         for (number, from, to) in here.drain(..) {
             before.insert(number, (line, places.pointer(from - start, to - start), whole));
         }
@@ -331,22 +343,23 @@ impl Trace {
 
     /// A finding of its own.
     pub fn note(&self, fate: Fate, pointer: &str, note: &str) {
-        self.findings.borrow_mut().push(Finding::new(fate, pointer, note));
+        let same = |a: &Finding, b: &Finding| a.fate == b.fate && alike(&a.note, &b.note);
+        self.findings.borrow_mut().push(Finding::new(fate, pointer, note), same);
     }
 
     /// A part turned out to be damaged when it was about to be written.
     pub fn damaged(&self, part: &str, error: &Error) {
         if let Some((from, to)) = self.span(part) {
-            self.spans.borrow_mut().push((from, to));
+            self.goes_over((from, to));
         }
         self.note(Fate::Damaged, "", &format!("a value is damaged ({error}) and was replaced by null"));
     }
 
     /// Ends the line: `wrote` tells whether any output came of it. Returns everything there is to say about it.
     pub fn settle(&self, line: &str, wrote: bool, target: &str) -> Vec<Finding> {
-        let mut findings = std::mem::take(&mut *self.findings.borrow_mut());
+        let mut findings = self.found();
         findings.dedup();
-        let carried = wrote || self.carried.get() || !self.spans.borrow().is_empty();
+        let carried = wrote || self.carried.get() || self.used.get();
         if let Some(note) = self.merged.get().filter(|_| !wrote) {
             findings.push(Finding::new(Fate::Merged, "", note));
             findings.append(&mut self.elsewhere.borrow_mut());
@@ -367,32 +380,41 @@ impl Trace {
         }
         findings.append(&mut self.elsewhere.borrow_mut());
         let start = self.line.get().0;
-        let mut spans: Vec<_> = self.spans.borrow().iter().chain(self.structure.borrow().iter()).copied().collect();
-        spans.sort_unstable();
-        for pointer in uncovered(line, &spans) {
-            findings.push(Finding::new(Fate::Dropped, &pointer, &format!("no place in {target}")));
+        let marks = self.marks.borrow();
+        let (uncovered, others) = uncovered(line, |leaf| marks.touch(leaf));
+        let note = format!("no place in {target}");
+        for (n, pointer) in uncovered.iter().enumerate() {
+            let last = n + 1 == uncovered.len();
+            findings.push(Finding::new(Fate::Dropped, pointer, &and_others(&note, if last { others } else { 0 })));
         }
         let (lost, renamed) = (self.lost.borrow(), self.renamed.borrow());
         if lost.is_empty() && renamed.is_empty() {
             return findings;
         }
-        let places = Places::of(line);
-        for ((from, to), note) in lost.iter() {
+        let parts = lost.iter().map(|((part, _), _)| *part);
+        let places = Places::of(line, parts.chain(renamed.iter().map(|(&(from, to, _), _)| (from, to))));
+        let lost = lost.iter().map(|((part, note), others)| (Fate::Dropped, *part, note.as_str(), others));
+        let renamed = renamed
+            .iter()
+            .map(|(&(from, to, note), others)| (Fate::Renamed, (from, to), note, others));
+        for (fate, (from, to), note, others) in lost.chain(renamed) {
             let pointer = places.pointer(from - start, to - start);
-            findings.push(Finding::new(Fate::Dropped, &pointer, note));
-        }
-        for &(from, to, note) in renamed.iter() {
-            let pointer = places.pointer(from - start, to - start);
-            findings.push(Finding::new(Fate::Renamed, &pointer, note));
+            findings.push(Finding::new(fate, &pointer, &and_others(note, others)));
         }
         findings
     }
 
     /// Takes what was found outside of any line: at the end of a session.
     pub fn take_findings(&self) -> Vec<Finding> {
-        let mut findings = std::mem::take(&mut *self.findings.borrow_mut());
+        let mut findings = self.found();
         findings.append(&mut self.elsewhere.borrow_mut());
         findings
+    }
+
+    fn found(&self) -> Vec<Finding> {
+        let found = std::mem::take(&mut *self.findings.borrow_mut());
+        let tell = |(finding, others): (&Finding, u64)| Finding::new(finding.fate, &finding.pointer, &and_others(&finding.note, others));
+        found.iter().map(tell).collect()
     }
 
     /// The part of the line that says what this is a part of, in other letters.

@@ -149,6 +149,171 @@ fn of_a_long_line() {
     assert!(peak < 4.1, "{peak:.2} times the line");
 }
 
+/// One call, text or result that fills a line, or very many small ones, and how much may be held for a byte of the line: buffers that
+/// grow and the chunks of the arena ask for up to twice of what is written to them.
+fn long_lines() -> Vec<(&'static str, &'static str, f64, String)> {
+    const LEN: usize = 1 << 19;
+    let many = |part: &dyn Fn(usize) -> String| {
+        let mut parts = String::with_capacity(LEN + 100);
+        for n in 0.. {
+            if parts.len() > LEN {
+                break;
+            }
+            parts.push_str(if n > 0 { "," } else { "" });
+            parts.push_str(&part(n));
+        }
+        parts
+    };
+    let text = "some text of a line\\n".repeat(LEN / 21);
+    let said = |blocks: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m","type":"message","role":"assistant","model":"k","content":[{blocks}],"stop_reason":null,"usage":{{"input_tokens":1,"output_tokens":1}}}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}}"#
+        )
+    };
+    let user = |blocks: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}},"parent_tool_use_id":null,"session_id":"s","uuid":"u","timestamp":"2026-01-01T00:00:00.000Z"}}"#
+        )
+    };
+    let call = |name: &str, input: &str| said(&format!(r#"{{"type":"tool_use","id":"c","name":"{name}","input":{{{input}}}}}"#));
+    let todo = |n| format!(r#"{{"content":"do {n}","status":"pending","activeForm":"doing"}}"#);
+    let small = |n| format!(r#""a{n}":{n}"#);
+    let chat = |message: &str| {
+        format!(
+            r#"{{"id":"chatcmpl-s","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"message":{{"role":"assistant",{message}}},"finish_reason":"stop"}}]}}"#
+        )
+    };
+    vec![
+        ("claude", "a text", 5.0, said(&format!(r#"{{"type":"text","text":"{text}"}}"#))),
+        (
+            "claude",
+            "a thought",
+            5.0,
+            said(&format!(r#"{{"type":"thinking","thinking":"{text}","signature":"x"}}"#)),
+        ),
+        (
+            "claude",
+            "a file",
+            9.0,
+            call("Write", &format!(r#""file_path":"/w/a","content":"{text}""#)),
+        ),
+        (
+            "claude",
+            "texts",
+            20.0,
+            said(&many(&|n| format!(r#"{{"type":"text","text":"text {n}."}}"#))),
+        ),
+        (
+            "claude",
+            "texts of a user",
+            20.0,
+            user(&many(&|n| format!(r#"{{"type":"text","text":"text {n}."}}"#))),
+        ),
+        (
+            "claude",
+            "calls",
+            28.0,
+            said(&many(&|n| {
+                format!(r#"{{"type":"tool_use","id":"c{n}","name":"Bash","input":{{"command":"true"}}}}"#)
+            })),
+        ),
+        (
+            "claude",
+            "results",
+            45.0,
+            user(&many(&|n| {
+                format!(r#"{{"tool_use_id":"c{n}","type":"tool_result","content":"ok","is_error":false}}"#)
+            })),
+        ),
+        (
+            "claude",
+            "things to do",
+            13.0,
+            call("TodoWrite", &format!(r#""todos":[{}]"#, many(&todo))),
+        ),
+        ("claude", "arguments of an unknown tool", 9.0, call("mcp__a__b", &many(&small))),
+        (
+            "claude",
+            "arguments without a place",
+            5.0,
+            call("Read", &format!(r#""file_path":"/w/a",{}"#, many(&small))),
+        ),
+        (
+            "claude",
+            "a deep value",
+            5.0,
+            call(
+                "Read",
+                &format!(r#""file_path":"/w/a","x":{}{}"#, "[".repeat(LEN / 2), "]".repeat(LEN / 2)),
+            ),
+        ),
+        ("qwen", "a text", 6.0, chat(&format!(r#""content":"{text}""#))),
+        (
+            "qwen",
+            "calls",
+            23.0,
+            chat(&format!(
+                r#""content":null,"tool_calls":[{}]"#,
+                many(&|n| format!(r#"{{"id":"c{n}","type":"function","function":{{"name":"run_shell_command","arguments":"{{}}"}}}}"#))
+            )),
+        ),
+        (
+            "cursor",
+            "a file",
+            8.0,
+            format!(
+                r#"{{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{{"editToolCall":{{"args":{{"path":"/w/a","streamContent":"{text}"}}}}}},"model_call_id":"m","session_id":"s","timestamp_ms":1}}"#
+            ),
+        ),
+        (
+            "codex",
+            "output",
+            14.0,
+            format!(
+                r#"{{"type":"item.completed","item":{{"id":"i","type":"command_execution","command":"ls","aggregated_output":"{text}","exit_code":0,"status":"completed"}}}}"#
+            ),
+        ),
+        (
+            "gemini",
+            "output",
+            7.0,
+            format!(r#"{{"type":"tool_result","timestamp":"2026-01-01T00:00:00.000Z","tool_id":"c","status":"success","output":"{text}"}}"#),
+        ),
+    ]
+}
+
+/// How much is held at most, output included, for a byte of a long line.
+fn peak(options: &Options, line: &str) -> f64 {
+    let mut converter = Converter::new(options.clone());
+    let mut out = Vec::new();
+    let before = HELD.get();
+    PEAK.set(before);
+    for read in line.as_bytes().chunks(64 << 10) {
+        converter.feed(read, &mut out);
+    }
+    converter.feed(b"\n", &mut out);
+    (PEAK.get() - before) as f64 / line.len() as f64
+}
+
+/// Long lines of any shape: a ledger is no longer than its line, however many parts there are to tell of.
+#[test]
+fn of_long_lines_of_many_shapes() {
+    let mut wrongs = Wrongs::default();
+    for (from, shape, most, line) in long_lines() {
+        for to in ["claude", "qwen:stream-chunk-json", "tricode", "cursor"] {
+            let plain = Options::new(format(from), format(to));
+            for (ledger, options) in [(false, plain.clone()), (true, with_ledger(plain))] {
+                wrongs.check();
+                let peak = peak(&options, &line);
+                if peak > most {
+                    wrongs.add(format!("{from} -> {to}"), format!("{shape} (ledger {ledger}): {peak:.1} times the line"));
+                }
+            }
+        }
+    }
+    wrongs.finish("long lines");
+}
+
 /// A line over the limit is not held at all.
 #[test]
 fn of_a_line_over_the_limit() {

@@ -162,6 +162,11 @@ impl Pending {
         };
     }
 
+    /// Whether it went on, whole and with its end, and nothing that follows can be about it.
+    pub(super) fn is_said(&self) -> bool {
+        self.shown && self.confirmed && self.complete && self.wait == Wait::Nothing && (self.closed || !self.started)
+    }
+
     /// Whether this block is what a block of a snapshot says. With the same reply id the kind and the order decide;
     /// without one the text must agree as far as it goes.
     pub(super) fn says(&self, block: &Block<'_>, same_id: bool) -> bool {

@@ -12,18 +12,12 @@ impl Thread {
         if let Block::Call(call) = block {
             desk.calls.add(call);
         }
-        match known {
-            Some(at) => {
-                let pending = &mut self.blocks[at];
-                pending.shown = true;
-                pending.confirmed = true;
-                pending.tell_pieces(block, false, desk.down.out);
-            }
-            None => {
-                let fresh = self.blocks.fresh();
-                fresh.say(block);
-                fresh.shown = true;
-            }
+        // Of one that has not come in pieces nothing is left to say.
+        if let Some(at) = known {
+            let pending = &mut self.blocks[at];
+            pending.shown = true;
+            pending.confirmed = true;
+            pending.tell_pieces(block, false, desk.down.out);
         }
     }
 

@@ -14,6 +14,9 @@ use crate::event::{
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 
+/// With so many blocks of one round those are forgotten of which nothing is left to say.
+const MOST_SAID: usize = 1024;
+
 /// What is half said in a thread.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
@@ -23,6 +26,8 @@ pub(super) struct Thread {
     pub(super) blocks: Blocks,
     /// Pieces of a reply that was given up; they may come again under another id.
     pub(super) ghosts: VecDeque<Pending>,
+    /// How many blocks were left when those were forgotten of which nothing was left to say.
+    unsaid: usize,
     pub(super) next_index: u32,
     /// The block that has begun to go on in pieces and has not ended, if there is one: blocks do not overlap.
     pub(super) open: Option<usize>,
@@ -268,8 +273,11 @@ impl Thread {
             }
             desk.emit(event);
         } else {
-            for (block, known) in reply.blocks.iter().zip(&known) {
-                self.one_block(event, reply, block, *known, &mut desk);
+            for (n, block) in reply.blocks.iter().enumerate() {
+                self.one_block(event, reply, block, known[n], &mut desk);
+                if self.blocks.len() > MOST_SAID + 2 * self.unsaid && known[n + 1..].iter().all(Option::is_none) {
+                    self.forget_said();
+                }
             }
             if reply.blocks.is_empty() && desk.want.snapshots {
                 desk.emit(event);
@@ -389,9 +397,19 @@ impl Thread {
         self.open = None;
         self.waiting.clear();
         self.blocks.clear();
+        self.unsaid = 0;
         self.next_index = 0;
         self.resulted = false;
         self.waiting_calls = 0;
+    }
+
+    /// Forgets blocks of which nothing is left to say.
+    #[cold]
+    fn forget_said(&mut self) {
+        self.blocks.take_out(|block| block.is_said());
+        self.waiting.clear();
+        self.open = self.blocks.iter().position(|block| block.started && !block.closed);
+        self.unsaid = self.blocks.len();
     }
 
     /// The turn is over: forgets everything, keeps the memory.

@@ -95,8 +95,8 @@ impl<'a> Reader<'_, 'a> {
         if at.shape()? == Shape::String {
             return at.string().map(|text| Said::Content(Content::Text(text)));
         }
+        let mut parts = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
         let mut array = at.array()?;
-        let mut parts = bumpalo::collections::Vec::new_in(self.cx.arena);
         let mut results = false;
         while array.more(at)? {
             let part = self.part(at, parts.len() as u32, true)?;

@@ -94,8 +94,8 @@ impl<'c, 'a> Reader<'c, 'a> {
 
     /// Reads a list of blocks. A `tool_result` among them stays raw.
     pub(crate) fn blocks(&self, at: &mut Cursor<'a>) -> Result<&'a [Block<'a>], Error> {
+        let mut blocks = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
         let mut array = at.array()?;
-        let mut blocks = bumpalo::collections::Vec::new_in(self.cx.arena);
         while array.more(at)? {
             match self.part(at, blocks.len() as u32, false)? {
                 Part::Block(block) => blocks.push(block),
@@ -356,11 +356,15 @@ impl<'c, 'a> Members<'c, 'a> {
         }
     }
 
-    /// What is left, as fields.
+    /// What is left, as fields. What was taken out gives its memory back to the arena: there may be very many blocks on a line.
     pub(crate) fn finish(mut self) -> Fields<'a> {
+        if self.list.is_empty() {
+            return &[];
+        }
         for field in &mut self.list {
             field.known = field.known && self.reader.field(field.at, field.key, field.value).known;
         }
+        self.list.shrink_to_fit();
         self.list.into_bump_slice()
     }
 

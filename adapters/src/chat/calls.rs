@@ -27,8 +27,8 @@ pub(crate) struct CallPiece<'a> {
 impl<'a> Reader<'_, 'a> {
     /// Reads the elements of `tool_calls`; the cursor stands at an array.
     pub(super) fn calls(&self, at: &mut Cursor<'a>) -> Result<&'a [CallPiece<'a>], Error> {
+        let mut calls = bumpalo::collections::Vec::with_capacity_in(at.elements_ahead(), self.cx.arena);
         let mut array = at.array()?;
-        let mut calls = bumpalo::collections::Vec::new_in(self.cx.arena);
         while array.more(at)? {
             calls.push(self.call(at, calls.len() as u32)?);
         }

@@ -252,6 +252,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// How many elements the array at this place has, where so much follows that memory for all of them is better taken at once; else 0.
+    #[inline]
+    pub(crate) fn elements_ahead(&self) -> usize {
+        const LONG: usize = 1 << 16;
+        if self.text.len() - self.at < LONG { 0 } else { self.count_elements() }
+    }
+
+    #[cold]
+    fn count_elements(mut self) -> usize {
+        let Ok(mut array) = self.array() else { return 0 };
+        let mut count = 0;
+        while array.more(&mut self) == Ok(true) && self.skip().is_ok() {
+            count += 1;
+        }
+        count
+    }
+
     /// An error at this place.
     #[inline]
     pub const fn error(&self, why: Why) -> Error {

@@ -172,7 +172,8 @@ pub(super) fn keep_finish<'a>(word: Str<'a>, usual: &str, fields: &mut crate::ch
 /// The blocks of a reply in the order in which they count: what it thought, what it said, what it called.
 fn blocks<'a>(line: &Line<'a>, cx: &Cx<'a>) -> &'a [Block<'a>] {
     let choice = line.choice();
-    let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
+    // A thought and a text as a rule, and the calls.
+    let mut blocks = bumpalo::collections::Vec::with_capacity_in(choice.calls.len() + 2, cx.arena);
     thoughts(&line.notes.list, choice.reasoning, cx, |thinking| blocks.push(Block::Thinking(thinking)));
     if let Some(text) = choice.content.filter(|c| !c.is_empty()) {
         blocks.push(Block::Text { text, fields: &[] });

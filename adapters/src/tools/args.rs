@@ -9,7 +9,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use super::json::{Json, array, members, optional};
 use crate::event::ToolKind;
-use crate::json::{Raw, Str};
+use crate::json::{Cursor, Raw, Str};
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug)]
@@ -300,7 +300,7 @@ impl<'a> Todo<'a> {
 
     /// The items of a list `todos`.
     pub(crate) fn list(todos: Raw<'a>, arena: &'a Bump) -> Option<&'a [Self]> {
-        let mut list = BumpVec::new_in(arena);
+        let mut list = BumpVec::with_capacity_in(Cursor::new(todos.as_str()).elements_ahead(), arena);
         for todo in array(todos)?.elements() {
             list.push(Self::read(todo)?);
         }

@@ -120,10 +120,19 @@ impl<'a> Json<'a> {
 
     /// A string.
     pub(crate) fn str(&mut self, text: Str<'_>) -> &mut Self {
+        self.make_room(text.as_escaped());
         self.text.push('"');
         self.text.push_str(text.as_escaped());
         self.text.push('"');
         self
+    }
+
+    /// Behind a long text there is room for what usually follows: else the arena would hold it a second time.
+    #[inline]
+    fn make_room(&mut self, text: &str) {
+        if text.len() > 4096 {
+            self.text.reserve(text.len() + 512);
+        }
     }
 
     /// A string given as plain text.
@@ -136,6 +145,7 @@ impl<'a> Json<'a> {
 
     /// A value as it stands.
     pub(crate) fn raw(&mut self, value: Raw<'_>) -> &mut Self {
+        self.make_room(value.as_str());
         self.text.push_str(value.as_str());
         self.sound &= value.is_checked();
         self

@@ -15,6 +15,8 @@ use crate::trace::Kept;
 
 /// Arguments below so many others are not looked at one by one.
 const DEPTH: usize = 16;
+/// The arguments of a call with more of them than this are not tried one by one.
+const MOST: usize = 512;
 /// So many bytes of a text are tried.
 const SHORT: usize = 64;
 
@@ -33,6 +35,12 @@ impl Translate {
             return out.used(call.input.as_str());
         }
         const RENAMED: &str = "the target's own arguments";
+        if has_more_values(call.input, MOST) {
+            return out.renamed(
+                call.input.as_str(),
+                "the target's own arguments; there are too many to tell which of them have no place",
+            );
+        }
         let mut trial = Trial {
             tools: self,
             call,
@@ -68,6 +76,24 @@ impl Translate {
             }
         }
     }
+}
+
+/// Whether there are more than so many keys and elements in a value.
+fn has_more_values(value: Raw<'_>, most: usize) -> bool {
+    // There is a comma behind each but the last, and perhaps in texts.
+    let commas = |text: &str| memchr::memchr_iter(b',', text.as_bytes()).take(most).count();
+    fn count(value: Raw<'_>, depth: usize, left: &mut usize) -> bool {
+        let mut inside = |value: Raw<'_>| {
+            *left = left.saturating_sub(1);
+            *left > 0 && (depth == 0 || count(value, depth - 1, left))
+        };
+        match value.shape() {
+            Some(Shape::Object) => value.members().all(|(_, member)| inside(member)),
+            Some(Shape::Array) => value.elements().all(inside),
+            _ => true,
+        }
+    }
+    commas(value.as_str()) == most && !count(value, DEPTH, &mut (most + 1))
 }
 
 /// An argument, or a part of one.

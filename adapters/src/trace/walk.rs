@@ -1,36 +1,40 @@
 //! Which parts of a line nobody wrote, and what they are called.
 
-use crate::json::{Cursor, Error, Object};
+use super::many::FEW;
+use crate::json::{Cursor, Error, Object, Str};
 
-/// Pointers of the largest parts of `line` that no span touches. `spans` is sorted.
-pub(super) fn uncovered(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
+/// Pointers of the largest parts of `line` of which nothing is `covered`, which is asked about each leaf by its addresses; of very many
+/// the first ones, and how many others there are.
+pub(super) fn uncovered(line: &str, covered: impl Fn((usize, usize)) -> bool) -> (Vec<String>, u64) {
     let mut walk = Walk::new(line);
     let mut found: Vec<String> = Vec::new();
+    let mut count = 0;
+    let add = |found: &mut Vec<String>, count: &mut usize, pointer: &str| {
+        if *count < FEW {
+            found.push(pointer.to_owned());
+        }
+        *count += 1;
+    };
     // For each open container: how many findings there were before it, whether something in it is covered, its pointer.
     let mut open: Vec<(usize, bool, usize)> = Vec::new();
-    let (parts, empty) = apart(spans);
-    let covered = |from: usize, to: usize| {
-        let part = parts.partition_point(|part| part.1 <= from);
-        let point = empty.partition_point(|&point| point <= from);
-        parts.get(part).is_some_and(|part| part.0 < to) || empty.get(point).is_some_and(|&point| point < to)
-    };
     let mut step = walk.value().ok();
     while let Some(now) = step {
         match now {
-            Step::Enter => open.push((found.len(), false, walk.pointer.len())),
+            Step::Enter => open.push((count, false, walk.pointer.len())),
             Step::Leaf(from, to) => {
-                let hit = covered(from, to);
+                let hit = covered((from, to));
                 match open.last_mut() {
                     Some(top) if hit => top.1 = true,
                     _ if hit => {}
-                    _ => found.push(walk.pointer.clone()),
+                    _ => add(&mut found, &mut count, &walk.pointer),
                 }
             }
             Step::Leave => {
                 if let Some((before, any, pointer)) = open.pop() {
-                    if !any && found.len() > before {
-                        found.truncate(before);
-                        found.push(walk.pointer[..pointer.min(walk.pointer.len())].to_owned());
+                    if !any && count > before {
+                        count = before;
+                        found.truncate(count);
+                        add(&mut found, &mut count, &walk.pointer[..pointer.min(walk.pointer.len())]);
                     }
                     if let Some(parent) = open.last_mut() {
                         parent.1 |= any;
@@ -40,49 +44,80 @@ pub(super) fn uncovered(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
         }
         step = walk.step().unwrap_or(None);
     }
-    found
-}
-
-/// The stretches that spans cover, none touching another, and the places of empty spans; both in order.
-fn apart(spans: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<usize>) {
-    let (mut parts, mut empty): (Vec<(usize, usize)>, _) = (Vec::new(), Vec::new());
-    for &(from, to) in spans {
-        match parts.last_mut() {
-            _ if from == to => empty.push(from),
-            Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ => parts.push((from, to)),
-        }
-    }
-    (parts, empty)
+    let others = (count - found.len()) as u64;
+    (found, others)
 }
 
 /// Where the values of a line stand: made once, and asked for as many pointers as there are parts to tell of.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Places<'l> {
     base: usize,
-    /// Every value, in the order in which they begin.
-    values: Vec<Place>,
+    /// In the order in which they begin.
+    values: Vec<Place<'l>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Place<'l> {
     /// The addresses of its first byte and behind its last.
     from: usize,
     to: usize,
     /// The value that it stands in.
     parent: Option<usize>,
-    /// Its key or its index there, as a pointer has it.
-    name: String,
+    name: Name<'l>,
     /// It holds no others.
     is_leaf: bool,
+    /// It is the first value that begins in a part.
+    is_first: bool,
 }
 
-impl Places {
-    /// Reads a line; one that breaks off has the values that came through.
-    pub(super) fn of(line: &str) -> Self {
+/// What a value is called in the one that it stands in.
+#[derive(Clone, Copy, Debug)]
+enum Name<'l> {
+    /// It stands in none.
+    Root,
+    Key(Str<'l>),
+    Index(usize),
+}
+
+impl Name<'_> {
+    /// Appends it to a pointer.
+    fn write(self, pointer: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Index(index) => pointer.push_str(&format!("/{index}")),
+            Self::Key(key) => {
+                pointer.push('/');
+                for c in key.unescape().chars() {
+                    match c {
+                        '~' => pointer.push_str("~0"),
+                        '/' => pointer.push_str("~1"),
+                        c => pointer.push(c),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'l> Places<'l> {
+    /// Reads a line; one that breaks off has the values that came through. Only those values are kept that it takes to name these `parts`,
+    /// told by their addresses.
+    pub(super) fn of(line: &'l str, parts: impl Iterator<Item = (usize, usize)>) -> Self {
+        let mut parts: Vec<(usize, usize)> = parts.collect();
+        parts.sort_unstable();
+        // Whether a part begins in a value, and whether a value is the first one that begins in a part.
+        let first_behind = |from: usize| parts.partition_point(|part| part.0 < from);
+        let holds_one = |from: usize, to: usize| parts.get(first_behind(from)).is_some_and(|part| part.0 < to);
+        let mut entered = 0;
+        let mut is_first_in = |from: usize| {
+            let before = parts.partition_point(|part| part.0 <= from);
+            let inside = entered < before && parts[entered..before].iter().any(|part| from < part.1);
+            entered = before;
+            inside
+        };
         let mut walk = Walk::new(line);
         let (base, end) = (walk.base, walk.base + line.len());
-        let mut values: Vec<Place> = Vec::new();
+        let mut values: Vec<Place<'l>> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
         let mut step = walk.value().ok();
         while let Some(now) = step {
@@ -91,27 +126,29 @@ impl Places {
                 Step::Leaf(from, to) => (from, to),
                 Step::Leave => {
                     if let Some(container) = open.pop() {
-                        values[container].to = walk.base + walk.at.position();
+                        let to = walk.base + walk.at.position();
+                        values[container].to = to;
+                        if values.len() == container + 1 && !values[container].is_first && !holds_one(values[container].from, to) {
+                            values.pop();
+                        }
                     }
                     step = walk.step().unwrap_or(None);
                     continue;
                 }
             };
-            // The pointer of what stands in an open container ends with its name there.
-            let above = walk
-                .open
-                .iter()
-                .rev()
-                .nth(usize::from(matches!(now, Step::Enter)))
-                .map_or(0, |frame| frame.pointer);
-            values.push(Place {
-                from,
-                to,
-                parent: open.last().copied(),
-                name: walk.pointer[above..].to_owned(),
-                is_leaf: matches!(now, Step::Leaf(..)),
-            });
-            if matches!(now, Step::Enter) {
+            let is_leaf = matches!(now, Step::Leaf(..));
+            let is_first = is_first_in(from);
+            if !is_leaf || is_first || holds_one(from, to) {
+                values.push(Place {
+                    from,
+                    to,
+                    parent: open.last().copied(),
+                    name: walk.name,
+                    is_leaf,
+                    is_first,
+                });
+            }
+            if !is_leaf {
                 open.push(values.len() - 1);
             }
             step = walk.step().unwrap_or(None);
@@ -136,12 +173,17 @@ impl Places {
         }
         let mut names = Vec::new();
         while let Some(at) = holder {
-            names.push(self.values[at].name.as_str());
+            names.push(self.values[at].name);
             holder = self.values[at].parent;
         }
-        names.iter().rev().copied().collect()
+        let mut pointer = String::new();
+        names.iter().rev().for_each(|name| name.write(&mut pointer));
+        pointer
     }
 }
+
+/// So many containers are opened, one in the other.
+const DEEP: usize = 256;
 
 /// Walks the leaves of a line. For each leaf: its pointer, and the addresses of its first byte and behind its last.
 /// `enter` and `leave` bracket objects and arrays that have members.
@@ -149,6 +191,8 @@ struct Walk<'a> {
     at: Cursor<'a>,
     base: usize,
     pointer: String,
+    /// What the value at the cursor is called.
+    name: Name<'a>,
     open: Vec<Frame>,
     /// Where the container begins that was entered last.
     begun: usize,
@@ -173,6 +217,7 @@ impl<'a> Walk<'a> {
             at: Cursor::new(line),
             base: line.as_ptr() as usize,
             pointer: String::new(),
+            name: Name::Root,
             open: Vec::new(),
             begun: 0,
         }
@@ -184,6 +229,8 @@ impl<'a> Walk<'a> {
         let first = probe.peek();
         let begin = probe.position();
         let empty = match first {
+            // What is nested deeper than anything real is one part.
+            _ if self.open.len() == DEEP => true,
             Some(b'{') => {
                 let mut object = probe.object()?;
                 object.key(&mut probe)?.is_none()
@@ -225,22 +272,16 @@ impl<'a> Walk<'a> {
                 self.open.pop();
                 return Ok(Some(Step::Leave));
             };
-            self.pointer.push('/');
-            for c in key.unescape().chars() {
-                match c {
-                    '~' => self.pointer.push_str("~0"),
-                    '/' => self.pointer.push_str("~1"),
-                    c => self.pointer.push(c),
-                }
-            }
+            self.name = Name::Key(key);
         } else if let Some(array) = &mut frame.array {
             if !array.more(&mut self.at)? {
                 self.open.pop();
                 return Ok(Some(Step::Leave));
             }
-            self.pointer.push_str(&format!("/{}", frame.next));
+            self.name = Name::Index(frame.next);
             frame.next += 1;
         }
+        self.name.write(&mut self.pointer);
         self.value().map(Some)
     }
 }

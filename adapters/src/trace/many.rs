@@ -1,0 +1,88 @@
+/// What there is to tell of one line: the first things one by one, of those behind them one of each kind and how many there are. So the
+/// ledger of a line with a million parts is no longer than the line.
+#[derive(Debug)]
+pub(super) struct Many<T> {
+    few: Vec<T>,
+    more: Vec<(T, u64)>,
+}
+
+/// So many things are told one by one.
+pub(super) const FEW: usize = 1024;
+/// So many kinds of them are told apart behind those; the others count as the last kind.
+const KINDS: usize = 64;
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Self {
+            few: Vec::new(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl<T> Many<T> {
+    pub(super) fn clear(&mut self) {
+        self.few.clear();
+        self.more.clear();
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.few.is_empty()
+    }
+
+    pub(super) fn last(&self) -> Option<&T> {
+        self.few.last()
+    }
+
+    /// Adds something; those are `alike` that are told as one.
+    pub(super) fn push(&mut self, thing: T, alike: impl Fn(&T, &T) -> bool) {
+        if self.few.len() < FEW {
+            return self.few.push(thing);
+        }
+        let full = self.more.len() == KINDS;
+        let kind = self.more.iter().position(|(known, _)| alike(known, &thing));
+        match kind.or_else(|| full.then_some(KINDS - 1)) {
+            Some(at) => self.more[at].1 += 1,
+            None => self.more.push((thing, 0)),
+        }
+    }
+
+    /// Each with the number of others that it stands for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&T, u64)> {
+        let more = self.more.iter().map(|(thing, others)| (thing, *others));
+        self.few.iter().map(|thing| (thing, 0)).chain(more)
+    }
+}
+
+/// Why, and how many others it holds for.
+pub(super) fn and_others(note: &str, others: u64) -> String {
+    match others {
+        0 => note.to_owned(),
+        _ => format!("{note} (and {others} more parts of this line alike)"),
+    }
+}
+
+/// Whether two notes say the same, but for the name behind a colon.
+pub(super) fn alike(one: &str, other: &str) -> bool {
+    let kind = |note: &str| note.split_once(": ").map_or(note.len(), |(kind, _)| kind.len());
+    one[..kind(one)] == other[..kind(other)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_things_one_of_each_kind_is_told() {
+        let mut many = Many::default();
+        for n in 0..5000 {
+            let kind = if n % 5 == 0 { "lost" } else { "renamed" };
+            many.push(format!("{kind}: {n}"), |a, b| alike(a, b));
+        }
+        let told: Vec<String> = many.iter().map(|(note, others)| and_others(note, others)).collect();
+        assert_eq!(told.len(), FEW + 2);
+        assert_eq!(told[FEW - 1], "renamed: 1023");
+        assert_eq!(told[FEW], "renamed: 1024 (and 3180 more parts of this line alike)");
+        assert_eq!(told[FEW + 1], "lost: 1025 (and 794 more parts of this line alike)");
+    }
+}
