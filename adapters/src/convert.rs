@@ -11,11 +11,12 @@ use core::Core;
 pub use core::Silent;
 pub use options::{Options, ToolNames};
 
-use crate::codec::{Decoder, Dialect, Format, Layout};
+use crate::codec::{Decode, Decoder, Dialect, Format, Layout};
 use crate::event::Entry;
 use crate::ledger::Ledger;
 use crate::read::Collector;
 use crate::reader::{Framing, Reader};
+use crate::store::Child;
 
 /// A line, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Followed {
 pub struct Converter {
     reader: Reader,
     core: Core,
+    /// The files of subagents that are read, each in the middle of the one before.
+    asides: Vec<Reader>,
 }
 
 impl Converter {
@@ -62,6 +65,7 @@ impl Converter {
         Self {
             reader: Reader::new(Framing::of(layout, options.max_line), options.max_line, decoder),
             core: Core::new(options),
+            asides: Vec::new(),
         }
     }
 
@@ -74,6 +78,7 @@ impl Converter {
         Self {
             reader: Reader::new(Framing::of(from.mode.layout, options.max_line), options.max_line, Decoder::new(from)),
             core: Core::collecting(options),
+            asides: Vec::new(),
         }
     }
 
@@ -85,7 +90,27 @@ impl Converter {
     /// Takes the next piece of the input and appends what it gives to `out`. After [`Self::stopped`] nothing is taken.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
         self.core.begin(out);
-        self.reader.feed(input, &mut self.core);
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed(input, &mut self.core);
+        self.core.pause(out);
+    }
+
+    /// What is fed from here on is the file of a subagent, which lies beside that of the session; until [`Self::end_subagent`]. The place
+    /// is between two lines, best before the one with the result of the call that the subagent works for.
+    pub fn begin_subagent(&mut self, of: &Child) {
+        let options = self.core.options();
+        let mut decoder = Decoder::new(options.from);
+        decoder.subagent(of);
+        let framing = Framing::of(options.from.mode.layout, options.max_line);
+        self.asides.push(Reader::new(framing, options.max_line, decoder));
+        self.core.other_file();
+    }
+
+    /// The subagent's file is over: what is fed goes on where it was before.
+    pub fn end_subagent(&mut self, out: &mut Vec<u8>) {
+        let Some(mut aside) = self.asides.pop() else { return };
+        self.core.begin(out);
+        aside.rest(&mut self.core);
+        self.core.other_file();
         self.core.pause(out);
     }
 
@@ -93,20 +118,23 @@ impl Converter {
     /// has looked at it, and where most pieces end with a line feed.
     pub fn feed_text(&mut self, input: &str, out: &mut Vec<u8>) {
         self.core.begin(out);
-        self.reader.feed_text(input, &mut self.core);
+        self.asides.last_mut().unwrap_or(&mut self.reader).feed_text(input, &mut self.core);
         self.core.pause(out);
     }
 
     /// The input is over: appends what was still held.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
+        while !self.asides.is_empty() {
+            self.end_subagent(out);
+        }
         self.core.begin(out);
         self.reader.finish(&mut self.core);
         self.core.pause(out);
     }
 
     /// Whether `strict` has ended the run; the last [`Damage`] says why.
-    pub const fn stopped(&self) -> bool {
-        self.reader.stopped()
+    pub fn stopped(&self) -> bool {
+        self.reader.stopped() || self.core.has_stopped()
     }
 
     /// Takes the damage found since the last call.

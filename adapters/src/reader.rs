@@ -181,6 +181,13 @@ impl Reader {
 
     /// The input is over: reads what no line feed has ended.
     pub(crate) fn finish(&mut self, to: &mut impl Consumer) {
+        self.rest(to);
+        to.end(self.lines.source());
+        self.lines.arena.reset();
+    }
+
+    /// Reads what no line feed has ended: nothing more of this comes, but something else may.
+    pub(crate) fn rest(&mut self, to: &mut impl Consumer) {
         let Self {
             framing,
             lines: stage,
@@ -205,8 +212,6 @@ impl Reader {
                 }
             }
         }
-        to.end(stage.source());
-        stage.arena.reset();
     }
 
     /// Whether the consumer did not want to go on.

@@ -2,6 +2,7 @@
 
 mod common;
 
+use agentglot_adapters::check::{Checker, Level};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::{Block, Call, Thread};
@@ -203,4 +204,55 @@ fn odd_transcripts_are_read() {
     let subagent = made.subagent.as_ref().expect("the lines in the main file are its own");
     assert_eq!(said(&subagent.thread, false), ["Text(\"found\")"]);
     assert_eq!(made.result.as_ref().expect("it was answered").content.text(), "found");
+}
+
+/// What a program that goes on with a session would not come to is told, and read nevertheless.
+#[test]
+fn what_no_walk_comes_to_is_told() {
+    let line = |kind: &str, id: &str, parent: &str| {
+        let message = match kind {
+            "user" => "{\"role\":\"user\",\"content\":\"ask\"}",
+            _ => "{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{\"type\":\"text\",\"text\":\"say\"}],\"stop_reason\":null}",
+        };
+        format!(
+            "{{\"parentUuid\":{parent},\"isSidechain\":false,\"type\":\"{kind}\",\"message\":{message}{id},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"sessionId\":\"s\",\"cwd\":\"/w\",\"version\":\"2\"}}\n"
+        )
+    };
+    let whole = [line("user", ",\"uuid\":\"a\"", "null"), line("assistant", ",\"uuid\":\"b\"", "\"a\"")].concat();
+    let odd = [
+        ("other-branch", line("user", ",\"uuid\":\"c\"", "\"a\""), "another branch"),
+        ("broken-chain", line("assistant", ",\"uuid\":\"c\"", "\"x\""), "is not there"),
+        ("broken-chain", line("user", ",\"uuid\":\"c\"", "null"), "is not there"),
+        ("missing-uuid", line("assistant", "", "\"b\""), "where it belongs"),
+    ];
+    let from = format("claude:transcript");
+    let rules = |log: &str| -> Vec<String> {
+        let mut checker = Checker::new(from);
+        checker.feed(log.as_bytes());
+        let (findings, _) = checker.finish();
+        findings
+            .iter()
+            .filter(|finding| finding.level == Level::Warning)
+            .map(|finding| format!("{} {}", finding.line, finding.rule))
+            .collect()
+    };
+    assert_eq!(rules(&whole), [""; 0]);
+    for (rule, line, word) in odd {
+        let log = whole.clone() + &line;
+        assert_eq!(rules(&log), [format!("3 {rule}")]);
+        let options = Options {
+            ledger: Some("log".to_owned()),
+            ..Options::new(from, format("claude"))
+        };
+        let made = convert(&options, log.as_bytes());
+        assert!(
+            made.ledger.lines().any(|line| line.contains("\"line\":3") && line.contains(word)),
+            "{}",
+            made.ledger
+        );
+        assert_eq!(
+            String::from_utf8_lossy(&made.out).matches("\"text\":\"say\"").count(),
+            log.matches("\"say\"").count()
+        );
+    }
 }

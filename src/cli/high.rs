@@ -17,17 +17,18 @@ use crate::command::show::{Form, Show};
 use crate::io::{Console, Input, Source, Walk};
 use crate::show::{Cut, Pick};
 use crate::status::{Failure, Status};
-use crate::work::Work;
+use crate::work::{Work, leave_to_their_sessions};
 
 /// What `convert` is to do.
 pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     let to_stdout = |path: &PathBuf| path.as_os_str() == "-";
     let output = typed.output.filter(|path| !to_stdout(path));
-    let Logs { inputs, status } = logs(&typed.logs, output.as_deref())?;
+    let Logs { mut inputs, status } = logs(&typed.logs, output.as_deref())?;
     let from = readable(typed.from);
     let Chosen::Named(to) = typed.to else {
         return Err(usage("--to needs a dialect"));
     };
+    leave_to_their_sessions(&mut inputs, !typed.no_subagents && !to.is_store());
     let has_prompts = !typed.prompt.is_empty() || typed.input_log.is_some();
     if has_prompts && inputs.len() > 1 {
         return Err(usage("--prompt and --input-log belong to one log; convert the others by themselves"));
@@ -70,6 +71,7 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
         folders: outputs.folders,
         ledger: typed.ledger,
         report: typed.report,
+        subagents: !typed.no_subagents,
         quiet: typed.quiet,
         status,
         jobs,
@@ -78,7 +80,8 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
 
 /// What `check` is to do.
 pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
-    let Logs { inputs, status } = logs(&typed.logs, None)?;
+    let Logs { mut inputs, status } = logs(&typed.logs, None)?;
+    leave_to_their_sessions(&mut inputs, !typed.no_subagents);
     Ok(Check {
         inputs,
         dialect: readable(typed.dialect),
@@ -86,6 +89,7 @@ pub(super) fn check(typed: low::Check) -> Result<Check, Failure> {
         level: typed.level,
         json: typed.json,
         quiet: typed.quiet,
+        subagents: !typed.no_subagents,
         status,
     })
 }

@@ -133,6 +133,9 @@ pub struct Convert {
     /// Write the working directory of a command into the command (`cd FOLDER && …`) if the target has no other place for it
     #[arg(long)]
     pub cd_in_commands: bool,
+    /// Leave out the files of subagents that lie beside a session's file
+    #[arg(long)]
+    pub no_subagents: bool,
     /// Write claude:json as an array of all messages instead of the outcome alone
     #[arg(long)]
     pub all_messages: bool,
@@ -184,6 +187,9 @@ pub struct Check {
     /// Write no findings: the exit code says whether there are errors
     #[arg(short, long)]
     pub quiet: bool,
+    /// Leave out the files of subagents that lie beside a session's file
+    #[arg(long)]
+    pub no_subagents: bool,
     /// List the rules, and check nothing
     #[arg(long)]
     pub rules: bool,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::io::{Console, Input, READ, Source, Target, other_side};
 use crate::schema::Misfits;
 use crate::status::{Failure, Status};
+use crate::work;
 
 /// What is to be checked.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Check {
     pub json: bool,
     /// Nothing is told but by the exit code.
     pub quiet: bool,
+    /// The files of subagents are checked behind that of their session.
+    pub subagents: bool,
     /// What could not even be looked for is told already: how the run ends at best.
     pub status: Status,
 }
@@ -42,16 +45,15 @@ pub fn run(check: &Check) -> Result<Status, Failure> {
         sum: Sum::default(),
     };
     for input in &check.inputs {
-        if let Err(failure) = page.log(input) {
-            if matches!(failure, Failure::Write { .. }) {
-                return Err(failure);
-            }
-            page.sum.unread += 1;
-            page.status.worsen(failure.status());
-            Console::plain().say(&failure.to_string());
+        let format = page.read(input, false)?;
+        let children = format
+            .filter(|_| check.subagents)
+            .map_or_else(Vec::new, |format| work::beside(input, format));
+        for child in children {
+            page.read(&Input::File(child.path), true)?;
         }
     }
-    if check.inputs.len() > 1 && !check.quiet {
+    if page.sum.logs + page.sum.unread > 1 && !check.quiet {
         Console::plain().say(&page.sum.to_string());
     }
     Ok(page.status)
@@ -122,7 +124,20 @@ const fn is_one(count: &u64) -> bool {
 }
 
 impl Page<'_> {
-    fn log(&mut self, input: &Input) -> Result<(), Failure> {
+    /// Reads a log and tells what is wrong with it, or that it could not be read; only what cannot be written is a failure.
+    fn read(&mut self, input: &Input, of_subagent: bool) -> Result<Option<Format>, Failure> {
+        match self.log(input, of_subagent) {
+            Err(failure) if !matches!(failure, Failure::Write { .. }) => {
+                self.sum.unread += 1;
+                self.status.worsen(failure.status());
+                Console::plain().say(&failure.to_string());
+                Ok(None)
+            }
+            read => read,
+        }
+    }
+
+    fn log(&mut self, input: &Input, of_subagent: bool) -> Result<Option<Format>, Failure> {
         let mut source = Source::open(input, &Console::plain())?;
         let name = input.name();
         let (format, why) = match self.check.dialect {
@@ -131,7 +146,8 @@ impl Page<'_> {
                 Ok(Some(found)) => (found.format, found.why),
                 Ok(None) => {
                     self.sum.logs += 1;
-                    return self.about(&format!("{name}: empty\n"));
+                    self.about(&format!("{name}: empty\n"))?;
+                    return Ok(None);
                 }
                 Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
                     Some(told) => told,
@@ -144,6 +160,7 @@ impl Page<'_> {
         let mut settings = Settings::default();
         settings.max_line = Some(self.check.max_line);
         settings.follow = self.check.dialect.is_none();
+        settings.of_subagent = of_subagent;
         settings.schemas = Some(Box::new(Misfits::default()));
         let mut checker = Checker::with(format, settings);
         let mut reader = source.into_reader();
@@ -166,7 +183,7 @@ impl Page<'_> {
         self.findings(&name, &findings)?;
         self.about(&tell(&name, &summary))?;
         self.sum.add(&summary);
-        unread.map_or(Ok(()), Err)
+        unread.map_or(Ok(Some(format)), Err)
     }
 
     fn findings(&mut self, name: &str, findings: &[Finding]) -> Result<(), Failure> {

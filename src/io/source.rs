@@ -204,6 +204,11 @@ impl Source {
         Ok(())
     }
 
+    /// What was read of it so far.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// Everything from the beginning: what was read ahead first.
     pub fn into_reader(self) -> impl Read + Send {
         Cursor::new(self.head).chain(self.rest)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::Work;
-use super::order::{End, Made};
+use super::order::{End, InFile, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
 use crate::io::{Console, Output, Target, no_link, no_link_below};
@@ -176,10 +176,10 @@ impl Desk {
         let Some((file, path)) = &mut self.ledger else { return true };
         let mut text = String::new();
         let dialect = log.options.to.to_string();
-        for entry in &mut made.entries {
+        for InFile { file, what: entry } in &mut made.entries {
             entry.line += self.lines_before;
             entry.last_line += self.lines_before;
-            entry.write(&log.name, &dialect, &mut text);
+            entry.write(file.as_deref().unwrap_or(&log.name), &dialect, &mut text);
         }
         let Err(error) = file.write_all(text.as_bytes()) else { return true };
         let failure = Failure::Write {
@@ -204,12 +204,18 @@ impl Desk {
         }
         self.status.worsen(Status::Damaged);
         let mut text = String::new();
-        for damage in &made.damage {
-            self.report.current().note_damage(damage, self.lines_before);
+        for InFile { file, what: damage } in &made.damage {
+            self.report.current().note_damage(damage, self.lines_before, file.as_deref());
             let pointer = damage.pointer.as_ref().map_or_else(String::new, |pointer| format!(" ({pointer})"));
             let line = damage.line + self.lines_before;
             // Writing to a `String` cannot fail.
-            let _ = writeln!(text, "{}:{line}:{}: {}{pointer}", log.name, damage.byte, damage.reason);
+            let _ = writeln!(
+                text,
+                "{}:{line}:{}: {}{pointer}",
+                file.as_deref().unwrap_or(&log.name),
+                damage.byte,
+                damage.reason
+            );
         }
         self.console.lines(&text);
     }

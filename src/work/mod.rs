@@ -9,6 +9,7 @@ mod order;
 mod plan;
 mod pump;
 mod report;
+mod subagents;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -22,6 +23,7 @@ use desk::Desk;
 use order::Order;
 use plan::Plan;
 pub(crate) use plan::find_out;
+pub(crate) use subagents::{beside, leave_to_their_sessions};
 
 /// What is to be converted, and how.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub struct Work {
     pub ledger: Option<PathBuf>,
     /// Where what came of each log goes, as JSON.
     pub report: Option<PathBuf>,
+    /// The files of subagents are read with that of their session.
+    pub subagents: bool,
     /// Only errors are said.
     pub quiet: bool,
     /// What could not even be looked for is told already: how the run ends at best.

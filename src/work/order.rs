@@ -12,11 +12,19 @@ use crate::status::Failure;
 #[derive(Debug, Default)]
 pub(super) struct Made {
     pub(super) out: Vec<u8>,
-    pub(super) damage: Vec<Damage>,
+    pub(super) damage: Vec<InFile<Damage>>,
     pub(super) followed: Vec<Followed>,
-    pub(super) entries: Vec<LedgerEntry>,
+    pub(super) entries: Vec<InFile<LedgerEntry>>,
     /// What is to be said before the damage.
     pub(super) hint: Option<String>,
+}
+
+/// What there is to say of a place in a file.
+#[derive(Debug)]
+pub(super) struct InFile<T> {
+    /// The file of a subagent; `None` for the log's own.
+    pub(super) file: Option<Arc<str>>,
+    pub(super) what: T,
 }
 
 /// What there is to say when a task is done.

@@ -6,8 +6,10 @@ use agentglot_adapters::detect::Found;
 use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 use agentglot_adapters::raw::cuts::Cuts;
 use agentglot_adapters::raw::frame::{Line, Lines};
+use agentglot_adapters::raw::store::begins_as_subagent;
 
 use super::Work;
+use super::subagents::Subagent;
 use crate::io::{Console, Input, Output, READ, Range, Shared, Source, other_side};
 use crate::status::Failure;
 
@@ -30,6 +32,8 @@ pub(super) struct Log {
     pub(super) note: Option<String>,
     /// Where its output goes; standard output without it.
     pub(super) output: Option<Output>,
+    /// The files of its subagents.
+    pub(super) subagents: Vec<Subagent>,
     /// Its output cannot be written: there is no point in going on with it.
     pub(super) dead: AtomicBool,
 }
@@ -64,6 +68,7 @@ pub(super) struct Plan {
     outputs: Option<std::vec::IntoIter<Output>>,
     keeps_ledger: bool,
     needs_all_prompts: bool,
+    subagents: bool,
     jobs: usize,
     console: Console,
     logs: usize,
@@ -100,6 +105,7 @@ impl Plan {
             outputs: work.outputs.map(Vec::into_iter),
             keeps_ledger: work.ledger.is_some(),
             needs_all_prompts: work.needs_all_prompts,
+            subagents: work.subagents,
             jobs: work.jobs,
             console,
             logs: 0,
@@ -136,6 +142,7 @@ impl Plan {
             needs_all_prompts: self.needs_all_prompts,
             note: None,
             output,
+            subagents: Vec::new(),
             dead: AtomicBool::new(false),
         };
         self.logs += 1;
@@ -155,6 +162,9 @@ impl Plan {
                 Ok(None) => log.note = Some(format!("{}: empty, there is nothing to convert", log.name)),
                 Err(failure) => return (Arc::new(log), Piece::Nothing(failure), true),
             },
+        }
+        if log.options.from.is_store() && log.is_told {
+            self.family(&mut log, input, source.head());
         }
         let log = Arc::new(log);
         let options = &log.options;
@@ -176,6 +186,25 @@ impl Plan {
                 self.part(split)
             }
             _ => (log, Piece::Whole(Box::new(source)), true),
+        }
+    }
+
+    /// Finds the files of subagents. Within one format each file stays what it is.
+    fn family(&self, log: &mut Log, input: &Input, head: &[u8]) {
+        let more = if begins_as_subagent(head) {
+            Some("this is the file of a subagent, read without its session".to_owned())
+        } else if self.subagents && log.options.from != log.options.to {
+            log.subagents = super::beside(input, log.options.from);
+            let names: Vec<&str> = log.subagents.iter().map(|subagent| &*subagent.name).collect();
+            (!names.is_empty()).then(|| format!("with its subagents in {}", names.join(", ")))
+        } else {
+            None
+        };
+        if let Some(more) = more {
+            log.note = Some(match &log.note {
+                Some(note) => format!("{note}; {more}"),
+                None => format!("{}: {more}", log.name),
+            });
         }
     }
 

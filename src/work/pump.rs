@@ -1,10 +1,12 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use agentglot_adapters::convert::Converter;
 use agentglot_adapters::detect::{Answer, Detector};
 
-use super::order::{End, Ticket};
+use super::order::{End, InFile, Ticket};
 use super::plan::{Log, Piece, Task, WORTH_CUTTING};
+use super::subagents::{Family, Step};
 use crate::io::{self, Console, Pieces};
 use crate::status::Failure;
 
@@ -23,6 +25,9 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     };
     let mut converter = Converter::new(log.options.clone());
     let mut unseen = log.is_named;
+    let mut family = Family::new(&log.subagents);
+    // The files of subagents in which the reading is.
+    let mut files: Vec<Arc<str>> = Vec::new();
     while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {
         let read = match pieces.next(buffer) {
             Ok(io::Piece::Bytes([])) => break,
@@ -35,6 +40,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 break;
             }
         };
+        let mut go_on = true;
         if std::mem::take(&mut unseen) {
             let bytes = match read {
                 io::Piece::Bytes(bytes) => bytes,
@@ -47,19 +53,27 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 if !counted {
                     console.advance(bytes.len() as u64);
                 }
-                converter.feed(bytes, &mut ticket.made.out);
+                family.feed(bytes, &mut |step| go_on &= take(step, &mut converter, &mut files, &mut ticket, &mut end));
             }
-            io::Piece::Text(text) => converter.feed_text(text, &mut ticket.made.out),
+            io::Piece::Text(text) if family.is_complete() => converter.feed_text(text, &mut ticket.made.out),
+            io::Piece::Text(text) => family.feed(text.as_bytes(), &mut |step| {
+                go_on &= take(step, &mut converter, &mut files, &mut ticket, &mut end)
+            }),
         }
-        collect(&mut converter, &mut ticket);
-        if !ticket.offer() {
+        collect(&mut converter, &mut ticket, None);
+        if !go_on || !ticket.offer() {
             break;
         }
     }
     // What was not read to its end is not cut off.
     if !log.dead.load(Ordering::Relaxed) {
+        if !family.is_complete() {
+            family.finish(&mut |step| {
+                take(step, &mut converter, &mut files, &mut ticket, &mut end);
+            });
+        }
         converter.finish(&mut ticket.made.out);
-        collect(&mut converter, &mut ticket);
+        collect(&mut converter, &mut ticket, None);
     }
     let (given, used) = (log.options.prompts.len(), converter.prompts_used());
     if log.needs_all_prompts && used < given && end.failure.is_none() {
@@ -92,8 +106,34 @@ fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
     }
 }
 
-fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>) {
-    ticket.made.damage.append(&mut converter.take_damage());
-    ticket.made.followed.append(&mut converter.take_followed());
-    ticket.made.entries.append(&mut converter.take_entries());
+/// Does what comes next of a session and its subagents. Returns whether to go on.
+fn take(step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ticket: &mut Ticket<'_>, end: &mut End) -> bool {
+    match step {
+        Step::Bytes(bytes) => converter.feed(bytes, &mut ticket.made.out),
+        Step::Begin(subagent) => {
+            converter.begin_subagent(&subagent.of);
+            collect(converter, ticket, files.last());
+            files.push(Arc::clone(&subagent.name));
+        }
+        Step::End => {
+            converter.end_subagent(&mut ticket.made.out);
+            collect(converter, ticket, files.last());
+            files.pop();
+        }
+        Step::Failed(failure) => end.failure = Some(failure),
+    }
+    if files.is_empty() {
+        return true;
+    }
+    collect(converter, ticket, files.last());
+    ticket.offer()
+}
+
+fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>, file: Option<&Arc<str>>) {
+    let made = &mut ticket.made;
+    made.damage
+        .extend(converter.take_damage().into_iter().map(|what| InFile { file: file.cloned(), what }));
+    made.followed.append(&mut converter.take_followed());
+    made.entries
+        .extend(converter.take_entries().into_iter().map(|what| InFile { file: file.cloned(), what }));
 }

@@ -32,6 +32,9 @@ pub(super) struct Entry {
 /// Something damaged.
 #[derive(Debug, Serialize)]
 pub(super) struct Place {
+    /// The file of a subagent, where it is not the log itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     line: u64,
     byte: u64,
     pointer: Option<String>,
@@ -57,10 +60,11 @@ impl Entry {
         }
     }
 
-    pub(super) fn note_damage(&mut self, damage: &Damage, lines_before: u64) {
+    pub(super) fn note_damage(&mut self, damage: &Damage, lines_before: u64, file: Option<&str>) {
         self.damaged += 1;
         if self.damage.len() < MOST_PLACES {
             self.damage.push(Place {
+                file: file.map(str::to_owned),
                 line: damage.line + lines_before,
                 byte: damage.byte,
                 pointer: damage.pointer.clone(),

@@ -40,6 +40,7 @@ mod cli_input;
 mod cli_jobs;
 mod cli_live;
 mod cli_output;
+mod cli_subagents;
 mod cli_usage;
 mod common;
 mod docs;

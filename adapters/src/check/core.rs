@@ -7,7 +7,7 @@ use super::calls::Told;
 use super::report::{Line, Report};
 use super::state::State;
 use super::turns::{About, is_part};
-use super::{Misfit, Rule, Schemas, usage};
+use super::{Misfit, Rule, Schemas, Settings, usage};
 use crate::codec::{Cx, Decode, Decoder, Format, Layout};
 use crate::convert::sessions::{Sessions, Step};
 use crate::detect::Evidence;
@@ -22,6 +22,8 @@ use crate::vendor::{Pieces, Vendor};
 pub(super) struct Core {
     format: Format,
     follow: bool,
+    /// It is the file of a subagent.
+    of_subagent: bool,
     /// Whose events they are: of those that were stored, the vendor that said them first.
     vendor: &'static Vendor,
     schemas: Option<Box<dyn Schemas>>,
@@ -55,12 +57,13 @@ struct Heard<'c, 'a> {
 }
 
 impl Core {
-    pub(super) fn new(format: Format, follow: bool, schemas: Option<Box<dyn Schemas>>) -> Self {
+    pub(super) fn new(format: Format, settings: Settings) -> Self {
         Self {
             format,
-            follow,
+            follow: settings.follow,
+            of_subagent: settings.of_subagent,
             vendor: format.dialect.vendor(),
-            schemas,
+            schemas: settings.schemas,
             sessions: Sessions::default(),
             state: State::default(),
             interrupted: Vec::new(),
@@ -386,9 +389,11 @@ impl<'c, 'a> Heard<'c, 'a> {
             report,
             vendor,
             format,
+            of_subagent,
             ..
         } = &mut **core;
         let stored = format.dialect.vendor().stores_others;
+        let chain = vendor.stores.iter().find(|store| store.mode == format.mode).and_then(|store| store.chain);
         state.origin(event, stored, line, report);
         let parent = event.origin.parent;
         let pieces = vendor.pieces;
@@ -400,6 +405,9 @@ impl<'c, 'a> Heard<'c, 'a> {
             turn: event.origin.turn,
             text,
         };
+        if let Some(chain) = chain {
+            state.tree.line(event, &chain, *of_subagent, line, report);
+        }
         // What is kept on disk says nothing of turns.
         let has_turns = !format.is_store();
         if has_turns && parent.is_none() && is_part(&event.kind) {

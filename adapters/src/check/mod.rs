@@ -27,6 +27,7 @@ mod report;
 mod rules;
 mod seen;
 mod state;
+mod tree;
 mod turns;
 mod usage;
 
@@ -116,6 +117,8 @@ pub struct Settings {
     pub max_line: Option<usize>,
     /// Goes on in another dialect where a session in one begins. Without it such a session is an error.
     pub follow: bool,
+    /// The log is the file of a subagent, beside that of the session that it worked in.
+    pub of_subagent: bool,
     /// Whether lines are held against their schemas too.
     pub schemas: Option<Box<dyn Schemas>>,
 }
@@ -131,7 +134,7 @@ impl Checker {
         let max_line = settings.max_line.unwrap_or_else(|| Options::new(format, format).max_line);
         Self {
             reader: Reader::new(Framing::of(format.mode.layout, max_line), max_line, Decoder::new(format)),
-            core: Core::new(format, settings.follow, settings.schemas),
+            core: Core::new(format, settings),
         }
     }
 

@@ -5,6 +5,7 @@ use super::blocks::Round;
 use super::calls::Calls;
 use super::report::{Line, Report};
 use super::seen::Seen;
+use super::tree::Tree;
 use super::turns::Turns;
 use crate::event::Event;
 use crate::json::Str;
@@ -17,6 +18,7 @@ pub(super) struct State {
     pub(super) turns: Turns,
     pub(super) calls: Calls,
     pub(super) threads: Threads<Round>,
+    pub(super) tree: Tree,
     lines: Seen,
     /// The id of the line before, and where it stood.
     last_line: u64,

@@ -201,6 +201,24 @@ impl Core {
         }
     }
 
+    /// What is to be done.
+    pub(super) const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The next line is of another file than the last one.
+    pub(super) fn other_file(&mut self) {
+        if let (Some(trace), Some(ledger)) = (&self.trace, &mut self.ledger) {
+            ledger.add_late(trace.take_late());
+            ledger.close();
+        }
+    }
+
+    /// Whether `strict` has ended the run.
+    pub(super) const fn has_stopped(&self) -> bool {
+        self.options.strict && self.damaged > 0
+    }
+
     /// Writes to `out` from here on.
     pub(super) fn begin(&mut self, out: &mut Vec<u8>) {
         self.out.swap(out);

@@ -5,10 +5,13 @@
 //! a vendor's folder has the module that reads and writes its own. [`Reading`] and
 //! [`Writing`] are what its decoder and its encoder keep.
 
+mod chain;
 mod reading;
 mod turn;
 mod writing;
 
+pub use chain::Chain;
+pub(crate) use chain::{Odd, Walk};
 pub(crate) use reading::{Reading, unknown};
 pub(crate) use writing::{Writing, kept, known_time, version};
 
@@ -26,6 +29,36 @@ pub struct Store {
     /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
     /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]).
     pub subagents: Option<&'static str>,
+    /// How its lines hang together, if each names another.
+    pub chain: Option<Chain>,
+}
+
+/// The chain that several programs write alike.
+pub(crate) const UUIDS: Chain = Chain {
+    parent: "parentUuid",
+    side: "isSidechain",
+};
+
+impl Store {
+    /// The folder with the files of the subagents of the session whose file lies in `folder` and is called `name`; both are joined by
+    /// slashes.
+    pub fn subagents_of(&self, folder: &str, name: &str) -> Option<String> {
+        let below = self.subagents?.replace("ID", name);
+        let (folder, below) = match below.strip_prefix("../") {
+            Some(below) => (folder.rsplit_once('/').map_or("..", |(above, _)| above), below),
+            None => (folder, below.as_str()),
+        };
+        Some(format!("{folder}/{below}"))
+    }
+}
+
+/// Whether a session's file that begins so is that of a subagent.
+pub fn begins_as_subagent(head: &[u8]) -> bool {
+    let first = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let line = first
+        .and_then(|line| std::str::from_utf8(line).ok())
+        .and_then(|line| Cursor::new(line).raw().ok());
+    line.and_then(|line| line.get("isSidechain")).and_then(Raw::bool) == Some(true)
 }
 
 /// Whose file a subagent's is.

@@ -1,9 +1,10 @@
 //! What the decoder of a store keeps.
 
 use super::Child;
+use super::chain::{Odd, Walk};
 use super::turn::Turn;
 use crate::codec::Cx;
-use crate::event::{Event, Kind, Origin, Session, Sink};
+use crate::event::{Event, Fate, Kind, Origin, Session, Sink};
 use crate::json::{Raw, Str};
 
 /// The session that a store is of, as far as it is read.
@@ -19,6 +20,7 @@ pub(crate) struct Reading {
     version: String,
     /// The file is a subagent's, of this call.
     child: Option<Child>,
+    walk: Walk,
 }
 
 impl Reading {
@@ -81,6 +83,19 @@ impl Reading {
             }
         }
         self.beside(origin, cx)
+    }
+
+    /// Tells the ledger of a line that a program which goes on with the session would not come to, or not from the line before. It is
+    /// read where it stands.
+    pub(crate) fn hangs(&mut self, id: Option<Str<'_>>, parent: Option<Str<'_>>, says: bool, opens: bool, cx: &Cx<'_>) {
+        let Some(trace) = cx.trace.filter(|_| self.is_main()) else { return };
+        let note = match self.walk.line(id, parent, says, opens) {
+            None => return,
+            Some(Odd::NoId | Odd::NoParent) => "it does not say where it belongs: it is read behind the line before it",
+            Some(Odd::Lost) => "what it goes on from is not there: it is read behind the line before it",
+            Some(Odd::Back) => "it goes back to an earlier line: what was said since is another branch, and read before it",
+        };
+        trace.note(Fate::Merged, "", note);
     }
 
     /// Where a line belongs that is no part of the conversation.

@@ -100,6 +100,9 @@ impl Decoder {
             opens_turn,
             ..Session::default()
         };
+        if !line.is_sidechain {
+            self.kept.hangs(line.id, line.parent, line.message.is_some(), opens_turn, line.reader.cx);
+        }
         let mut origin = self.kept.place(origin, facts, line.reader.cx, sink);
         if line.is_sidechain && !self.alone && self.kept.is_main() {
             origin.parent = Some(self.call_of(line));

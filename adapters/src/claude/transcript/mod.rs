@@ -14,7 +14,7 @@ pub(crate) use encode::Encoder;
 use super::WORDS;
 use crate::blocks::Vocabulary;
 use crate::codec::{Layout, Mode};
-use crate::store::Store;
+use crate::store::{Store, UUIDS};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("transcript", Layout::Store);
@@ -24,6 +24,7 @@ pub(super) const STORE: Store = Store {
     mode: MODE,
     fields: fields::KNOWN,
     subagents: Some("ID/subagents"),
+    chain: Some(UUIDS),
 };
 
 /// The API's own vocabulary, as in the streams; but the lines have members of their own.

@@ -170,6 +170,7 @@ impl Decoder {
             opens_turn,
             ..Session::default()
         };
+        self.kept.hangs(line.id, line.parent, line.message.is_some(), opens_turn, cx);
         self.kept.place(origin, facts, cx, sink)
     }
 

@@ -11,7 +11,7 @@ pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::store::Store;
+use crate::store::{Store, UUIDS};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("chat", Layout::Store);
@@ -21,6 +21,7 @@ pub(super) const STORE: Store = Store {
     mode: MODE,
     fields: fields::KNOWN,
     subagents: Some("../subagents/ID"),
+    chain: Some(UUIDS),
 };
 
 /// Where a result has what the model sees of it.

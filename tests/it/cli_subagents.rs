@@ -1,0 +1,130 @@
+//! Sessions that programs keep, with the files of their subagents beside them.
+
+use crate::common::{Scratch, arg, run};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/");
+
+fn golden(name: &str) -> String {
+    std::fs::read_to_string(GOLDEN.to_owned() + name).unwrap()
+}
+
+/// The call that the recorded subagents work for.
+const CALL: &str = "toolu_mock000009";
+
+fn about() -> String {
+    format!("{{\"agentType\":\"general-purpose\",\"description\":\"Sub job\",\"toolUseId\":\"{CALL}\"}}")
+}
+
+/// A session of Claude Code's, and one of Qwen Code's, each with a subagent, as their programs lay them down.
+fn kept() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("claude/s1.jsonl", golden("claude/transcript_agent.jsonl"));
+    scratch.file("claude/s1/subagents/agent-a.jsonl", golden("claude/transcript_agent.subagent.jsonl"));
+    scratch.file("claude/s1/subagents/agent-a.meta.json", about());
+    scratch.file("qwen/chats/c1.jsonl", golden("qwen-code/chat_agent.jsonl"));
+    scratch.file("qwen/subagents/c1/agent-b.jsonl", golden("qwen-code/chat_agent.subagent.jsonl"));
+    scratch.file("qwen/subagents/c1/agent-b.meta.json", about());
+    scratch
+}
+
+/// The lines of the subagent, and where its call's result stands.
+fn of_subagent(text: &str) -> (Vec<usize>, usize) {
+    let lines: Vec<&str> = text.lines().collect();
+    let all = |sign: &str| -> Vec<usize> { (0..lines.len()).filter(|&at| lines[at].contains(sign)).collect() };
+    let own = all(&format!("\"parent_tool_use_id\":\"{CALL}\""));
+    let results = all(&format!("\"tool_use_id\":\"{CALL}\""));
+    (own, *results.first().expect("the call has a result"))
+}
+
+#[test]
+fn a_session_is_read_with_its_subagents() {
+    let scratch = kept();
+    for (file, to) in [("claude/s1.jsonl", "claude"), ("qwen/chats/c1.jsonl", "qwen-code")] {
+        let path = scratch.path(file);
+        let ran = run(["convert", "-t", to, arg(&path)]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("with its subagents in "), "{}", ran.err);
+        let (own, result) = of_subagent(ran.text());
+        assert!(own.len() >= 2 && own.iter().all(|&line| line < result), "{file}: {own:?} before {result}");
+        let ran = run(["convert", "-t", to, "--no-subagents", arg(&path)]);
+        assert_eq!((ran.code, of_subagent(ran.text()).0.len()), (0, 0), "{}", ran.err);
+        // Within one format nothing is put together.
+        let ran = run([
+            "convert",
+            "-f",
+            &format!("{to}:{}", if to == "claude" { "transcript" } else { "chat" }),
+            "-t",
+            &format!("{to}:{}", if to == "claude" { "transcript" } else { "chat" }),
+            arg(&path),
+        ]);
+        assert_eq!(ran.text(), std::fs::read_to_string(&path).unwrap());
+    }
+}
+
+#[test]
+fn what_goes_not_over_of_a_subagent_is_told_of_its_own_file() {
+    let scratch = kept();
+    let ledger = scratch.path("ledger.jsonl");
+    let ran = run([
+        "convert",
+        "-t",
+        "tricode",
+        "--ledger",
+        arg(&ledger),
+        arg(&scratch.path("claude/s1.jsonl")),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let told = std::fs::read_to_string(&ledger).unwrap();
+    let of_child: Vec<&str> = told.lines().filter(|line| line.contains("agent-a.jsonl")).collect();
+    assert!(of_child.iter().any(|line| line.contains("the target knows one thread only")), "{told}");
+    // A line that is damaged is one of its file too.
+    scratch.file(
+        "claude/s1/subagents/agent-a.jsonl",
+        golden("claude/transcript_agent.subagent.jsonl") + "{\"type\":\n",
+    );
+    let ran = run(["convert", "-t", "claude", arg(&scratch.path("claude/s1.jsonl"))]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let damaged = ran
+        .err
+        .lines()
+        .find(|line| line.contains("agent-a.jsonl:"))
+        .unwrap_or_else(|| panic!("{}", ran.err));
+    assert!(ran.text().contains("\"type\":\"result\""), "{damaged}");
+}
+
+#[test]
+fn a_folder_of_sessions_has_no_logs_of_subagents() {
+    let scratch = kept();
+    let (out, folder) = (scratch.path("out"), scratch.path("claude"));
+    let ran = run(["convert", "-t", "claude", "-o", arg(&out), arg(&folder)]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(scratch.names("out"), ["s1.claude.jsonl"]);
+    let ran = run(["convert", "-t", "claude", "--no-subagents", "-o", arg(&scratch.path("all")), arg(&folder)]);
+    assert_eq!(scratch.names("all"), ["s1", "s1.claude.jsonl"], "{}", ran.err);
+    // A store has a file for each.
+    let ran = run(["convert", "-t", "claude:transcript", "-o", arg(&scratch.path("same")), arg(&folder)]);
+    assert_eq!(scratch.names("same").len(), 2, "{}", ran.err);
+}
+
+#[test]
+fn the_file_of_a_subagent_alone_is_read_with_a_word() {
+    let scratch = kept();
+    let path = scratch.path("claude/s1/subagents/agent-a.jsonl");
+    let ran = run(["convert", "-t", "claude", arg(&path)]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("this is the file of a subagent"), "{}", ran.err);
+    assert!(ran.text().contains("\"type\":\"result\""));
+    let ran = run(["check", arg(&path)]);
+    assert!(ran.code == 0 && ran.text().contains("[warning sidechain]"), "{}", ran.text());
+}
+
+#[test]
+fn a_session_is_checked_with_its_subagents() {
+    let scratch = kept();
+    let path = scratch.path("claude/s1.jsonl");
+    let ran = run(["check", arg(&path)]);
+    assert!(ran.code == 0 && ran.text().contains("agent-a.jsonl: claude:transcript"), "{}", ran.text());
+    assert!(!ran.text().contains("sidechain"), "{}", ran.text());
+    let ran = run(["check", "--no-subagents", arg(&path)]);
+    assert!(!ran.text().contains("agent-a.jsonl"), "{}", ran.text());
+}
