@@ -176,3 +176,62 @@ fn plain(line: &str) -> &str {
         .max_by_key(|piece| piece.len())
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What of a value has gone over, in the order in which it stands; nothing if nothing has.
+    fn over<'v>(made: &[&str], value: &'v str) -> Vec<&'v str> {
+        let made = Made::of(made.iter().map(|text| text.as_bytes()).collect());
+        let mut over = Vec::new();
+        match made.judge(Raw::trusted(value), 0, &mut over) {
+            Found::Yes => over,
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_part_has_gone_over_when_what_it_says_is_said() {
+        let result = r#"{"stdout":"one\ntwo","stderr":"bad","exitCode":3,"interrupted":false,"signal":null,"note":""}"#;
+        // What says nothing is never lost.
+        let said = [r#""one\ntwo""#, "false", "null", r#""""#];
+        assert_eq!(over(&[r"1\tone"], result), said, "a line that is numbered");
+        assert_eq!(over(&["bad, 3"], result), [r#""bad""#, "3", "false", "null", r#""""#]);
+        assert!(over(&["something else"], result).is_empty(), "nothing of it is said");
+    }
+
+    #[test]
+    fn of_a_line_with_escapes_its_longest_plain_stretch_is_looked_for() {
+        assert_eq!(plain(r"a\tlonger stretch\u00e9x"), "longer stretch");
+        assert_eq!(
+            over(&[r"say \u0022longer stretch"], r#"{"a":"\tlonger stretch\"x"}"#),
+            [r#""\tlonger stretch\"x""#]
+        );
+        assert!(over(&["shorter"], r#"{"a":"\tlonger stretch\"x"}"#).is_empty());
+    }
+
+    #[test]
+    fn words_that_say_what_an_object_is_go_over_with_it() {
+        let file = r#"{"type":"text","file":{"kind":"ts","path":"/w/a","lines":7}}"#;
+        assert_eq!(over(&["/w/a"], file), [r#""text""#, r#""ts""#, r#""/w/a""#]);
+        assert!(over(&["text"], file).is_empty(), "for its word alone nothing has gone over");
+        assert_eq!(
+            over(&["x"], r#"[{"type":"two words","v":"x"}]"#),
+            [r#""x""#],
+            "this is no word but a text"
+        );
+    }
+
+    #[test]
+    fn texts_behind_a_name_and_deep_values_are_found() {
+        assert_eq!(over(&["done"], r#""Output: done""#), [r#""Output: done""#]);
+        assert!(over(&["done so"], r#""Output: done""#).is_empty());
+        let deep = format!("{}\"x\"{}", "[".repeat(DEPTH + 5), "]".repeat(DEPTH + 5));
+        assert_eq!(
+            over(&["x"], &format!("[\"x\",{deep}]")).len(),
+            2,
+            "what is nested too deep is not looked at"
+        );
+    }
+}
