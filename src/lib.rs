@@ -40,6 +40,7 @@ pub mod schema;
 #[cfg(all(unix, feature = "agent"))]
 pub mod session;
 pub mod show;
+pub mod stats;
 pub mod status;
 mod system;
 pub mod work;

@@ -14,8 +14,10 @@ use super::outputs::{self, Outputs};
 use super::views;
 use crate::command::check::Check;
 use crate::command::show::{Form, Show};
+use crate::command::stats::Stats;
 use crate::io::{Console, Input, Source, Walk};
 use crate::show::{Cut, Pick};
+use crate::stats::{By, Form as Counted, Prices};
 use crate::status::{Failure, Status};
 use crate::work::{Work, leave_to_their_sessions};
 
@@ -133,6 +135,71 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         pager: !typed.no_pager,
         output: typed.output.filter(|path| path.as_os_str() != "-"),
     })
+}
+
+/// What `stats` is to do.
+pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
+    let Logs { inputs, status } = match machine(&typed.logs)? {
+        Some(found) => found,
+        None => logs(&typed.logs, None)?,
+    };
+    Ok(Stats {
+        inputs,
+        by: match typed.by {
+            views::By::Session => By::Session,
+            views::By::Day => By::Day,
+            views::By::Week => By::Week,
+            views::By::Model => By::Model,
+            views::By::Tool => By::Tool,
+            views::By::Project => By::Project,
+            views::By::Agent => By::Agent,
+        },
+        form: match (typed.json, typed.csv) {
+            (true, _) => Counted::Json,
+            (_, true) => Counted::Csv,
+            _ => Counted::Table,
+        },
+        utc: typed.utc,
+        prices: prices(typed.prices.filter(|path| !path.as_os_str().is_empty()))?,
+        status,
+    })
+}
+
+/// The sessions on this machine, where no log is named.
+#[cfg(all(unix, feature = "agent"))]
+fn machine(typed: &low::Logs) -> Result<Option<Logs>, Failure> {
+    if !typed.files.is_empty() {
+        return Ok(None);
+    }
+    let inputs = crate::command::sessions::files()?.into_iter().map(Input::File).collect();
+    Ok(Some(Logs {
+        inputs,
+        status: Status::Clean,
+    }))
+}
+
+/// Where sessions lie is known where there are agents.
+#[cfg(not(all(unix, feature = "agent")))]
+fn machine(_: &low::Logs) -> Result<Option<Logs>, Failure> {
+    Ok(None)
+}
+
+#[cfg(all(unix, feature = "agent"))]
+fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {
+    let Some(path) = own else {
+        return Prices::known(None).map_err(Failure::Usage);
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(&path).map_err(|error| Failure::Read { name: name.clone(), error })?;
+    Prices::known(Some((&name, &text))).map_err(Failure::Usage)
+}
+
+#[cfg(not(all(unix, feature = "agent")))]
+fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {
+    match own {
+        None => Ok(Prices::none()),
+        Some(_) => Err(usage("this agentglot was built without agents (the feature `agent`) and knows no prices")),
+    }
 }
 
 /// The log that is meant: a file, or what lies on this machine of the session with that id.

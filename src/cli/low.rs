@@ -34,6 +34,9 @@ pub enum Command {
     /// Show what an agent did, as a person reads it
     #[command(after_long_help = views::SHOW_MORE)]
     Show(views::Show),
+    /// Count what agents used: turns, calls, tokens, money
+    #[command(after_long_help = views::STATS_MORE)]
+    Stats(views::Stats),
     #[command(flatten)]
     Live(super::live::Command),
     /// List what can be read and written

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::low::{Chosen, Dialects};
+use super::low::{Chosen, Dialects, Logs};
 
 pub(super) const SHOW_MORE: &str = "\
 On a terminal there are colours, and a pager ($PAGER, else less); elsewhere plain text. What would
@@ -71,6 +71,65 @@ pub struct Show {
     /// A log, compressed or not; the id of a session on this machine, or enough of its beginning; `-` or nothing is standard input
     #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
     pub log: Option<PathBuf>,
+}
+
+pub(super) const STATS_MORE: &str = "\
+Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed up
+over a session adds nothing (docs/stats.md).
+
+Exit codes:
+  0  everything was understood
+  1  done, but some of the logs is damaged
+  2  wrong usage, or a dialect that could not be detected; the other logs are counted
+  3  reading or writing failed; the other logs are counted
+
+Examples:
+  agentglot stats
+  agentglot stats --by model logs/
+  agentglot stats --by tool session.jsonl
+  agentglot stats --by day --json ~/logs | jq '.rows[] | {day, cost_usd}'";
+
+/// `stats`.
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// What is counted together
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub by: By,
+    /// Write one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Write CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// Tell days in UTC, not in local time
+    #[arg(long)]
+    pub utc: bool,
+    /// A table of prices that goes before the program's own (docs/agent.md)
+    #[arg(long, value_name = "FILE", env = "AGENTGLOT_MODELS", value_hint = ValueHint::FilePath)]
+    pub prices: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
+}
+
+/// What is counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Each session
+    #[default]
+    Session,
+    /// What began on one day
+    Day,
+    /// What began in one week
+    Week,
+    /// What one model answered
+    Model,
+    /// The calls of one tool
+    Tool,
+    /// What was done in one folder
+    Project,
+    /// What one agent did
+    Agent,
 }
 
 /// How a session is shown.

@@ -17,6 +17,7 @@ pub mod schema;
 #[cfg(all(unix, feature = "agent"))]
 pub mod sessions;
 pub mod show;
+pub mod stats;
 #[cfg(all(unix, feature = "agent"))]
 pub mod trust;
 

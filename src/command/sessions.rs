@@ -88,6 +88,18 @@ pub(crate) fn file_of(id: &str) -> Result<std::path::PathBuf, Failure> {
     one(&persona::shelf(&|name| std::env::var_os(name)), id).map(|session| session.path)
 }
 
+/// The files of all sessions.
+///
+/// # Errors
+/// When they cannot be listed.
+pub(crate) fn files() -> Result<Vec<std::path::PathBuf>, Failure> {
+    let shelf = persona::shelf(&|name| std::env::var_os(name));
+    let mut sessions = list(&shelf, true)?;
+    // The ones that others go on from first.
+    sessions.sort_by_key(|session| session.written);
+    Ok(sessions.into_iter().map(|session| session.path).collect())
+}
+
 fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
     let failed = |error| Failure::Read {
         name: "the sessions".to_owned(),

@@ -23,6 +23,7 @@ pub use markdown::MarkdownPage;
 pub use row::{By, Ended, Head, Row, State, What};
 pub use text::{Look, TextPage};
 pub use walk::{Pick, Walk};
+pub(crate) use words::{duration, money, number};
 
 /// Shows rows.
 pub trait Page {

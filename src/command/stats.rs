@@ -1,0 +1,58 @@
+//! `agentglot stats`: what agents used.
+
+use crate::io::{Console, Input, Source};
+use crate::stats::{By, Counter, Form, Prices, written};
+use crate::status::{Failure, Status};
+
+/// What is to be counted, and how.
+#[derive(Debug)]
+pub struct Stats {
+    /// The logs.
+    pub inputs: Vec<Input>,
+    /// What is counted together.
+    pub by: By,
+    /// How it is written.
+    pub form: Form,
+    /// Days are those of Greenwich.
+    pub utc: bool,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// How the run ends at best.
+    pub status: Status,
+}
+
+/// Counts, and writes what was counted.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn run(stats: &Stats) -> Result<Status, Failure> {
+    let mut status = stats.status;
+    let console = Console::with_bar(stats.inputs.iter().map(Input::size).sum());
+    let mut counter = Counter::new(stats.by, stats.utc, stats.prices.clone());
+    for input in &stats.inputs {
+        match count(&mut counter, input, &console) {
+            Ok(0) => {}
+            Ok(damaged) => {
+                status.worsen(Status::Damaged);
+                let lines = if damaged == 1 { "line" } else { "lines" };
+                console.say(&format!("{}: {damaged} {lines} cannot be read", input.name()));
+            }
+            Err(failure) => {
+                status.worsen(failure.status());
+                console.say(&failure.to_string());
+            }
+        }
+    }
+    console.done();
+    super::print(written(&counter, stats.form).as_bytes())?;
+    Ok(status)
+}
+
+fn count(counter: &mut Counter, input: &Input, console: &Console) -> Result<u64, Failure> {
+    let mut source = Source::open(input, console)?;
+    let from = super::show::read_as(input, None, &mut source)?;
+    let name = input.name();
+    counter
+        .log(source.into_reader(), from, &name)
+        .map_err(|error| super::show::failure(&name, error))
+}

@@ -1,0 +1,89 @@
+use std::path::Path;
+
+use super::*;
+
+fn counted(by: By, logs: &[&str]) -> Counter {
+    let mut counter = Counter::new(by, true, Prices::none());
+    for log in logs {
+        assert_eq!(counter.log(log.as_bytes(), Source::Auto, "log").unwrap(), 0);
+    }
+    counter
+}
+
+fn golden(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)).unwrap()
+}
+
+#[test]
+fn usage_that_a_reply_repeats_on_each_of_its_lines_counts_once() {
+    let log = golden("claude/transcript_parallel.jsonl");
+    assert!(log.matches("\"output_tokens\":").count() > 2, "no reply has several lines");
+    let counter = counted(By::Model, &[&log]);
+    let (_, total) = counter.sums();
+    // Two replies, of which the first has five lines.
+    assert_eq!((total.rounds, total.calls), (2, 3));
+    let each: Vec<_> = turns(log.as_bytes(), Source::Auto)
+        .flat_map(|turn| turn.unwrap().thread.rounds)
+        .map(|round| round.usage.unwrap().output.unwrap())
+        .collect();
+    assert_eq!(total.tokens.output, each.iter().sum::<u64>());
+}
+
+#[test]
+fn history_that_sessions_share_counts_once() {
+    let log = golden("claude/transcript_parallel.jsonl");
+    let once = counted(By::Agent, &[&log]).total;
+    let twice = counted(By::Agent, &[&log, &log]).total;
+    assert_eq!(
+        (twice.tokens, twice.calls, twice.turns, twice.rounds),
+        (once.tokens, once.calls, once.turns, once.rounds)
+    );
+    // Another session that begins with a copy of this one.
+    let id = turns(log.as_bytes(), Source::Auto).next().unwrap().unwrap().session.unwrap();
+    let fork = log.replace(&id, "00000000-aaaa-4000-8000-00000000ffff");
+    let both = counted(By::Session, &[&log, &fork]);
+    assert_eq!(
+        (both.total.tokens, both.total.calls, both.total.turns),
+        (once.tokens, once.calls, once.turns)
+    );
+    // Without ids of replies a copy is known all the same.
+    let log = golden("tricode/edit_simple.jsonl");
+    assert_eq!(counted(By::Agent, &[&log, &log]).total.turns, 1);
+}
+
+#[test]
+fn sums_that_count_up_over_a_session_count_what_they_grow_by() {
+    let (first, second) = (golden("codex/resume_1.out.jsonl"), golden("codex/resume_2.out.jsonl"));
+    let total = counted(By::Agent, &[&first, &second]).total;
+    // The second says 200 tokens of input, 22 of them from the cache, and 40 of output for both.
+    assert_eq!((total.tokens.input, total.tokens.cache_read, total.tokens.output), (178, 22, 40));
+    assert_eq!((total.tokens.reasoning, total.turns, total.sessions.len()), (10, 2, 1));
+}
+
+#[test]
+fn costs_that_count_up_over_a_session_count_what_they_grow_by() {
+    let turn = |id: u32, cost: &str| {
+        format!(
+            "{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"cwd\":\"/w\",\"model\":\"m\",\"tools\":[]}}\n{{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{{\"id\":\"m{id}\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"a\"}}]}}}}\n{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"a\",\"session_id\":\"s\",\"total_cost_usd\":{cost},\"usage\":{{\"input_tokens\":3,\"output_tokens\":1}}}}\n"
+        )
+    };
+    let log = [turn(1, "0.25"), turn(2, "0.75")].concat();
+    let total = counted(By::Project, &[&log]).total;
+    assert_eq!((total.cost, total.unpriced, total.turns), (0.75, 0, 2));
+    assert_eq!((total.tokens.input, total.tokens.output), (6, 2));
+}
+
+#[test]
+fn a_price_that_is_not_known_is_counted() {
+    let counter = counted(By::Model, &[&golden("claude/transcript_read.jsonl")]);
+    assert!(counter.total.unpriced > 0 && counter.total.cost == 0.0);
+    let table = written(&counter, Form::Table);
+    assert!(
+        table.contains("price is not known") && table.lines().next().unwrap().starts_with("model"),
+        "{table}"
+    );
+    let csv = written(&counter, Form::Csv);
+    assert_eq!(csv.lines().count(), 1 + counter.sums.len());
+    let json: serde_json::Value = serde_json::from_str(&written(&counter, Form::Json)).unwrap();
+    assert_eq!(json["total"]["unpriced"], counter.total.unpriced);
+}
