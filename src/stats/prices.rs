@@ -1,7 +1,7 @@
 use super::Tokens;
 
 /// What tokens cost, and where that is known from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Prices {
     #[cfg(all(unix, feature = "agent"))]
     table: Option<std::sync::Arc<crate::agent::model::Catalog>>,
@@ -16,8 +16,9 @@ impl Prices {
     /// None: only what logs say is counted.
     pub fn none() -> Self {
         Self {
+            #[cfg(all(unix, feature = "agent"))]
+            table: None,
             source: "only what logs say".to_owned(),
-            ..Self::default()
         }
     }
 
