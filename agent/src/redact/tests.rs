@@ -328,3 +328,83 @@ fn pieces_without_secrets_stay_as_they_are_and_wait_for_little() {
     }
     assert!(most < 200 * LONGEST / 4 && out == stream.as_bytes(), "{most}");
 }
+
+/// The arguments of calls side by side, in the words of each dialect: what stands before and behind a piece of the call of this number.
+const BY_TURNS: [[&str; 3]; 6] = [
+    [
+        r#"{"type":"stream_event","event":{"type":"content_block_delta","index":"#,
+        r#","delta":{"type":"input_json_delta","partial_json":"#,
+        "}}}\n",
+    ],
+    [
+        r#"{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":"#,
+        r#","function":{"arguments":"#,
+        "}}]}}]}\n",
+    ],
+    [r#"{"event":"delta","id":"u","index":"#, r#","input":"#, "}\n"],
+    [r#"{"type":"piece","toolCallId":"#, r#","delta":"#, "}\n"],
+    [r#"{"type":"piece","call_id": "call-"#, r#"","delta": "#, "}\n"],
+    [
+        r#"{"type":"stream_event","parent_tool_use_id":"#,
+        r#","event":{"delta":{"text":"#,
+        r#"},"index":0}}"#,
+    ],
+];
+
+#[test]
+fn secrets_in_texts_that_come_by_turns_are_found_in_each() {
+    let keys = ["sk-ant-api03-AAAABBBBCCCCDDDD", "1234567890", "ghp_0123456789abcdefghijABCDEFGHIJ012345"];
+    for form in BY_TURNS {
+        for (letters, turns, between) in [(1, 1, 0), (2, 3, 1), (5, 1, 1), (7, 2, 0)] {
+            // Each call has one key more than the call before it.
+            let texts: Vec<String> = (0..keys.len())
+                .map(|call| format!("run {} with {}.", call, keys[..=call].join(" and ")))
+                .collect();
+            let mut left: Vec<Vec<char>> = texts.iter().map(|text| text.chars().collect()).collect();
+            let mut stream = String::new();
+            while left.iter().any(|text| !text.is_empty()) {
+                for (call, text) in left.iter_mut().enumerate() {
+                    for _ in 0..turns {
+                        let piece: String = text.drain(..letters.min(text.len())).collect();
+                        let [before, middle, behind] = form;
+                        let piece = serde_json::to_string(&piece).unwrap();
+                        stream += &format!("{before}{call}{middle}{piece}{}\n", behind.trim_end());
+                    }
+                    stream += &"{\"type\":\"other\"}\n".repeat(between);
+                }
+            }
+            let (mut redactor, mut pieces, mut out) = (Redactor::default(), Pieces::default(), Vec::new());
+            let mut clean = Vec::new();
+            redactor.feed(&secrets(), stream.as_bytes(), &mut clean);
+            pieces.feed(&secrets(), &clean, &mut out);
+            pieces.finish(&secrets(), &mut out);
+            let out = String::from_utf8(out).unwrap();
+            assert_eq!(out.lines().count(), stream.lines().count(), "no line is lost");
+            for (call, told) in texts.iter().enumerate() {
+                let start = format!("{}{call}{}", form[0], form[1]);
+                let kept: String = out
+                    .lines()
+                    .filter_map(|line| line.strip_prefix(&start)?.strip_suffix(form[2].trim_end()))
+                    .map(|piece| serde_json::from_str::<String>(piece).unwrap())
+                    .collect();
+                let clean = keys.iter().fold(told.clone(), |text, key| text.replace(key, "[redacted]"));
+                assert_eq!(kept, clean, "{start} {letters} {turns} {between}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_that_come_by_turns_take_no_time_that_grows_with_what_waits() {
+    let mut stream = String::from("{\"index\":0,\"input\":\"waits\"}\n");
+    for at in 0..40_000 {
+        stream += &format!("{{\"index\":{},\"input\":\"word{at} and \"}}\n", 1 + at % 3);
+    }
+    let (mut pieces, mut out) = (Pieces::default(), Vec::new());
+    let began = std::time::Instant::now();
+    pieces.feed(&secrets(), stream.as_bytes(), &mut out);
+    assert!(stream.len() - out.len() < 2 << 20, "{}", stream.len() - out.len());
+    pieces.finish(&secrets(), &mut out);
+    assert_eq!(out, stream.as_bytes());
+    assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+}
