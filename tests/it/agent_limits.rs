@@ -237,7 +237,7 @@ fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
     };
     let delta = |delta: Value| event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
     let endless = |beginning: &str| (format!("data: {beginning}"), piece.clone());
-    let (reply, events) = ("larger than 33554432 bytes", "larger than 268435456 bytes");
+    let (reply, event_of_it) = ("the reply is larger than 33554432 bytes", "an event of the reply is larger than 67108864 bytes");
     for (api, what, (beginning, piece), why) in [
         (
             "openai",
@@ -247,7 +247,7 @@ fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
         ),
         ("openai", "thoughts", (String::new(), openai(json!({"reasoning_content": piece}))), reply),
         ("openai", "arguments", (openai(call("{\"file_path\":\"")), openai(call(&piece))), reply),
-        ("openai", "one event", endless("{\"choices\":[{\"delta\":{\"content\":\""), events),
+        ("openai", "one event", endless("{\"choices\":[{\"delta\":{\"content\":\""), event_of_it),
         (
             "anthropic",
             "text",
@@ -275,7 +275,7 @@ fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
             ),
             reply,
         ),
-        ("anthropic", "one event", endless("{\"type\":\"content_block_delta\",\"x\":\""), events),
+        ("anthropic", "one event", endless("{\"type\":\"content_block_delta\",\"x\":\""), event_of_it),
     ] {
         let answer = Answer::with(200, Says::Bomb(beginning, piece, 2048));
         let play = Play::script(vec![answer]);

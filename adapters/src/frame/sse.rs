@@ -121,6 +121,11 @@ impl Sse {
         }
     }
 
+    /// Whether the event that has begun is longer than the limit already.
+    pub const fn is_too_long(&self) -> bool {
+        self.event.over > 0 || self.carry.len() >= self.longest()
+    }
+
     /// So much is looked at of a line: a little more than the data that it may hold, so that what is too long is seen to be so.
     const fn longest(&self) -> usize {
         self.limit.saturating_add(64)
@@ -231,6 +236,23 @@ mod tests {
         assert_eq!(frames(&[long.as_bytes()], 6), ["1 oversize", "3  \"ok\"", "5 oversize"]);
         let bytes: Vec<&[u8]> = long.as_bytes().chunks(1).collect();
         assert_eq!(frames(&bytes, 6), ["1 oversize", "3  \"ok\"", "5 oversize"]);
+    }
+
+    #[test]
+    fn what_is_too_long_is_known_to_be_so_before_it_ends() {
+        for (read, too_long) in [
+            ("data: 123456", false),
+            ("data: 1234567", false),
+            ("data: 1234567\n", true),
+            ("data: 123\ndata: 4567\n", true),
+            (&format!("data: {}", "x".repeat(100)), true),
+            (&format!(": {}", "x".repeat(100)), true),
+            (&format!("data: {}\n\ndata: 1\n", "x".repeat(100)), false),
+        ] {
+            let mut sse = Sse::new(6);
+            sse.feed(read.as_bytes(), |_| true);
+            assert_eq!(sse.is_too_long(), too_long, "{read}");
+        }
     }
 
     #[test]

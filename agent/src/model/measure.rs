@@ -86,6 +86,13 @@ impl Measure {
     }
 }
 
+/// An event of a stream has more bytes than any may have.
+pub(super) fn event_too_large(most: usize) -> ModelError {
+    wrong(format!(
+        "an event of the reply is larger than {most} bytes, and the reply was cut off there"
+    ))
+}
+
 fn wrong(why: String) -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, why)
 }

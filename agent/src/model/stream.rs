@@ -1,7 +1,7 @@
 use bumpalo::Bump;
 
 use super::endpoint::Api;
-use super::measure::Measure;
+use super::measure::{self, Measure};
 use super::{ModelError, ModelErrorKind, failure};
 use agentglot_adapters::raw::codec::{Cx, Decode};
 use agentglot_adapters::raw::event::{Event, Input, Kind, Sink};
@@ -214,9 +214,10 @@ impl Stream {
                     }
                     return true;
                 }
-                Frame::Oversize { bytes, .. } => {
-                    damage.get_or_insert_with(|| format!("an event of more than {bytes} bytes"));
-                    return true;
+                // A reply without it would pass for a whole one.
+                Frame::Oversize { .. } => {
+                    failure = Some(measure::event_too_large(LARGEST_EVENT));
+                    return false;
                 }
             };
             *events += 1;
@@ -239,6 +240,9 @@ impl Stream {
         match bytes {
             Some(bytes) => frames.feed(bytes, each),
             None => frames.finish(each),
+        }
+        if failure.is_none() && frames.is_too_long() {
+            failure = Some(measure::event_too_large(LARGEST_EVENT));
         }
         match failure {
             Some(failure) => Err(failure),

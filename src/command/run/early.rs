@@ -72,7 +72,7 @@ pub(super) fn unpanicked(
     let host = host(launch, &facts, run, &Choice::Demo, &OnAsk::Deny);
     let mut backend = Nobody { why: Some(why) };
     let mut ears = Ears {
-        host: Listener::to_host(run.dialect, run.max_line),
+        host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
         backend: Listener::to_agent(backend.dialect(), run.max_line),
         backlog: run.max_queued,
         record: None,
