@@ -154,22 +154,66 @@ fn nothing_leaves_a_group_of_ours_however_soon_we_are_killed() {
         eventually(&format!("it is left: {hiding}"), Duration::from_secs(5), || !sleeps(&seconds));
         play.nothing_is_left(None);
         // The group went with it.
-        let group = groups
-            .lines()
-            .find_map(|line| line.strip_prefix("0::/"))
-            .filter(|_| has_group)
-            .unwrap_or("none");
-        let point = |mount: &str| {
-            mount
-                .contains(" - cgroup2 ")
-                .then(|| mount.split(' ').nth(4).unwrap_or_default().to_owned())
-        };
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let folder = mounts.lines().find_map(point).map(|point| Path::new(&point).join(group));
+        let folder = group_of(&groups);
         eventually("the group goes", Duration::from_secs(10), || {
             folder.as_ref().is_none_or(|folder| !folder.exists())
         });
     }
+}
+
+/// Where the control group of ours is that a process is in, by what its `/proc/PID/cgroup` says.
+fn group_of(groups: &str) -> Option<PathBuf> {
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mount = mounts.lines().find(|mount| mount.contains(" - cgroup2 "))?;
+    let folder = Path::new(mount.split(' ').nth(4)?).join(group);
+    group.contains("agentglot-").then_some(folder)
+}
+
+/// Where we and our watchers are killed, nobody is left to take the group away, or to end what is in it: the next session does.
+#[test]
+fn a_group_of_those_that_are_gone_is_ended_by_the_next_session() {
+    let (seconds, hides) = (number(), HIDING[0]);
+    let command = format!("{} sleep 1000", hides.replace("SLEEP", &seconds) + "\n");
+    let play = Play::script(vec![Answer::calls(&[bash(&command)]), done()]);
+    let host = Host::new(play.command("claude", &[PRINT, &["go"]].concat()));
+    eventually("it runs", Duration::from_secs(20), || sleeps(&seconds));
+    let pid = sleeper(&seconds).unwrap();
+    let groups = std::fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
+    let Some(folder) = group_of(&groups) else {
+        assert!(!may_have_a_group(&groups), "{groups}");
+        rustix::process::kill_process(pid, Signal::KILL).unwrap();
+        return;
+    };
+    // Another session neither takes it away nor ends what is in it, as long as its owner lives.
+    let play = play.again(crate::support::model::Server::script(vec![done(), done()]));
+    assert_eq!(play.one("claude", PRINT, "go").result()["result"], "All done.");
+    assert!(folder.exists() && sleeps(&seconds));
+    let watchers: Vec<Pid> = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let told = |word: &str| line.split(|byte| *byte == 0).any(|known| known == word.as_bytes());
+            told("agentglot-watcher") && told(&folder.display().to_string())
+        })
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .collect();
+    assert!(!watchers.is_empty());
+    // They are held while we are killed, so that none of them comes to anything.
+    for signal in [Signal::STOP, Signal::KILL] {
+        if signal == Signal::KILL {
+            host.signal(signal);
+        }
+        watchers
+            .iter()
+            .for_each(|watcher| rustix::process::kill_process(*watcher, signal).unwrap());
+    }
+    host.end();
+    assert!(folder.exists() && sleeps(&seconds), "nobody was left to do it");
+    assert_eq!(play.one("claude", PRINT, "go").result()["result"], "All done.");
+    eventually("the next one ends it", Duration::from_secs(10), || !sleeps(&seconds) && !folder.exists());
+    play.nothing_is_left(None);
 }
 
 /// Those that end a program and can be caught, with their numbers.

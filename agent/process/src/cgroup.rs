@@ -10,7 +10,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::sys;
+use crate::{leftover, sys};
+
+/// How their names begin.
+const PREFIX: &str = "agentglot-";
 
 /// How often it is tried to take an empty group away: those that were killed take a moment.
 const TRIES: u32 = 200;
@@ -22,21 +25,28 @@ static OURS: OnceLock<Option<Group>> = OnceLock::new();
 #[derive(Debug)]
 struct Group {
     path: PathBuf,
+    /// Open and locked as long as we live.
+    _held: Option<File>,
     /// Who writes 0 here is in it.
     joins: File,
 }
 
 impl Group {
     fn make() -> Option<Self> {
-        let path = own()?.join(format!("agentglot-{}", crate::mark()));
+        let path = own()?.join(format!("{PREFIX}{}-{}", leftover::owner(), crate::mark()));
         fs::create_dir(&path).ok()?;
+        let held = File::open(&path).ok().filter(leftover::hold);
         let joins = OpenOptions::new().write(true).open(path.join("cgroup.procs"));
         // Without it we could not end what is in it.
         let joins = joins.ok().filter(|_| path.join("cgroup.kill").exists());
         if joins.is_none() {
             let _ = fs::remove_dir(&path);
         }
-        Some(Self { path, joins: joins? })
+        Some(Self {
+            path,
+            _held: held,
+            joins: joins?,
+        })
     }
 }
 
@@ -67,6 +77,14 @@ pub fn join(command: &mut Command) {
 pub fn end_ours() {
     if let Some(Some(group)) = OURS.get() {
         end(&group.path);
+    }
+}
+
+/// Takes away the groups beside ours whose owners are gone, and ends what is in them. They stay when a watcher was killed as well.
+pub(crate) fn sweep() {
+    let Some(folder) = own() else { return };
+    for (path, _) in leftover::left(&folder, PREFIX, None) {
+        end(&path);
     }
 }
 

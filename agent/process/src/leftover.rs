@@ -105,9 +105,11 @@ pub fn begun_in(draft: &File, folder: impl AsFd) {
     }
 }
 
-/// Takes away what others of us left behind that are gone: in the folder for temporary files, where their drafts were, and in these.
+/// Takes away what others of us left behind that are gone: in the folder for temporary files, where their drafts were, in these, and their control groups.
 pub fn sweep(folders: &[&Path]) {
     sweep_in(&std::env::temp_dir(), folders);
+    #[cfg(target_os = "linux")]
+    crate::cgroup::sweep();
 }
 
 fn sweep_in(temporary: &Path, folders: &[&Path]) {
@@ -138,7 +140,7 @@ fn drafts(folder: &Path, of: Option<&str>) {
 }
 
 /// What lies there of owners that are gone, with the owner.
-fn left(folder: &Path, beginning: &str, of: Option<&str>) -> Vec<(PathBuf, String)> {
+pub(crate) fn left(folder: &Path, beginning: &str, of: Option<&str>) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of_gone = |entry: fs::DirEntry| {
         let name = entry.file_name();
@@ -173,12 +175,13 @@ fn is_free(path: &Path) -> bool {
         .is_ok_and(|file| file.try_lock().is_ok())
 }
 
-fn hold(file: &File) -> bool {
+/// Holds a file or a folder of ours as long as it is open.
+pub(crate) fn hold(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
 /// This process, as names say it.
-fn owner() -> String {
+pub(crate) fn owner() -> String {
     let pid = std::process::id();
     format!("{pid}.{}", family::born(pid.cast_signed()).unwrap_or_default())
 }
