@@ -135,7 +135,9 @@ const OUTSIDE: &[&str] = &[
     "git ls-files --exclude-from=sub/s", "git log --mailmap=sub/s", "git shortlog --stdin", "git rev-list --stdin", "git log --stdin",
     "git diff -Osub/s", "git diff -O sub/s", "git log -Osub/s", "git status --pathspec-from-file=sub/s", "ls /proc/1/cwd", "date -f sub/s",
     "date --file=sub/s", "date -r sub/s", "date --reference=sub/s", "touch -r sub/s f", "test f -nt ../out/secret.txt", "type -f ls",
-    "which -a ls; cat sub/s", "echo x; cat sub/s", "echo x | cat - sub/s", "true && cat sub/s", "false || cat sub/s", "timeout 5 cat sub/s",
+    "which -a ls; cat sub/s", "which ../out/secret.txt", "which ls link/secret.txt", "which -a /etc/passwd", "type ../out/x", "type -p -- sub/s",
+    "command -v ../out/secret.txt", "command -V /etc/passwd", "date -d 'TZ=\"../out/secret.txt\" now'", "date -ud 'TZ=\"/dev/zero\"'",
+    "date --date='TZ=\"link/secret.txt\" 12:00'", "date --date 'TZ=\"sub/s\"'", "echo x; cat sub/s", "echo x | cat - sub/s", "true && cat sub/s", "false || cat sub/s", "timeout 5 cat sub/s",
     "nice -n 5 cat sub/s",
 ];
 

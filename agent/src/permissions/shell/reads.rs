@@ -57,6 +57,8 @@ pub(super) enum Operands {
     Listed,
     /// Looks of dates.
     Dates,
+    /// Names of programs, which are looked for where they say if there is a slash in them.
+    Programs,
     /// All words are judged by this.
     Own(for<'a> fn(&[&'a str]) -> Option<Vec<&'a str>>),
 }
@@ -187,9 +189,10 @@ fn paths<'a>(program: &Program, words: &[&'a str]) -> Option<Vec<&'a str>> {
         Operands::None if !operands.is_empty() => return None,
         Operands::Listed if !operands.is_empty() && !has(&["l", "list"]) => return None,
         Operands::One if operands.len() > 1 => return None,
-        Operands::Dates if !operands.iter().all(|word| word.starts_with('+')) => return None,
+        Operands::Dates if !operands.iter().all(|word| word.starts_with('+')) || words.iter().any(|word| word.contains("TZ")) => return None,
         Operands::None | Operands::Listed | Operands::Text | Operands::Dates | Operands::Own(_) => {}
         Operands::One | Operands::Paths | Operands::Files => paths.extend(operands),
+        Operands::Programs => paths.extend(operands.into_iter().filter(|name| name.contains('/'))),
         Operands::Jq => {
             let (program, files) = operands.split_first()?;
             // It can neither write nor run anything, but read other programs and the environment.
@@ -347,5 +350,8 @@ pub(super) fn anything<'a>(_: &[&'a str]) -> Option<Vec<&'a str>> {
 
 /// `command -v`: where a program is.
 pub(super) fn command<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
-    matches!(words, ["-v" | "-V", name] if !name.starts_with('-')).then(Vec::new)
+    match words {
+        ["-v" | "-V", name] if !name.starts_with('-') => Some([*name].into_iter().filter(|name| name.contains('/')).collect()),
+        _ => None,
+    }
 }

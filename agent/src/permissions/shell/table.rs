@@ -3,7 +3,7 @@
 //! What an option or a program is missing for stands beside it where it is not plain: it writes, runs something, follows links, or reads
 //! names of files out of a file.
 
-use super::reads::Operands::{Dates, Files, Jq, Listed, None as Nothing, One, Own, Paths, Pattern, Text};
+use super::reads::Operands::{Dates, Files, Jq, Listed, None as Nothing, One, Own, Paths, Pattern, Programs, Text};
 use super::reads::{Operands, Program, anything, bracket, command, find, printf, sed, test};
 
 const fn names(names: &'static str, short: &'static str, long: &'static str, operands: Operands) -> Program {
@@ -39,14 +39,14 @@ pub(super) const PROGRAMS: &[Program] = &[
     names("test", "", "", Own(test)),
     names("[", "", "", Own(bracket)),
     names("command", "", "", Own(command)),
-    names("type", "atpP", "", Text),
-    names("which", "a", "all", Text),
+    names("type", "atpP", "", Programs),
+    names("which", "a", "all", Programs),
     names("pwd", "LP", "", Nothing),
     names("whoami tty nproc uptime arch hostname", "", "all", Nothing),
     names("uname", "asnrvmpio", "all", Nothing),
     names("id", "ugGnrz", "user group groups name real", Text),
     names("groups basename dirname sleep seq expr", "", "", Text),
-    // -s and an operand without + set the clock; -f and -r read files.
+    // -s and an operand without + set the clock; -f and -r read files, and so does -d 'TZ="FILE" …'.
     names("date", "uRI?d:", "utc universal rfc-email iso-8601? date=", Dates),
     // -L, -H and --dereference follow links.
     names(
