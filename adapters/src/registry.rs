@@ -21,6 +21,7 @@ macro_rules! vendors {
                 cursor Cursor,
                 gemini Gemini,
                 codex Codex,
+                atif Atif,
                 agentglot Agentglot,
             }
             apis {

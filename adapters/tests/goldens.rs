@@ -112,7 +112,7 @@ fn conversions_are_as_expected() {
                 ..with_ledger(Options::new(log.format, to))
             };
             let done = convert(&options, &log.bytes);
-            let ending = if to.is_streaming() { ".jsonl" } else { ".txt" };
+            let ending = if to.is_streaming() { ".jsonl" } else { ".json" };
             let out = String::from_utf8(done.out).unwrap_or_else(|e| panic!("{} -> {to}: {e}", log.name));
             for (path, now) in [
                 (with_ending(&place(&log, to), ending), out),

@@ -222,6 +222,7 @@ fn no_member_that_the_protocol_names_is_unknown() {
             Dialect::Cursor => &["cursor.md"],
             Dialect::Gemini => &["gemini.md"],
             Dialect::Codex => &["codex.md"],
+            Dialect::Atif => &["atif.md"],
             Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[],
         };
         for name in names {

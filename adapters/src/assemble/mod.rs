@@ -13,7 +13,7 @@ mod thread;
 mod turn;
 mod waiting;
 
-use crate::codec::{Cx, Dialect, Encode, Encoder, Want};
+use crate::codec::{Cx, Dialect, Encode, Encoder, Layout, Want};
 use crate::event::{Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
@@ -46,6 +46,8 @@ pub struct Assembler {
     duties: Duties,
     ids_name_rounds: bool,
     one_turn_a_run: bool,
+    /// What the source says stands on lines, not in one value for all of it.
+    has_lines: bool,
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
@@ -116,6 +118,7 @@ impl Assembler {
             duties,
             ids_name_rounds: source.vendor().ids_name_rounds,
             one_turn_a_run: source.vendor().one_turn_a_run,
+            has_lines: source.vendor().modes[0].layout != Layout::Document,
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -131,7 +134,7 @@ impl Assembler {
             session.as_escaped().clone_into(&mut self.turn.session);
         }
         if event.origin.parent.is_some() && !self.want.subagents && !self.want.as_is {
-            if down.out.traced() {
+            if down.out.traced() && self.has_lines {
                 down.out.note(Fate::Dropped, "", "a subagent's event; the target knows one thread only");
             }
             return;

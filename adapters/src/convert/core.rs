@@ -177,6 +177,8 @@ impl Core {
         let source = options.from;
         let collects = matches!(encoder, Encoder::Collector(_));
         let identity = is_copied(&options, collects);
+        // Where that is all that a dialect has, a value is a whole session.
+        let is_a_session = options.to.dialect.modes()[0].layout == Layout::Document;
         Self {
             identity,
             by_heart: by_heart(&options, identity),
@@ -196,7 +198,7 @@ impl Core {
             damaged: 0,
             silent: Silent::default(),
             followed: Vec::new(),
-            document: (options.to.mode.layout == Layout::Document && !identity).then(Document::default),
+            document: (options.to.mode.layout == Layout::Document && !identity && !is_a_session).then(Document::default),
             options,
         }
     }
@@ -278,6 +280,13 @@ impl Core {
         let in_turn = pipe.assembler.is_in_turn();
         let before = pipe.down.out.len();
         pipe.end_session();
+        // A session that is one value was given back as it was.
+        if let Stored::Giving(giving) = &mut self.stored
+            && self.options.to.mode.layout == Layout::Document
+            && giving.has_given_session()
+        {
+            self.out.truncate(before);
+        }
         self.bind(before);
         if let Some(document) = &mut self.document {
             document.end_session(&mut self.out);
@@ -479,7 +488,11 @@ impl Consumer for Core {
             Stored::No => {}
             Stored::Storing(storing) => storing.end(&self.encoder, &mut self.out),
             Stored::Giving(giving) => {
-                if giving.has_given_all() {
+                let given = match self.options.to.mode.layout {
+                    Layout::Document => giving.has_given_session(),
+                    _ => giving.has_given_all(),
+                };
+                if given {
                     self.out.truncate(before);
                 }
             }

@@ -111,6 +111,8 @@ pub(super) struct Giving {
     held: Option<Held>,
     /// The last line was given back so, and nothing follows the log's own end.
     given: bool,
+    /// Of the session some lines are not as they were spelled.
+    edited: bool,
 }
 
 /// A spelling, and what is written of its events until it is known whether they are still the same.
@@ -160,6 +162,11 @@ impl Giving {
         self.given
     }
 
+    /// A session is over that is one value. Returns whether that was given back.
+    pub(super) const fn has_given_session(&mut self) -> bool {
+        !std::mem::replace(&mut self.edited, false) && self.given
+    }
+
     /// A line was read. Returns whether the line that it, or the last of it, was stored of is given back.
     pub(super) fn line(&mut self, line: &[u8], out: &mut Out) -> bool {
         let line = line.trim_ascii_end();
@@ -183,6 +190,7 @@ impl Giving {
         }
         let Some(held) = self.held.take() else { return false };
         self.given = held.lines == 0 && held.found == held.check;
+        self.edited |= !self.given;
         if self.given {
             out.truncate(held.from);
             out.bytes(&held.line);

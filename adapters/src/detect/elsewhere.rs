@@ -9,7 +9,6 @@ pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
         "session_meta" | "turn_context" if line.has_all(&["timestamp", "payload"]) => "a rollout file of Codex",
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
         "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
-        _ if line.word("schema_version").starts_with("ATIF") => "a trajectory in the ATIF format",
         _ if line.has_all(&["sessionId", "projectHash"]) => "a session file of Gemini CLI",
         _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
         _ if line.word("jsonrpc") == "2.0" && (session_words("session/") || is_initialize(line)) => "JSON-RPC of the Agent Client Protocol (ACP)",
@@ -58,7 +57,6 @@ mod tests {
                 "opencode run",
             ),
             (r#"{"info":{"id":"ses_e0"},"messages":[]}"#, "OpenCode exported"),
-            (r#"{"schema_version":"ATIF-v1.7","session_id":"a"}"#, "ATIF"),
             (r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, "AG-UI"),
             (
                 r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#,

@@ -21,6 +21,9 @@ pub(crate) struct Turn {
     spent: Option<Usage<'static>>,
 }
 
+/// What the ledger says of an outcome that was worked out.
+pub(crate) const DERIVED: &str = "what a program keeps of a session does not say how a turn ended: that was worked out from what was said last";
+
 /// What was said last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Last {
@@ -98,8 +101,21 @@ impl Turn {
 
     /// Tells how it ended, if it is open; the next one may begin.
     pub(crate) fn end<'a>(&mut self, session: &str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let Some(outcome) = self.outcome(cx) else { return };
+        if let Some(trace) = cx.trace {
+            trace.note(Fate::Invented, "", DERIVED);
+        }
+        let origin = Origin {
+            session: (!session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(session))),
+            ..Origin::default()
+        };
+        sink.event(&Event::new(origin, Kind::Outcome(cx.arena.alloc(outcome))));
+    }
+
+    /// How it ended, if it is open; the next one may begin.
+    pub(crate) fn outcome<'a>(&mut self, cx: &Cx<'a>) -> Option<Outcome<'a>> {
         if !self.open {
-            return;
+            return None;
         }
         let turn = std::mem::take(self);
         let kind = turn.kind();
@@ -117,24 +133,12 @@ impl Turn {
                 ..usage.unwrap_or_default()
             }
         });
-        let outcome = Outcome {
+        Some(Outcome {
             synthetic: true,
             error: error.filter(|_| kind != OutcomeKind::Success),
             usage,
             ..Outcome::new(kind)
-        };
-        if let Some(trace) = cx.trace {
-            trace.note(
-                Fate::Invented,
-                "",
-                "what a program keeps of a session does not say how a turn ended: that was worked out from what was said last",
-            );
-        }
-        let origin = Origin {
-            session: (!session.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(session))),
-            ..Origin::default()
-        };
-        sink.event(&Event::new(origin, Kind::Outcome(cx.arena.alloc(outcome))));
+        })
     }
 
     fn kind(&self) -> OutcomeKind {

@@ -129,7 +129,9 @@ pub fn recordings() -> Vec<Log> {
             || host
             || name.starts_with("codex/sdk/")
             || plain && name.ends_with(".jsonl") && !name.ends_with(".api.jsonl");
-        let whole = name.ends_with(".out.json") || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
+        let whole = name.ends_with(".out.json")
+            || dialect == "atif" && name.ends_with(".json")
+            || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
         let mode = if whole { ":json" } else { "" };
         let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole)?;
         Some(Log {

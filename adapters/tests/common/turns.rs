@@ -65,7 +65,8 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Gemini => gemini(&object),
             Dialect::Codex => codex(&object),
             Dialect::Agentglot => event(&object),
-            Dialect::Tricode | Dialect::Openai | Dialect::Anthropic => Step::None,
+            // Whole trajectories are counted by nobody here.
+            Dialect::Tricode | Dialect::Atif | Dialect::Openai | Dialect::Anthropic => Step::None,
         });
     }
     count.end()
@@ -255,6 +256,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::QwenCode => count(&|o| o.str("type") == "result" && !is_subagents_end(o)),
         Dialect::Qwen => qwen_ends(&objects(bytes)),
         Dialect::Cursor | Dialect::Gemini => count(&|o| o.str("type") == "result"),
+        Dialect::Atif => String::from_utf8_lossy(bytes).matches("\"outcome\":{").count(),
         Dialect::Codex => count(&|o| matches!(o.str("type"), "turn.completed" | "turn.failed")),
         Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {

@@ -198,6 +198,7 @@ fn in_tool_inputs() {
                 | Dialect::QwenCode
                 | Dialect::Gemini
                 | Dialect::Codex
+                | Dialect::Atif
                 | Dialect::Agentglot
                 | Dialect::Openai
                 | Dialect::Anthropic => text.contains(INPUT) || to == events() && in_string(),

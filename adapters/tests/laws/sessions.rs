@@ -308,7 +308,8 @@ fn become_one_value_where_the_format_is_one() {
                 };
                 let done = crate::common::feed(&options, bytes.chunks(piece));
                 let values: Vec<_> = serde_json::Deserializer::from_slice(&done.out).into_iter::<serde_json::Value>().collect();
-                let sound = values.iter().all(Result::is_ok) && values.len() <= 1;
+                // A trajectory is one session.
+                let sound = values.iter().all(Result::is_ok) && (values.len() <= 1 || to.dialect == Dialect::Atif);
                 // A Cursor turn that fails writes nothing.
                 if !sound || values.is_empty() && ended > 0 && to.dialect != Dialect::Cursor {
                     wrongs.add(format!("one value {from} -> {to}"), format!("{} values, verbose {verbose}", values.len()));

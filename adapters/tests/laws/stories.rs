@@ -1,6 +1,7 @@
 //! Sessions made up by chance, told in every dialect: every conversion says what the story says.
 
 use agentglot_adapters::convert::Options;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::common::read::{Item, claude_pieces, read};
 use crate::common::story::Story;
@@ -82,7 +83,8 @@ fn go_over() {
         for telling in Telling::ALL {
             let log = telling.tell(&story, &mut chance);
             let from = format(telling.format());
-            for to in streaming().into_iter().filter(|to| *to != from) {
+            let trajectory = Format::from(Dialect::Atif);
+            for to in streaming().into_iter().chain([trajectory]).filter(|to| *to != from) {
                 let target = to.to_string();
                 let room = common(telling.room(), room(&target));
                 let group = format!("story {telling:?} -> {to}");

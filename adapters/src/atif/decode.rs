@@ -1,0 +1,213 @@
+//! A trajectory to events.
+
+use super::fields::knows;
+use super::{AGENT, EXTRA};
+use crate::chat::{FieldList, Members};
+use crate::codec::{Cx, Decode, stray};
+use crate::event::{Agent, At, Event, Fate, Fields, Kind, Origin, Outcome, Scope, Session, Sink, Time};
+use crate::json::{Cursor, Error, Raw, Shape, Str};
+use crate::store::{DERIVED, Turn};
+
+/// Reads whole trajectories, of which one knows nothing of the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Decoder;
+
+impl Decode for Decoder {
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if !text.starts_with('{') {
+            return Ok(stray(text, sink));
+        }
+        let mut at = Cursor::new(text);
+        let mut members = Members::read(&mut at, cx)?;
+        let end = at.position();
+        let version = members.get("schema_version").and_then(Raw::string);
+        if !version.is_some_and(|version| version.as_escaped().starts_with("ATIF")) {
+            let value = Raw::trusted(&text[..end]);
+            sink.event(&Event::new(Origin::default(), Kind::Unknown(value)));
+            return Ok(end);
+        }
+        let steps = members.shaped("steps", Shape::Array, cx).ok_or(Error::missing(end, "steps"))?;
+        members.word("schema_version", cx);
+        let mut teller = Teller {
+            cx: *cx,
+            sink,
+            session: None,
+            turn: Turn::default(),
+            cost: None,
+        };
+        teller.trajectory(members, steps);
+        Ok(end)
+    }
+
+    fn next_session(&mut self, _to: &str) {}
+}
+
+/// Tells what a trajectory says.
+pub(super) struct Teller<'t, 'a> {
+    pub(super) cx: Cx<'a>,
+    pub(super) sink: &'t mut dyn Sink<'a>,
+    /// The session's id.
+    session: Option<Str<'a>>,
+    /// The turn that the trajectory is in.
+    pub(super) turn: Turn,
+    /// What the whole trajectory cost, once its last step is told.
+    pub(super) cost: Option<Raw<'a>>,
+}
+
+/// Whose steps are told: the main agent's, or those of a subagent.
+#[derive(Clone, Copy)]
+pub(super) struct Thread<'a> {
+    /// The call that it works for.
+    pub(super) parent: Option<Str<'a>>,
+    pub(super) agent: Option<&'a Agent<'a>>,
+    /// The trajectories of its own subagents.
+    pub(super) subagents: Option<Raw<'a>>,
+    /// How deep it stands in others.
+    depth: usize,
+}
+
+/// Subagents of subagents deeper than this are not told.
+const DEPTH: usize = 16;
+
+impl<'a> Teller<'_, 'a> {
+    fn trajectory(&mut self, mut members: Members<'a>, steps: Raw<'a>) {
+        let cx = self.cx;
+        self.session = members.text("session_id", &cx).filter(|id| !id.is_empty());
+        if self.session.is_none() {
+            self.session = members.text("trajectory_id", &cx).filter(|id| !id.is_empty());
+        }
+        let subagents = members.shaped("subagent_trajectories", Shape::Array, &cx);
+        let cost = members
+            .get("final_metrics")
+            .and_then(|sums| sums.get("total_cost_usd"))
+            .filter(|cost| cost.shape() == Some(Shape::Number));
+        let mut fields = self.fields();
+        let mut session = Session {
+            opens_turn: true,
+            ..Session::default()
+        };
+        if let Some(mut agent) = members.shaped("agent", Shape::Object, &cx).and_then(|agent| Members::of(agent, &cx)) {
+            session.version = agent.text("version", &cx);
+            session.model = agent.text("model_name", &cx);
+            let extra = agent.get(EXTRA);
+            let fact = |name: &str| extra.and_then(|extra| extra.get(name));
+            session.cwd = fact("cwd").and_then(Raw::string);
+            session.permission_mode = fact("permission_mode").and_then(Raw::string);
+            session.tools = fact("tools").filter(|tools| tools.shape() == Some(Shape::Array) && tools.check().is_ok());
+            agent.pour(At::Part(AGENT), knows, &mut fields);
+        }
+        members.pour(At::Line, knows, &mut fields);
+        let origin = self.origin(None);
+        self.tell(origin, Kind::Session(cx.keep(session)), fields.into_bump_slice());
+        let thread = Thread {
+            parent: None,
+            agent: None,
+            subagents,
+            depth: 0,
+        };
+        let mut all = steps.elements().peekable();
+        while let Some(step) = all.next() {
+            self.cost = cost.filter(|_| all.peek().is_none());
+            self.step(step, thread);
+        }
+        self.alone(thread, steps);
+        self.end_turn(None, self.cost);
+    }
+
+    /// The trajectory of a subagent, as what is said in the thread of the call that it works for.
+    pub(super) fn subagent(&mut self, trajectory: Raw<'a>, call: Str<'a>, above: Thread<'a>) {
+        let cx = self.cx;
+        let Some(steps) = trajectory.get("steps").filter(|_| above.depth < DEPTH) else {
+            return;
+        };
+        let text = |name: &str| trajectory.get(name).and_then(Raw::string);
+        let about = trajectory.get("agent");
+        let agent = Agent {
+            id: text("trajectory_id"),
+            name: about.and_then(|agent| agent.get("name")).and_then(Raw::string),
+            task: None,
+        };
+        for structure in ["schema_version"].map(text).into_iter().flatten() {
+            cx.took(structure.as_escaped());
+        }
+        let thread = Thread {
+            parent: Some(call),
+            agent: Some(cx.keep(agent)),
+            subagents: trajectory.get("subagent_trajectories"),
+            depth: above.depth + 1,
+        };
+        for step in steps.elements() {
+            self.step(step, thread);
+        }
+        self.alone(thread, steps);
+    }
+
+    /// Subagents that no result refers to.
+    fn alone(&mut self, thread: Thread<'a>, steps: Raw<'a>) {
+        let Some(subagents) = thread.subagents else { return };
+        for trajectory in subagents.elements() {
+            let id = trajectory.get("trajectory_id").and_then(Raw::string).unwrap_or_default();
+            let is_named = |result: Raw<'a>| references(result).any(|reference| reference == id);
+            if id.is_empty() || !steps.elements().flat_map(results_of).any(is_named) {
+                let call = if id.is_empty() { Str::trusted("subagent") } else { id };
+                self.subagent(trajectory, call, thread);
+            }
+        }
+    }
+
+    /// Ends the turn, if one is open: as `said`, or as it can be worked out.
+    pub(super) fn end_turn(&mut self, said: Option<(Outcome<'a>, Fields<'a>)>, cost: Option<Raw<'a>>) {
+        let cx = self.cx;
+        let derived = self.turn.outcome(&cx);
+        let (outcome, fields) = match (said, derived) {
+            (Some((said, fields)), derived) => {
+                let usage = derived.and_then(|derived| derived.usage);
+                (Outcome { usage, ..said }, fields)
+            }
+            (None, Some(derived)) => {
+                if let Some(trace) = cx.trace {
+                    trace.note(Fate::Invented, "", DERIVED);
+                }
+                (derived, &[][..])
+            }
+            (None, None) => return,
+        };
+        let outcome = Outcome {
+            cost_usd: cost.or(outcome.cost_usd),
+            cost_scope: Scope::Session,
+            ..outcome
+        };
+        let origin = self.origin(None);
+        self.tell(origin, Kind::Outcome(cx.keep(outcome)), fields);
+    }
+
+    pub(super) fn origin(&self, time: Option<Time<'a>>) -> Origin<'a> {
+        Origin {
+            session: self.session,
+            time,
+            ..Origin::default()
+        }
+    }
+
+    pub(super) fn tell(&mut self, origin: Origin<'a>, kind: Kind<'a>, fields: Fields<'a>) {
+        self.sink.event(&Event { origin, kind, fields });
+    }
+
+    pub(super) fn fields(&self) -> FieldList<'a> {
+        FieldList::new_in(self.cx.arena)
+    }
+}
+
+/// The results of a step.
+pub(super) fn results_of<'a>(step: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
+    let list = step.get("observation").and_then(|observation| observation.get("results"));
+    list.into_iter().flat_map(Raw::elements)
+}
+
+/// The trajectories that a result refers to.
+pub(super) fn references<'a>(result: Raw<'a>) -> impl Iterator<Item = Str<'a>> {
+    let list = result.get("subagent_trajectory_ref");
+    list.into_iter()
+        .flat_map(Raw::elements)
+        .filter_map(|reference| reference.get("trajectory_id")?.string())
+}

@@ -1,0 +1,174 @@
+use crate::codec::{Dialect, Format};
+use crate::convert::{Converter, Options};
+
+fn convert(log: &str, from: &str, to: &str) -> (String, String) {
+    let format = |name: &str| name.parse::<Format>().expect("it is a format");
+    let options = Options {
+        ledger: Some("log".to_owned()),
+        keep_spelling: true,
+        ..Options::new(format(from), format(to))
+    };
+    let mut converter = Converter::new(options);
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    (String::from_utf8(out).expect("what is written is UTF-8"), converter.take_ledger())
+}
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    convert(log, from, to).0
+}
+
+const ONE: &str = r#"{
+  "schema_version": "ATIF-v1.7", "session_id": "s1", "new": {"x": [1]},
+  "agent": {"name": "nobody", "version": "0.1", "model_name": "m1", "tool_definitions": []},
+  "steps": [
+    {"step_id": 1, "timestamp": "2026-11-21T07:07:47.055Z", "source": "system", "message": "Be kind."},
+    {"step_id": 2, "source": "user", "message": [{"type": "text", "text": "Look."}, {"type": "image", "source": {"media_type": "image/png", "path": "images/a.png"}}]},
+    {"step_id": 3, "source": "agent", "model_name": "m2", "message": "I look.", "reasoning_content": "Hm.",
+     "tool_calls": [{"tool_call_id": "c1", "function_name": "look", "arguments": {"at": 1e3}, "extra": {"y": 2}}, {"tool_call_id": "c2", "function_name": "ask", "arguments": {}}],
+     "observation": {"results": [{"source_call_id": "c1", "content": "blue"}, {"content": "no", "extra": {"is_error": true}, "subagent_trajectory_ref": [{"trajectory_id": "t1"}]}]},
+     "metrics": {"prompt_tokens": 118, "completion_tokens": 20, "cached_tokens": 11, "cost_usd": 0.5, "extra": {"cache_creation_input_tokens": 7}}},
+    {"step_id": 4, "source": "agent", "message": "It is blue.", "llm_call_count": 1},
+    {"step_id": 5, "source": "user", "message": "And now?"}
+  ],
+  "subagent_trajectories": [{"schema_version": "ATIF-v1.7", "trajectory_id": "t1", "agent": {"name": "asker", "version": "1"}, "steps": [{"step_id": 1, "source": "user", "message": "Ask."}, {"step_id": 2, "source": "agent", "message": "Asked."}]}],
+  "final_metrics": {"total_prompt_tokens": 118, "total_completion_tokens": 20, "total_cost_usd": 0.5, "total_steps": 5}
+}
+"#;
+
+#[test]
+fn it_is_given_back_byte_for_byte() {
+    assert_eq!(converted(ONE, "atif", "atif"), ONE);
+    let two = format!("{ONE}{}", ONE.replace("s1", "s2"));
+    for log in [ONE, &two] {
+        assert_eq!(converted(&converted(log, "atif", "agentglot"), "agentglot", "atif"), log);
+    }
+}
+
+#[test]
+fn what_events_say_of_a_trajectory_is_written_anew() {
+    let events = converted(ONE, "atif", "agentglot");
+    let edited = converted(&events.replace("It is blue.", "It is red."), "agentglot", "atif");
+    for text in [
+        "\"new\":{",
+        "\"name\":\"nobody\"",
+        "\"tool_definitions\":[]",
+        "\"message\":\"Be kind.\"",
+        "\"path\":\"images/a.png\"",
+        "\"at\":1e3",
+        "\"y\":2",
+        "\"cost_usd\":0.5",
+        "\"cache_creation_input_tokens\":7",
+        "\"message\":\"It is red.\"",
+        "\"trajectory_id\":\"t1\"",
+        "\"message\":\"Asked.\"",
+        "\"total_steps\":5",
+    ] {
+        assert_eq!(edited.matches(text).count(), 1 + usize::from(text.contains("t1")), "{text}\n{edited}");
+    }
+    assert!(!edited.contains("\"outcome\""), "{edited}");
+}
+
+#[test]
+fn the_words_of_others_say_the_same() {
+    let (claude, ledger) = convert(ONE, "atif", "claude");
+    for text in [
+        r#""text":"I look.""#,
+        r#""thinking":"Hm.""#,
+        r#""name":"look","input":{"at":1e3}"#,
+        r#""tool_use_id":"c2","content":"no","is_error":true"#,
+        r#""result":"It is blue.""#,
+        r#""input_tokens":100,"#,
+        r#""total_cost_usd":0.5"#,
+    ] {
+        assert!(claude.contains(text), "{text}\n{claude}");
+    }
+    assert_eq!(claude.matches("\"type\":\"result\"").count(), 2, "{claude}");
+    for pointer in ["/new", "/steps/0/message", "/agent/name", "/steps/2/tool_calls/0/extra"] {
+        assert!(ledger.contains(&format!("\"pointer\":\"{pointer}\"")), "{pointer}\n{ledger}");
+    }
+    assert!(!ledger.contains("\"pointer\":\"\",\"fate\":\"dropped\""), "{ledger}");
+}
+
+const CLAUDE: &str = concat!(
+    r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s1","tools":["Task"],"model":"m1","permissionMode":"default","claude_code_version":"2.1.0","uuid":"u0"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a1","role":"assistant","model":"m1","content":[{"type":"thinking","thinking":"Hm.","signature":"SIG"}],"usage":{"input_tokens":100,"output_tokens":20,"cache_read_input_tokens":11,"cache_creation_input_tokens":7}},"parent_tool_use_id":null,"session_id":"s1","uuid":"u1"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a1","role":"assistant","model":"m1","content":[{"type":"tool_use","id":"c1","name":"Task","input":{"prompt":"Ask."}}],"usage":{"input_tokens":100,"output_tokens":20,"cache_read_input_tokens":11,"cache_creation_input_tokens":7}},"parent_tool_use_id":null,"session_id":"s1","uuid":"u2"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"b1","role":"assistant","model":"m1","content":[{"type":"text","text":"Asked."}]},"parent_tool_use_id":"c1","session_id":"s1","uuid":"u3"}"#,
+    "\n",
+    r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}],"is_error":true}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u4"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a2","role":"assistant","model":"m1","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u5"}"#,
+    "\n",
+    r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":12,"num_turns":2,"result":"Two.","session_id":"s1","total_cost_usd":0.25,"uuid":"u6"}"#,
+    "\n",
+);
+
+#[test]
+fn a_session_becomes_a_trajectory_and_comes_back() {
+    let atif = converted(CLAUDE, "claude", "atif");
+    for text in [
+        r#""schema_version":"ATIF-v1.8","session_id":"s1","agent":{"name":"claude","version":"2.1.0","model_name":"m1","#,
+        r#""step_id":1,"source":"agent","model_name":"m1","message":"","reasoning_content":"Hm.","tool_calls":[{"tool_call_id":"c1","function_name":"Task","arguments":{"prompt":"Ask."}}]"#,
+        r#""observation":{"results":[{"source_call_id":"c1","content":"a","subagent_trajectory_ref":[{"trajectory_id":"c1"}],"extra":{"is_error":true,"media":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]}}]}"#,
+        r#""metrics":{"prompt_tokens":118,"completion_tokens":20,"cached_tokens":11,"extra":{"cache_creation_input_tokens":7}}"#,
+        r#""message":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]"#,
+        r#""outcome":{"kind":"success","is_error":false,"duration_ms":12,"num_turns":2}"#,
+        r#""total_cost_usd":0.25"#,
+        r#""trajectory_id":"c1","agent":{"#,
+    ] {
+        assert!(atif.contains(text), "{text}\n{atif}");
+    }
+    let claude = converted(&atif, "atif", "claude");
+    for text in [
+        r#""signature":"SIG""#,
+        r#""parent_tool_use_id":"c1""#,
+        r#"{"type":"base64","media_type":"image/png","data":"QUJD"}"#,
+        r#""duration_ms":12"#,
+    ] {
+        assert!(claude.contains(text), "{text}\n{claude}");
+    }
+    assert!(!claude.contains("synthetic"), "{claude}");
+}
+
+#[test]
+fn a_turn_that_fails_without_a_word_has_a_step() {
+    let log = "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n{\"type\":\"turn.started\"}\n{\"type\":\"error\",\"message\":\"no\"}\n{\"type\":\"turn.failed\",\"error\":{\"message\":\"no\"}}\n";
+    let atif = converted(log, "codex", "atif");
+    assert_eq!(atif.matches("\"message\":\"no\"").count(), 1, "{atif}");
+    let back = converted(&atif, "atif", "codex");
+    assert!(back.contains("\"turn.failed\",\"error\":{\"message\":\"no\"}"), "{back}");
+}
+
+#[test]
+fn several_sessions_are_several_documents() {
+    let log = format!("{CLAUDE}{}", CLAUDE.replace("s1", "s2"));
+    let atif = converted(&log, "claude", "atif");
+    assert_eq!(atif.lines().count(), 2, "{atif}");
+    let claude = converted(&atif, "atif", "claude");
+    assert_eq!(claude.matches("\"subtype\":\"init\"").count(), 2, "{claude}");
+}
+
+#[test]
+fn rubbish_is_told() {
+    for (text, damages) in [
+        ("{\"schema_version\":\"ATIF-v1.7\"}", 1),
+        ("{\"schema_version\":\"ATIF-v1.7\",\"steps\":7}", 1),
+        ("{\"schema_version\":\"ATIF-v1.7\",\"steps\":[{\"step_id\":1,", 1),
+        (
+            "{\"schema_version\":\"ATIF-v1.7\",\"steps\":[7,null,{},{\"source\":\"x\"},{\"source\":\"agent\",\"tool_calls\":[3],\"observation\":{\"results\":[4,{}]}}]}",
+            0,
+        ),
+        ("{\"a\":1}\nhello\n[1]", 0),
+    ] {
+        let mut converter = Converter::new(Options::new(Dialect::Atif.into(), Dialect::CANONICAL.into()));
+        let mut out = Vec::new();
+        converter.feed(text.as_bytes(), &mut out);
+        converter.finish(&mut out);
+        assert_eq!(converter.take_damage().len(), damages, "{text}\n{}", String::from_utf8_lossy(&out));
+    }
+}
