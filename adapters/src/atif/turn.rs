@@ -186,7 +186,7 @@ impl Encoder {
         step.without_model = has(&step.extra, "error");
         if let Some(usage) = usage {
             metrics(&usage, step, out);
-            Usage::add(&mut one.sum, &inclusive(&usage));
+            Usage::add(&mut one.sum, &usage.with_cache());
             self.turn.counted |= at == 0;
         }
         let step = &mut self.all[at].steps[number];
@@ -270,7 +270,7 @@ impl Encoder {
     fn spent(&mut self, outcome: &Outcome<'_>, out: &Out) {
         if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {
             if usage.scope == Scope::Session && !self.turn.counted && self.turn.first == 0 || usage.scope == Scope::Turn && !self.turn.counted {
-                Usage::add(&mut self.all[0].sum, &inclusive(&usage));
+                Usage::add(&mut self.all[0].sum, &usage.with_cache());
                 usage.sources().for_each(|source| out.used(source));
             } else if usage.provenance == crate::event::Provenance::Derived {
                 usage.sources().for_each(|source| out.used(source));
@@ -357,15 +357,6 @@ fn failed(status: ResultStatus, extra: &mut Vec<u8>) {
 fn add_media(extra: &mut Vec<u8>, media: &[Vec<u8>]) {
     if !media.is_empty() {
         member(extra, MEDIA, &[b"[", media.join(&b',').as_slice(), b"]"].concat());
-    }
-}
-
-/// The same numbers with those of the cache counted in.
-fn inclusive(usage: &Usage<'_>) -> Usage<'static> {
-    Usage {
-        input: usage.prompt_tokens().map(Count::derived),
-        inclusive: true,
-        ..usage.detached()
     }
 }
 

@@ -13,6 +13,7 @@ mod writing;
 pub use chain::Chain;
 pub(crate) use chain::{Odd, Walk};
 pub(crate) use reading::{Reading, unknown};
+pub(crate) use turn::{DERIVED, Turn};
 pub(crate) use writing::{Writing, kept, known_time, version};
 
 use crate::codec::{Cx, Mode};
