@@ -123,7 +123,6 @@ fn formats_of_other_programs_are_told_by_name() {
             &b"{\"timestamp\":\"2026\",\"type\":\"session_meta\",\"payload\":{}}\n"[..],
             "rollout file of Codex",
         ),
-        (b"{\n  \"schema_version\": \"ATIF-v1.7\",\n  \"steps\": []\n}\n", "ATIF"),
         (b"BZh91AY&SY", "bzip2 data"),
         (b"\xfd7zXZ\0\0", "xz data"),
     ] {

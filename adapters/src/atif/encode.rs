@@ -122,11 +122,10 @@ impl Encoder {
         at
     }
 
-    /// Begins a step that the model does not answer in.
+    /// Begins a step. An answer that is being given goes on.
     pub(super) fn step(&mut self, source: &'static str, origin: &Origin<'_>, out: &mut Out) -> &mut Step {
         let at = self.place(origin, out);
         let one = &mut self.all[at];
-        one.open = None;
         one.steps.push(Step::new(source, time(origin.time, out)));
         out.promise();
         let last = one.steps.len() - 1;

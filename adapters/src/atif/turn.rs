@@ -14,6 +14,8 @@ impl Encoder {
         let (parts, media) = parts(prompt.content, out);
         let source = if prompt.source == PromptSource::Agent { "system" } else { "user" };
         let fields = self.own_fields(event.fields, At::Line, out);
+        let at = self.place(&event.origin, out);
+        self.all[at].open = None;
         let step = self.step(source, &event.origin, out);
         step.message = parts;
         if !has(&fields, EXTRA) {
