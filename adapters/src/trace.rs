@@ -237,7 +237,11 @@ impl Trace {
             return;
         }
         match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
-            (Some(source), _) => self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1)),
+            (Some(source), _) => {
+                // It is told here, and once.
+                self.marks.borrow_mut().mark(source);
+                self.lost.borrow_mut().push((source, note.to_owned()), |a, b| alike(&a.1, &b.1));
+            }
             (None, Some(number)) => self.held.borrow_mut().lost.push((*number, note.to_owned())),
             (None, None) => self.elsewhere.borrow_mut().push(Finding::new(Fate::Dropped, "", note)),
         }
@@ -532,5 +536,19 @@ mod tests {
         assert_eq!(found(&[]), [""]);
         assert_eq!(found(&[&made]), ["/seconds", "/millis"]);
         assert_eq!(found(&[part("17000")]), ["/list"]);
+    }
+
+    #[test]
+    fn what_a_text_says_that_has_no_place_is_told_once() {
+        let line = r#"{"id":"b","action":{"query":"x"}}"#;
+        let part = |text: &str| line.find(text).map(|at| &line[at..at + text.len()]).unwrap();
+        let made = String::from(r#"{"action":"search","query":"x"}"#);
+        let trace = Trace::default();
+        trace.begin(line);
+        trace.stands_for(&made, part(r#"{"query":"x"}"#));
+        trace.used(part("b"));
+        trace.lost(&made[10..18], None, "no place in x: action");
+        let found: Vec<_> = trace.settle(line, true, "x").into_iter().map(|f| (f.pointer, f.note)).collect();
+        assert_eq!(found, [("/action".to_owned(), "no place in x: action".to_owned())]);
     }
 }

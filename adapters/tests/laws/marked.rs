@@ -14,7 +14,7 @@ use crate::common::{Log, Wrongs, parallel, plain_goldens, targets, verbatim, wit
 
 /// One of so many changes may be wrong. What is left: lists of things to do whose results become Tricode's plan, words why a reply
 /// ended that several lines say, names of calls that a snapshot says otherwise.
-const LEFT: u64 = 500;
+const LEFT: u64 = 1000;
 
 /// As a rule one of so many changes is tried.
 const USUAL: usize = 40;
