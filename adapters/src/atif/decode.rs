@@ -9,7 +9,7 @@ use crate::json::{Cursor, Error, Raw, Shape, Str};
 use crate::store::{DERIVED, Turn};
 
 /// Reads whole trajectories, of which one knows nothing of the other.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Decoder;
 
 impl Decode for Decoder {

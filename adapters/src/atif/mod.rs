@@ -29,7 +29,7 @@ pub static VENDOR: Vendor = Vendor {
     name: "atif",
     about: "trajectories in the Agent Trajectory Interchange Format",
     modes: &[Mode::JSON],
-    decoder: |_| Decoder::default().into(),
+    decoder: |_| Decoder.into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
