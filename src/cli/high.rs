@@ -13,10 +13,11 @@ use super::low::{self, Chosen, Tools};
 use super::outputs::{self, Outputs};
 use super::views;
 use crate::command::check::Check;
+use crate::command::diff::Diff;
 use crate::command::show::{Form, Show};
 use crate::command::stats::Stats;
 use crate::io::{Console, Input, Source, Walk};
-use crate::show::{Cut, Pick};
+use crate::show::{Cut, Ignore, Pick};
 use crate::stats::{By, Form as Counted, Prices};
 use crate::status::{Failure, Status};
 use crate::work::{Work, leave_to_their_sessions};
@@ -134,6 +135,26 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         width: typed.width.map(usize::from),
         pager: !typed.no_pager,
         output: typed.output.filter(|path| path.as_os_str() != "-"),
+    })
+}
+
+/// What `diff` is to do.
+pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
+    let input = |path: PathBuf| if path.as_os_str() == "-" { Ok(Input::Stdin) } else { session(path) };
+    let logs = [input(typed.old)?, input(typed.new)?];
+    if logs == [Input::Stdin, Input::Stdin] {
+        return Err(usage("standard input can be read once only"));
+    }
+    let ignores = |what| typed.ignore.contains(&what);
+    Ok(Diff {
+        logs,
+        ignore: Ignore {
+            ids: ignores(views::Ignored::Ids),
+            times: ignores(views::Ignored::Times),
+            usage: ignores(views::Ignored::Usage),
+        },
+        cut: Cut { lines: typed.lines },
+        json: typed.json,
     })
 }
 

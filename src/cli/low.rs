@@ -37,6 +37,9 @@ pub enum Command {
     /// Count what agents used: turns, calls, tokens, money
     #[command(after_long_help = views::STATS_MORE)]
     Stats(views::Stats),
+    /// Tell what was done otherwise in one session than in another
+    #[command(after_long_help = views::DIFF_MORE)]
+    Diff(views::Diff),
     #[command(flatten)]
     Live(super::live::Command),
     /// List what can be read and written

@@ -55,6 +55,7 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::Check(typed) => command::check::run(&high::check(typed)?),
         low::Command::Show(typed) => command::show::run(&high::show(typed)?),
         low::Command::Stats(typed) => command::stats::run(&high::stats(typed)?),
+        low::Command::Diff(typed) => command::diff::run(&high::diff(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
         low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),

@@ -73,6 +73,54 @@ pub struct Show {
     pub log: Option<PathBuf>,
 }
 
+pub(super) const DIFF_MORE: &str = "\
+Compared is what was asked, said and done, in order: prompts, answers, calls with their arguments,
+changes and outputs, permissions, outcomes. The folder that was worked in is part of `ids`.
+
+Exit codes:
+  0  they are the same
+  1  they are not, or some of them is damaged
+  2  wrong usage, or a dialect that could not be detected
+  3  reading or writing failed
+
+Examples:
+  agentglot diff before.jsonl after.jsonl
+  agentglot diff --json claude.jsonl codex.jsonl | jq '.sessions'
+  agentglot diff --ignore ids,times expected.jsonl now.jsonl || echo changed";
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// What makes no difference; `none` if everything does
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ids,times,usage", value_name = "WHAT")]
+    pub ignore: Vec<Ignored>,
+    /// Show so many lines of each change and output; `all` cuts nothing
+    #[arg(long, value_name = "N", default_value = "10", value_parser = lines)]
+    pub lines: usize,
+    /// Write one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// A log, or the id of a session on this machine; `-` is standard input
+    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    pub old: PathBuf,
+    /// The other one
+    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    pub new: PathBuf,
+}
+
+/// What makes no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Ignored {
+    /// Ids of sessions and calls, the working folder
+    Ids,
+    /// How long things took
+    Times,
+    /// Tokens and costs
+    Usage,
+    /// Nothing
+    None,
+}
+
 pub(super) const STATS_MORE: &str = "\
 Each reply is counted once: what is said twice, copied into resumed and forked sessions, or summed up
 over a session adds nothing (docs/stats.md).

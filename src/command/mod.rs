@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+pub mod diff;
 #[cfg(all(unix, feature = "agent"))]
 pub mod doctor;
 #[cfg(all(unix, feature = "agent"))]

@@ -4,6 +4,7 @@
 //! A log is shown as it is read: of a turn that goes on what is settled is shown, and its texts are let go. What a log says is data: no
 //! page hands on what would move a terminal's cursor, or be markup in a browser.
 
+mod compare;
 mod json;
 mod markdown;
 mod rendered;
@@ -18,6 +19,7 @@ use std::io::{self, Read, Write};
 
 use agentglot_adapters::{Source, turns};
 
+pub use compare::{Difference, Ignore, Kept};
 pub use json::JsonPage;
 pub use markdown::MarkdownPage;
 pub use row::{By, Ended, Head, Row, State, What};
