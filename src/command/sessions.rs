@@ -61,8 +61,8 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
                 Console::plain().say(note);
             }
             match to {
-                None => super::show::kept(log(&session, &entries), Dialect::Claude.into(), &session.id),
-                Some(format) => converted(&log(&session, &entries), *format),
+                None => super::show::kept(log(&session, &entries, true), Dialect::Claude.into(), &session.id),
+                Some(format) => converted(&log(&session, &entries, false), *format),
             }
         }
         Sessions::Delete { id: Some(id), all: false } => {
@@ -232,8 +232,8 @@ fn ago(time: SystemTime) -> String {
     }
 }
 
-/// The transcript as a log of Claude Code's lines.
-fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
+/// The transcript as a log of Claude Code's lines; with `echoed`, prompts are marked as what the user said.
+fn log(session: &Summary, entries: &[Vec<u8>], echoed: bool) -> Vec<u8> {
     let mut log = Vec::new();
     let mut say = |line: Value| {
         // A `Vec` takes everything.
@@ -250,7 +250,8 @@ fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
             .get("message")
             .and_then(|message| message["content"].as_array())
             .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
-        if kind == "user" && !is_result {
+        let is_prompt = kind == "user" && !is_result;
+        if is_prompt {
             if open {
                 say(end());
             }
@@ -270,6 +271,9 @@ fn log(session: &Summary, entries: &[Vec<u8>]) -> Vec<u8> {
                 if let Some(value) = entry.remove(from) {
                     line.insert(to.to_owned(), value);
                 }
+            }
+            if echoed && is_prompt {
+                line.insert("isReplay".to_owned(), Value::Bool(true));
             }
             line.insert("parent_tool_use_id".to_owned(), Value::Null);
             line.insert("session_id".to_owned(), Value::String(session.id.clone()));
