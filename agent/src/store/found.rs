@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
@@ -35,13 +36,21 @@ impl Found {
     }
 }
 
-/// Takes a file for us alone, until it is closed. Returns whether nobody else had.
+/// Takes a file for us alone, until it is closed. Returns whether nobody else had. Who holds it may be about to let go: a process that ends,
+/// or a child of ours that has not begun its program yet and still has what we had open.
 pub(super) fn lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        // Some file systems cannot; there a second process goes unnoticed.
-        Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK | rustix::io::Errno::INVAL) => Ok(true),
-        Err(error) => Err(error.into()),
+    let until = Instant::now() + LETTING_GO;
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LETTING_GO / 20),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
+            // Some file systems cannot; there a second process goes unnoticed.
+            Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK | rustix::io::Errno::INVAL) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
+
+/// How long it is tried again.
+const LETTING_GO: Duration = Duration::from_millis(200);
