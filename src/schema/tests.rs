@@ -164,7 +164,8 @@ fn a_broken_copy_of_each_kind_does_not_fit() {
 #[test]
 fn what_nobody_has_described_is_allowed() {
     let future = json!({"type": "future", "event": "future", "object": "future", "choices": [], "input": {"origin": "user", "parts": []}});
-    for (dialect, input) in all() {
+    // All trajectories are of one kind.
+    for (dialect, input) in all().into_iter().filter(|(dialect, _)| *dialect != Dialect::Atif) {
         let validator = validator(dialect, input);
         assert!(validator.is_valid(&future), "{} {input}", dialect.name());
     }

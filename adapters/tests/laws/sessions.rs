@@ -135,6 +135,10 @@ fn that_stand_one_after_the_other_are_read_one_by_one() {
         let waits = !["chatcmpl-", "session_id", "thread_id", "Session", "\"pid\""]
             .iter()
             .any(|word| String::from_utf8_lossy(lines(&second)[0]).contains(word));
+        // One process speaks once.
+        if a == b && String::from_utf8_lossy(lines(&second)[0]).contains("\"pid\"") {
+            return;
+        }
         // What names nobody may as well be of a turn that has not ended.
         let names = ["session_id", "thread_id", "chatcmpl-", "Session"];
         let named = names.iter().any(|word| String::from_utf8_lossy(lines(&second)[0]).contains(word));
