@@ -237,7 +237,10 @@ fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
     };
     let delta = |delta: Value| event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
     let endless = |beginning: &str| (format!("data: {beginning}"), piece.clone());
-    let (reply, event_of_it) = ("the reply is larger than 33554432 bytes", "an event of the reply is larger than 67108864 bytes");
+    let (reply, event_of_it) = (
+        "the reply is larger than 33554432 bytes",
+        "an event of the reply is larger than 67108864 bytes",
+    );
     for (api, what, (beginning, piece), why) in [
         (
             "openai",
@@ -275,7 +278,12 @@ fn two_gigabytes_in_a_few_megabytes_are_cut_off() {
             ),
             reply,
         ),
-        ("anthropic", "one event", endless("{\"type\":\"content_block_delta\",\"x\":\""), event_of_it),
+        (
+            "anthropic",
+            "one event",
+            endless("{\"type\":\"content_block_delta\",\"x\":\""),
+            event_of_it,
+        ),
     ] {
         let answer = Answer::with(200, Says::Bomb(beginning, piece, 2048));
         let play = Play::script(vec![answer]);
