@@ -221,6 +221,8 @@ const CORNERS: &[&str] = &[
     "git branch --unset-upstream", "git branch --create-reflog x", "git tag --list -d x", "git tag -n1 x -f", "git tag -v x", "git tag --verify x", "git tag -u x y", "git tag --cleanup=x y",
     "git reflog exists x", "git reflog drop x", "git reflog write x", "git status --pathspec-from-file=-", "git status --untracked-files=all --recurse-x", "git merge-base --independent x --x",
     "git count-objects --x", "git check-ignore --stdin", "git check-ignore -v ../../x", "git log --follow ../out/secret.txt",
+    // Options from before there were any.
+    "tail +1f f", "tail +1 f", "tail -1f f", "tail +f f", "tail +3c f", "head -1c5k f",
 ];
 
 #[test]

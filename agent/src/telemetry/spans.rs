@@ -67,6 +67,11 @@ impl Span {
         }
     }
 
+    /// It is over.
+    pub fn end(self) {
+        drop(self);
+    }
+
     /// Does something within it.
     pub async fn within<T>(&self, what: impl Future<Output = T>) -> T {
         match &self.0 {

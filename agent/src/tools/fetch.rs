@@ -311,6 +311,10 @@ fn target(url: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
     let Some(location) = response.headers().get(LOCATION).filter(|_| sends) else {
         return Ok(None);
     };
+    // What a model is told of a redirect is no longer than what it may ask for.
+    if location.len() > LONGEST_URL {
+        return Err(FetchError::Url(format!("the page sends to an address of more than {LONGEST_URL} bytes")));
+    }
     let location = String::from_utf8_lossy(location.as_bytes());
     url.join(&location)
         .map(Some)

@@ -139,7 +139,7 @@ async fn one(context: &Rc<Context>, conversation: &Conversation, call: &Call, pl
         ResultStatus::Success => {}
         status => span.fail(telemetry::word(&status)),
     }
-    drop(span);
+    span.end();
     if given.status == ResultStatus::Denied {
         let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
         context.model.usage.borrow_mut().denials.push(serde_json::json!({

@@ -298,7 +298,7 @@ async fn round(context: &Rc<Context>, conversation: &mut Conversation) -> Result
         Some(Err(error)) => span.fail(telemetry::word(&error.kind)),
         Some(Ok(())) => {}
     }
-    drop(span);
+    span.end();
     if tokens != Tokens::default() {
         conversation.context_tokens = tokens.read() + tokens.output;
         if subagent.is_none() {

@@ -123,10 +123,17 @@ fn is_harmless(config: &str, git: &Path) -> bool {
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
         match format!("{section}.{}", name.trim().to_ascii_lowercase()).as_str() {
             // Husky's. What only reads runs one hook: when it writes what it has learnt of files into the index.
-            "core.hookspath" => !exists(&git.join("..").join(value.trim().trim_matches('"')).join("post-index-change")),
+            "core.hookspath" => hooks(value.trim(), git).is_some_and(|hooks| !exists(&hooks.join("post-index-change"))),
             name => HARMLESS.contains(&name),
         }
     })
+}
+
+/// The folder that `core.hooksPath` names. `None`: git may read it otherwise (quotes, comments, `~/`, `%(prefix)/`).
+fn hooks(value: &str, git: &Path) -> Option<PathBuf> {
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+    let literal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    (!quoted.is_empty() && quoted.chars().all(literal)).then(|| git.join("..").join(quoted))
 }
 
 fn whole(path: &Path) -> Option<Vec<u8>> {
@@ -136,3 +143,7 @@ fn whole(path: &Path) -> Option<Vec<u8>> {
 fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
+
+#[cfg(test)]
+#[path = "git_tests.rs"]
+mod tests;

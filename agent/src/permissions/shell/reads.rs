@@ -45,6 +45,8 @@ pub(super) enum Operands {
     Text,
     /// Paths.
     Paths,
+    /// Paths, none of which begins with `+`: that was an option once.
+    Named,
     /// Paths of files, but not of folders.
     Files,
     /// A path at most: a second would be written.
@@ -189,9 +191,10 @@ fn paths<'a>(program: &Program, words: &[&'a str]) -> Option<Vec<&'a str>> {
         Operands::None if !operands.is_empty() => return None,
         Operands::Listed if !operands.is_empty() && !has(&["l", "list"]) => return None,
         Operands::One if operands.len() > 1 => return None,
+        Operands::Named if operands.iter().any(|word| word.starts_with('+')) => return None,
         Operands::Dates if !operands.iter().all(|word| word.starts_with('+')) || words.iter().any(|word| word.contains("TZ")) => return None,
         Operands::None | Operands::Listed | Operands::Text | Operands::Dates | Operands::Own(_) => {}
-        Operands::One | Operands::Paths | Operands::Files => paths.extend(operands),
+        Operands::One | Operands::Paths | Operands::Named | Operands::Files => paths.extend(operands),
         Operands::Programs => paths.extend(operands.into_iter().filter(|name| name.contains('/'))),
         Operands::Jq => {
             let (program, files) = operands.split_first()?;

@@ -3,7 +3,7 @@
 //! What an option or a program is missing for stands beside it where it is not plain: it writes, runs something, follows links, or reads
 //! names of files out of a file.
 
-use super::reads::Operands::{Dates, Files, Jq, Listed, None as Nothing, One, Own, Paths, Pattern, Programs, Text};
+use super::reads::Operands::{Dates, Files, Jq, Listed, Named, None as Nothing, One, Own, Paths, Pattern, Programs, Text};
 use super::reads::{Operands, Program, anything, bracket, command, find, printf, sed, test};
 
 const fn names(names: &'static str, short: &'static str, long: &'static str, operands: Operands) -> Program {
@@ -99,8 +99,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         Paths,
     ),
     content("head", "n:c:qvz#", "lines= bytes= quiet silent verbose zero-terminated", Paths),
-    // -f waits for ever.
-    content("tail", "n:c:qvz#", "lines= bytes= quiet silent verbose zero-terminated", Paths),
+    // -f waits for ever, and so does the old `+1f`.
+    content("tail", "n:c:qvz#", "lines= bytes= quiet silent verbose zero-terminated", Named),
     content("tac rev", "", "", Paths),
     // --files0-from reads names.
     content("wc", "clmwL", "bytes chars lines words max-line-length", Paths),

@@ -51,6 +51,7 @@ async fn answer(mut stream: TcpStream, address: SocketAddr, asked: Arc<AtomicUsi
         "/here" => sends("/".to_owned()),
         "/metadata" => sends("http://169.254.169.254/latest/meta-data".to_owned()),
         "/loop" => sends("/loop".to_owned()),
+        "/longest" => sends(format!("https://example.org/{}", "a".repeat(3000))),
         "/elsewhere" => sends("https://example.org/a".to_owned()),
         "/file" => sends("file:///etc/passwd".to_owned()),
         "/other-name" => sends(format!("http://other.test:{port}/")),
@@ -218,6 +219,10 @@ async fn redirects_are_checked_anew_and_told_when_they_leave_the_host() {
         assert_eq!(fetch(&from, &policy).await, Ok(Fetched::Elsewhere { from, to, status: 302 }));
     }
     assert_eq!(asked.load(Ordering::Relaxed), 4);
+    assert!(matches!(
+        fetch(&format!("http://{address}/longest"), &policy).await,
+        Err(FetchError::Url(_))
+    ));
     let same = |from: &str, to: &str| is_same(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
     assert!(same("http://a.b/x", "http://www.a.b/y") && same("http://a/", "https://a/"));
     assert!(!same("https://a/", "http://a/") && !same("http://a/", "http://a:81/") && !same("http://a/", "http://a.b/"));
