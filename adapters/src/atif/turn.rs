@@ -273,9 +273,9 @@ impl Encoder {
         if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {
             if usage.scope == Scope::Session && !self.turn.counted && self.turn.first == 0 || usage.scope == Scope::Turn && !self.turn.counted {
                 Usage::add(&mut self.all[0].sum, &usage.with_cache());
-                usage.sources().for_each(|source| out.used(source));
+                usage.parts().for_each(|source| out.used(source));
             } else if usage.provenance == crate::event::Provenance::Derived {
-                usage.sources().for_each(|source| out.used(source));
+                usage.parts().for_each(|source| out.used(source));
             }
         }
         let Some(cost) = outcome.cost_usd.filter(|cost| cost.f64().is_some()) else {
@@ -363,7 +363,7 @@ fn add_media(extra: &mut Vec<u8>, media: &[Vec<u8>]) {
 }
 
 fn metrics(usage: &Usage<'_>, step: &mut Step, out: &Out) {
-    usage.sources().for_each(|source| out.used(source));
+    usage.parts().for_each(|source| out.used(source));
     let mut all = Vec::new();
     let count = |count: Option<Count<'_>>| count.map(|count| count.value);
     for (name, number) in [

@@ -83,7 +83,7 @@ impl Writer {
             UsageForm::Split => {
                 match usage.input {
                     Some(input) if usage.inclusive => {
-                        usage.sources().for_each(|s| out.used(s));
+                        usage.parts().for_each(|s| out.used(s));
                         out.lit("{\"input_tokens\":");
                         out.number(usage.fresh_tokens().unwrap_or(input.value));
                     }
@@ -96,7 +96,7 @@ impl Writer {
             UsageForm::Inclusive => {
                 match usage.input {
                     Some(input) if !usage.inclusive => {
-                        usage.sources().for_each(|s| out.used(s));
+                        usage.parts().for_each(|s| out.used(s));
                         out.lit("{\"input_tokens\":");
                         out.number(usage.prompt_tokens().unwrap_or(input.value));
                     }

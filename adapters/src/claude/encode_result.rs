@@ -243,7 +243,7 @@ impl Encoder {
     /// The turn's own tokens, or the sum of its rounds.
     fn turn_usage(&self, outcome: &Outcome<'_>, out: &Out) -> Option<Usage<'static>> {
         let Some(told) = &outcome.usage else { return self.turn.usage };
-        told.sources().for_each(|source| out.used(source));
+        told.parts().for_each(|source| out.used(source));
         Some(told.detached())
     }
 }

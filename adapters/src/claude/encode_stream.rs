@@ -46,7 +46,7 @@ impl Encoder {
         round.called = false;
         start.id.into_iter().chain(start.model).for_each(|s| out.used(s.as_escaped()));
         if let Some(usage) = &start.usage {
-            usage.sources().for_each(|source| out.used(source));
+            usage.parts().for_each(|source| out.used(source));
         }
         if !self.streams(event) {
             out.carried();
@@ -127,7 +127,7 @@ impl Encoder {
             self.turn.stop_follows = true;
         }
         if let (Some(usage), false, None) = (&end.usage, self.own(), event.origin.parent) {
-            usage.sources().for_each(|source| out.used(source));
+            usage.parts().for_each(|source| out.used(source));
             Usage::add(&mut self.turn.usage, usage);
         }
         if !self.streams(event) {
@@ -170,7 +170,7 @@ impl Encoder {
         }
         out.lit(",\"stop_sequence\":null},\"usage\":");
         let usage = usage.copied().unwrap_or_default();
-        usage.sources().for_each(|source| out.used(source));
+        usage.parts().for_each(|source| out.used(source));
         let value = |count: Option<Count<'_>>| count.map(|count| count.value);
         let members = [
             ("input_tokens", usage.fresh_tokens()),
@@ -265,8 +265,12 @@ impl Encoder {
     /// Remembers why a reply stopped, for the turn's end.
     fn stopped(&mut self, event: &Event<'_>, stop: Option<&Stop<'_>>, out: &mut Out) {
         if let Some(stop) = stop.filter(|_| !self.own() && event.origin.parent.is_none()) {
-            out.used(stop.word.as_escaped());
-            remember(&mut self.turn.stop, word(stop));
+            // A word that nobody knows is no reason of this dialect's results.
+            let known = stop.kind != StopKind::Other;
+            if known {
+                out.used(stop.word.as_escaped());
+            }
+            remember(&mut self.turn.stop, word(stop).filter(|_| known));
             self.turn.stop_follows = false;
         }
     }

@@ -182,7 +182,7 @@ impl<'a> ItemLine<'a> {
         let value = |name: &str| shown.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
         let status = status(value("status").and_then(Raw::string), value("exit_code"));
         for (_, value) in shown.iter().filter(|(name, value)| match *name {
-            "status" => true,
+            "status" => ["\"completed\"", "\"failed\"", "\"declined\"", "\"in_progress\""].contains(&value.as_str()),
             "exit_code" => status == ResultStatus::Success && value.as_str() == "0" || value.is_null(),
             _ => value.is_null(),
         }) {

@@ -342,7 +342,7 @@ impl Encoder {
             } else {
                 self.answer(outcome.text, out);
                 match &outcome.usage {
-                    Some(usage) => usage.sources().for_each(|source| out.used(source)),
+                    Some(usage) => usage.parts().for_each(|source| out.used(source)),
                     None => out.release(&mut self.turn.tokens),
                 }
                 self.completed(out);

@@ -173,7 +173,7 @@ fn usage(usage: Option<Usage<'_>>, out: &mut Out) {
     if numbers.iter().all(|(_, number)| number.is_none()) {
         return;
     }
-    usage.sources().for_each(|source| out.used(source));
+    usage.parts().for_each(|source| out.used(source));
     name("usage", out);
     let mut before = "{\"";
     for (key, number) in numbers {

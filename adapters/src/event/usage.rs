@@ -118,7 +118,7 @@ impl Usage<'static> {
     }
 }
 
-impl Usage<'_> {
+impl<'a> Usage<'a> {
     /// The same numbers with cache reads and writes counted into `input`, and without any tie to a source line.
     pub(crate) fn with_cache(&self) -> Usage<'static> {
         Usage {
@@ -149,11 +149,21 @@ impl Usage<'_> {
     }
 
     /// The slices of the source line that its numbers stand in.
-    pub fn sources(&self) -> impl Iterator<Item = &str> {
+    pub fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         [self.input, self.output, self.cache_read, self.cache_write, self.total]
             .into_iter()
             .flatten()
             .map(|c| c.source)
+    }
+
+    /// The same for a target that writes no total: the total counts only where it is the sum of the others.
+    pub fn parts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let sum = self
+            .prompt_tokens()
+            .unwrap_or(0)
+            .saturating_add(self.output.map_or(0, |count| count.value));
+        let total = self.total.filter(|total| total.value == sum);
+        Self { total, ..*self }.sources()
     }
 
     /// Whether every number is absent or zero: Qwen Code writes such an object on all but the last piece of a reply, where

@@ -201,7 +201,9 @@ impl Decoder {
         let (call, status) = (line.need("tool_id")?, line.need("status")?);
         let cx = line.cx;
         let origin = line.origin();
-        cx.took(status.as_escaped());
+        if matches!(status.as_escaped(), "success" | "error") {
+            cx.took(status.as_escaped());
+        }
         let mut fields = line.fields();
         let error = if status.is("success") { None } else { line.error(&mut fields) };
         let status = match error {

@@ -256,12 +256,12 @@ pub(super) fn thoughts<'a>(list: &[Annotation<'a>], reasoning: Option<Str<'a>>, 
 
 fn with_description<'a>(fields: &[Field<'a>], description: Str<'a>, cx: &Cx<'a>) -> &'a [Field<'a>] {
     let mut all = fields.to_vec();
-    let quoted = format!("\"{}\"", description.as_escaped());
-    cx.took(description.as_escaped());
+    let quoted = bumpalo::format!(in cx.arena, "\"{}\"", description.as_escaped()).into_bump_str();
+    cx.stands_for(quoted, description.as_escaped());
     all.push(Field {
         at: At::Block(0),
         key: Str::trusted("description"),
-        value: Raw::trusted(cx.arena.alloc_str(&quoted)),
+        value: Raw::trusted(quoted),
         known: true,
     });
     cx.list(&all)

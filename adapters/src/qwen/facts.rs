@@ -58,7 +58,14 @@ pub(super) fn write_receipt(session: &Session<'_>, fields: Fields<'_>, is_own: b
         out.invented("/metadata/input_format", "the source does not say how its host writes");
         out.lit(",\"input_format\":\"text\"");
     }
-    if let Some(field) = field("output_format") {
+    // Another of this dialect's formats is written in its place.
+    let is_format = |value: Raw<'_>| {
+        super::VENDOR
+            .modes
+            .iter()
+            .any(|mode| value.string().is_some_and(|word| word.is(mode.name)))
+    };
+    if let Some(field) = field("output_format").filter(|field| is_format(field.value)) {
         out.used(field.value.as_str());
     }
     if !is_own || field("output_format").is_some() {

@@ -101,7 +101,11 @@ impl<'a> Meta<'a> {
 
     /// Takes out the error that refuses a version, and the version that is spoken.
     pub(super) fn take_refusal(&mut self, cx: &Cx<'a>) -> Option<Raw<'a>> {
-        if let Some(version) = self.members.take("protocol_version", cx) {
+        if let Some(version) = self
+            .members
+            .take("protocol_version", cx)
+            .filter(|version| matches!(version.as_str(), "\"1\"" | "1"))
+        {
             cx.took(version.as_str());
         }
         self.members.take("error", cx)

@@ -280,7 +280,16 @@ impl Encoder {
         self.begin(origin, false, out);
         self.drop_text(out);
         let success = result.status == ResultStatus::Success;
-        let mut text = join(result, &mut self.scratch, out);
+        let id = result.call.as_escaped();
+        let waits = self.held.is_later(id) && self.held.get(id).is_some_and(|held| !held.said);
+        let mut taken = if waits { None } else { self.held.take(id) };
+        let mut held = if waits { self.held.get(id) } else { taken.as_mut() };
+        let list = held.as_mut().and_then(|held| held.list.take());
+        // The plan says what was to be done: of the words for having done it nothing is left.
+        let mut text = match &list {
+            Some(_) if success => Str::EMPTY,
+            _ => join(result, &mut self.scratch, out),
+        };
         if self.style.native_tools && result.status == ResultStatus::Denied && !text.as_escaped().starts_with(DENIED) {
             self.denied.clear();
             self.denied.push_str("Denied: ");
@@ -288,19 +297,14 @@ impl Encoder {
             text = Str::trusted(&self.denied);
             out.invented("/result", "results of calls that were refused begin with Denied");
         }
-        let id = result.call.as_escaped();
-        let waits = self.held.is_later(id) && self.held.get(id).is_some_and(|held| !held.said);
-        let mut taken = if waits { None } else { self.held.take(id) };
-        let mut held = if waits { self.held.get(id) } else { taken.as_mut() };
-        if let Some(list) = held.as_mut().and_then(|held| held.list.take()) {
-            if success {
-                out.note(Fate::Renamed, "", "the result of a list of things to do becomes the plan in colours");
-            }
+        if let Some(list) = list {
             let failed = (!success).then_some(text);
             match held.filter(|_| waits) {
                 Some(held) => held.answer = Some(Answer::List(list, failed.map(|text| text.as_escaped().to_owned()))),
                 None => self.plan.answered(list, failed, out),
             }
+            // The call's id is what the result was told by.
+            out.carried();
             return self.answered(out);
         }
         // Only the result tells a new file from one that was written over, and the call is named by it.

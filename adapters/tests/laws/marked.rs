@@ -78,6 +78,10 @@ fn inside(log: &str, value: Raw<'_>, line: u64, pointer: &mut String, into: &mut
             let mut any = false;
             for (key, member) in value.members() {
                 any = true;
+                // Of a name that stands twice one pointer says both.
+                if value.members().filter(|(other, _)| *other == key).count() > 1 {
+                    continue;
+                }
                 pointer.push('/');
                 pointer.push_str(&key.unescape().replace('~', "~0").replace('/', "~1"));
                 inside(log, member, line, pointer, into);
@@ -148,6 +152,8 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     let merged = of(&[Fate::Merged]);
     // A session's id names the line: for it alone none counts as carried.
     let names_the_line = matches!(spot.pointer.as_str(), "/session_id" | "/id");
+    // A target that counts its calls has other ids, and says so of each.
+    let is_id = names_the_line || spot.pointer.rsplit('/').next().is_some_and(|key| key == "id" || key.ends_with("_id"));
     if said && (names_the_line || !gone.is_empty() && spot.what == What::Number) {
         return None;
     }
@@ -162,7 +168,7 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     }
     if all.is_empty() {
         // A target that says it once tells of another one so.
-        if names_the_line && !of(&[Fate::Renamed]).is_empty() {
+        if is_id && of(&[Fate::Renamed]).iter().any(|entry| entry.finding.pointer == spot.pointer) {
             return None;
         }
         return match () {

@@ -83,7 +83,9 @@ impl Facts {
         out.swap(&mut self.members);
         if out.traced() {
             self.unsaid(out);
-            let texts = [session.cwd, session.model, version, event.origin.session].into_iter().flatten();
+            let texts = [session.cwd, session.model, session.permission_mode, version, event.origin.session]
+                .into_iter()
+                .flatten();
             let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents]
                 .into_iter()
                 .flatten();

@@ -52,7 +52,10 @@ const RECORDED: [(&str, &[&str]); 18] = [
 #[tokio::test(flavor = "current_thread")]
 async fn recorded_calls_give_the_recorded_texts() {
     for (name, others) in RECORDED {
-        replay(name, others).await;
+        // Without the symbol tools such calls are calls of an unknown tool.
+        if cfg!(feature = "symbols") || !name.starts_with("symbols") {
+            replay(name, others).await;
+        }
     }
 }
 
