@@ -20,6 +20,8 @@ pub struct Mode {
     pub layout: Layout,
     /// Its name on the command line.
     pub name: &'static str,
+    /// Its lines have words of their own, not those of the dialect's other modes: what one says is no line of the others.
+    pub apart: bool,
 }
 
 /// What a log looks like.
@@ -62,7 +64,13 @@ impl Mode {
 
     /// A mode by its name and what it looks like.
     pub const fn new(name: &'static str, layout: Layout) -> Self {
-        Self { layout, name }
+        let apart = matches!(layout, Layout::Store);
+        Self { layout, name, apart }
+    }
+
+    /// The same with words of its own.
+    pub const fn with_own_words(self) -> Self {
+        Self { apart: true, ..self }
     }
 }
 
@@ -404,8 +412,8 @@ pub struct Style {
     pub mode: Mode,
     /// The dialect that the events come from; a dialect writes its own fields back.
     pub source: Dialect,
-    /// The events come from a store of that dialect, whose fields are not those of its streams.
-    pub stored: bool,
+    /// Which of its modes they come from: the fields of one with words of its own are not those of the others.
+    pub source_mode: Mode,
     /// Deltas beside the snapshots: `--include-partial-messages`, Cursor's `--stream-partial-output`.
     pub partial: bool,
     /// Tools carry the target's own names and shapes (`--tools native`).
@@ -420,18 +428,20 @@ pub struct Style {
 }
 
 impl Style {
-    /// What the events come from: the dialect's streams, of which one is as good as another here, or its store.
+    /// What the events come from: one of the modes that have words of their own, or the dialect's others, of which one is as good as
+    /// another here.
     pub fn source_format(&self) -> Format {
-        let store = self.source.vendor().stores.first().filter(|_| self.stored);
+        let apart = Some(self.source_mode).filter(|mode| mode.apart);
         Format {
             dialect: self.source,
-            mode: store.map_or(self.source.modes()[0], |store| store.mode),
+            mode: apart.unwrap_or(self.source.modes()[0]),
         }
     }
 
     /// Whether the events are this dialect's own: fields and all, they are written as they were.
     pub fn is_own(&self, dialect: Dialect) -> bool {
-        self.source == dialect && self.stored == matches!(self.mode.layout, Layout::Store)
+        let words = |mode: Mode| mode.apart.then_some(mode.name);
+        self.source == dialect && words(self.source_mode) == words(self.mode)
     }
 }
 

@@ -147,7 +147,7 @@ impl Speaker {
         let style = Style {
             mode: manner.to.mode,
             source: manner.from,
-            stored: false,
+            source_mode: manner.from.modes()[0],
             partial: manner.partial,
             native_tools: manner.native_tools,
             old_text: manner.old_text,

@@ -2,7 +2,7 @@
 //!
 //! A line names a vendor's folder and its name among [`Dialect`]s. Out of it come the folder's module, the name, the arms of
 //! [`Decoder`] and [`Encoder`], and its place in the lists; what is known of it stands in the folder, as its [`Vendor`]. A vendor whose
-//! program keeps its sessions in files has a line more for each kind of them: the module that reads and writes it.
+//! program keeps its sessions in files, or has a mode with words of its own, has a line more for each: the module that reads and writes it.
 
 use enum_dispatch::enum_dispatch;
 
@@ -31,6 +31,7 @@ macro_rules! vendors {
             stores {
                 claude::transcript Transcript,
                 qwen_code::chat Chat,
+                codex::app_server AppServer,
             }
         }
     };

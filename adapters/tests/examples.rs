@@ -65,6 +65,7 @@ fn a_session_is_written() {
         "tricode",
         "cursor",
         "codex",
+        "codex:app-server",
         "agentglot",
     ] {
         let mut out = Vec::new();

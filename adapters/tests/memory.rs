@@ -83,6 +83,7 @@ fn does_not_grow_with_the_log() {
         "codex",
         "claude:transcript",
         "qwen-code:chat",
+        "codex:app-server",
     ] {
         let from = format(dialect);
         let mut chance = Chance::new(3);

@@ -100,7 +100,7 @@ fn rebuild(log: &Log, count: &mut Count) {
     let style = Style {
         mode: log.format.mode,
         source: log.format.dialect,
-        stored: log.format.is_store(),
+        source_mode: log.format.mode,
         partial: true,
         native_tools: false,
         old_text: false,

@@ -55,10 +55,10 @@ pub static VENDOR: Vendor = Vendor {
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.
 pub const VERSION: u32 = 1;
 
-/// The first line of a log whose events name tools as `source` does. Of a dialect's streams the dialect is enough, for their events are
+/// The first line of a log whose events name tools as `source` does. Of modes with the same words the dialect is enough, for their events are
 /// the same.
 pub(crate) fn header(source: crate::codec::Format) -> String {
-    let name = if source.is_store() {
+    let name = if source.mode.apart {
         source.to_string()
     } else {
         source.dialect.name().to_owned()

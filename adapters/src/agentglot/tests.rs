@@ -25,7 +25,7 @@ fn again(log: &str) -> String {
     let style = Style {
         mode: Dialect::Agentglot.modes()[0],
         source: Dialect::Agentglot,
-        stored: false,
+        source_mode: Dialect::Agentglot.modes()[0],
         partial: true,
         native_tools: false,
         old_text: false,

@@ -24,7 +24,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
     let style = Style {
         mode: Dialect::Agentglot.modes()[0],
         source: Dialect::Agentglot,
-        stored: false,
+        source_mode: Dialect::Agentglot.modes()[0],
         partial: true,
         native_tools: false,
         old_text: false,

@@ -29,7 +29,7 @@ pub(super) fn look(value: Raw<'_>, places: &[&str], line: &mut Line<'_>, report:
 /// Whether a member of that name counts tokens, whatever the dialect.
 fn is_count(name: &str) -> bool {
     // The others are the model's own names, and those of lists of tokens.
-    name.ends_with("okens") || matches!(name, "input" | "output" | "cached" | "cache_read" | "cache_write" | "total")
+    name.ends_with("okens") || name.ends_with("okenCount") || matches!(name, "input" | "output" | "cached" | "cache_read" | "cache_write" | "total")
 }
 
 fn counts(value: Raw<'_>, name: Option<&str>, depth: u32, line: &mut Line<'_>, report: &mut Report) {

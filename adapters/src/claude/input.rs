@@ -102,13 +102,14 @@ impl Encoder {
     /// Writes what stands behind the content of a host's `user` line.
     fn user_end(&self, input: &Input<'_>, out: &mut Out) {
         out.lit("}");
-        if !self.own() && input.origin.parent.is_none() {
-            out.lit(",\"parent_tool_use_id\":null");
-        }
         if !self.own() && input.origin.session.is_none() {
             out.lit(",\"session_id\":\"default\"");
         }
         self.own_tail(out, &input.origin);
+        // Read again it is a field, which stands behind what is known.
+        if !self.own() && input.origin.parent.is_none() {
+            out.lit(",\"parent_tool_use_id\":null");
+        }
         self.writer.fields(out, input.fields, LINE);
         out.lit("}\n");
     }

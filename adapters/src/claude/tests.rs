@@ -10,7 +10,7 @@ use crate::json::{Error, Out, Raw};
 pub(super) const STYLE: Style = Style {
     mode: Mode::STREAM_JSON,
     source: Dialect::Claude,
-    stored: false,
+    source_mode: Mode::STREAM_JSON,
     partial: true,
     native_tools: true,
     old_text: false,

@@ -233,7 +233,7 @@ fn type_of<'a>(word: Str<'a>, cx: &Cx<'a>) -> Field<'a> {
     }
 }
 
-fn status(word: Option<Str<'_>>, exit: Option<Raw<'_>>) -> ResultStatus {
+pub(super) fn status(word: Option<Str<'_>>, exit: Option<Raw<'_>>) -> ResultStatus {
     match word.map_or("", Str::as_escaped) {
         "completed" => ResultStatus::Success,
         "failed" => ResultStatus::Error,
@@ -244,11 +244,12 @@ fn status(word: Option<Str<'_>>, exit: Option<Raw<'_>>) -> ResultStatus {
 }
 
 /// The blocks that a server's tool gave, or why it failed.
-fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
+pub(super) fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
     if let Some(message) = error.and_then(|error| error.get("message")).and_then(Raw::string) {
         return Content::Text(message);
     }
-    if let Some(none) = result.and_then(|result| result.get("structured_content")).filter(|value| value.is_null()) {
+    let structured = result.and_then(|result| result.get("structured_content").or_else(|| result.get("structuredContent")));
+    if let Some(none) = structured.filter(|value| value.is_null()) {
         cx.took(none.as_str());
     }
     let list = result.and_then(|result| result.get("content"));
@@ -271,7 +272,7 @@ fn mcp_content<'a>(result: Option<Raw<'a>>, error: Option<Raw<'a>>, cx: &Cx<'a>)
 }
 
 /// What the agents that were called said.
-fn messages<'a>(states: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
+pub(super) fn messages<'a>(states: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
     let said = states
         .into_iter()
         .flat_map(Raw::members)

@@ -319,7 +319,7 @@ fn read_usage(usage: Raw<'_>) -> Usage<'_> {
 }
 
 /// What a turn failed of, as far as its words tell.
-fn why(message: &str) -> OutcomeKind {
+pub(super) fn why(message: &str) -> OutcomeKind {
     const TOO_LONG: [&str; 2] = [
         "Incomplete response returned, reason: max_output_tokens",
         "Codex ran out of room in the model",

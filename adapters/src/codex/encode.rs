@@ -40,7 +40,7 @@ impl Encode for Encoder {
     }
 
     fn takes_fields(&self) -> bool {
-        self.style.source == Dialect::Codex
+        self.style.is_own(Dialect::Codex)
     }
 
     fn sums_usage(&self) -> bool {
@@ -52,16 +52,16 @@ impl Encode for Encoder {
     }
 
     fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
-        self.style.source != Dialect::Codex && matches!(topic, Topic::Thinking | Topic::Status)
+        !self.style.is_own(Dialect::Codex) && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
             id.as_escaped().clone_into(&mut self.thread);
         }
-        match self.style.source {
-            Dialect::Codex => self.own(event, out),
-            _ => self.foreign(event, out),
+        match self.style.is_own(Dialect::Codex) {
+            true => self.own(event, out),
+            false => self.foreign(event, out),
         }
     }
 

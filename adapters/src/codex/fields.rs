@@ -10,6 +10,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "id",
         "every item: `item_0`, `item_1` …, from 0 again in each process; web_search (0.169): behind it, the model's own id of the call",
     ),
+    (
+        "line",
+        "app-server: the message as it stands, for it says much that has no place elsewhere; it is written as it was read",
+    ),
     ("receiver_thread_ids", "collab_tool_call: the threads of the agents that it is for"),
     ("result", "mcp_tool_call that starts: what came of it, null"),
     ("sender_thread_id", "collab_tool_call: this thread"),

@@ -26,6 +26,8 @@ pub(super) fn item_id(call: Str<'_>) -> Str<'_> {
 
 /// The `type` of a list of things to do.
 pub(super) const TODO_LIST: &str = "todo_list";
+/// The `type` of files that change.
+pub(super) const FILE_CHANGE: &str = "file_change";
 /// The `type` of a call of an MCP server's tool.
 pub(super) const MCP_TOOL_CALL: &str = "mcp_tool_call";
 
@@ -59,7 +61,7 @@ static TOOLS: [Tool; 6] = [
         begins: "{\"aggregated_output\":\"\",\"exit_code\":null,\"status\":\"in_progress\"}",
     },
     Tool {
-        name: "file_change",
+        name: FILE_CHANGE,
         order: &["changes", "status"],
         asks: &["changes"],
         needs: &["changes"],

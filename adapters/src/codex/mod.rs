@@ -5,6 +5,7 @@
 //! completed. Tokens count up over a thread. Read are both generations (0.80 and 0.169); written is today's, but for the second `id` of a
 //! search, with which the program's own lines say one key twice.
 
+pub(crate) mod app_server;
 mod calls;
 mod decode;
 mod encode;
@@ -29,11 +30,17 @@ use crate::vendor::{Facts, Pieces, Vendor};
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "codex",
-    about: "Codex's exec --json",
-    modes: &[Mode::new("exec", Layout::Lines)],
-    decoder: |_| Decoder::default().into(),
+    about: "Codex's exec --json and its app-server",
+    modes: &[Mode::new("exec", Layout::Lines), app_server::MODE],
+    decoder: |mode| match mode == app_server::MODE {
+        true => app_server::Decoder::default().into(),
+        false => Decoder::default().into(),
+    },
     host_decoder: None,
-    encoder: Some(|style| Encoder::new(style).into()),
+    encoder: Some(|style| match style.mode == app_server::MODE {
+        true => app_server::Encoder::new(style).into(),
+        false => Encoder::new(style).into(),
+    }),
     stores: &[],
     one_turn_a_run: true,
     ids_name_rounds: false,
@@ -53,6 +60,6 @@ pub static VENDOR: Vendor = Vendor {
     pieces: Pieces::Made,
     host_answers: false,
     commands_outlive_turns: true,
-    usage_at: &["/usage"],
+    usage_at: &["/usage", "/params/tokenUsage", "/msg/params/tokenUsage"],
     lists_denials: false,
 };

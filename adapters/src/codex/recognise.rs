@@ -1,11 +1,16 @@
 //! Signs of Codex's lines (docs/codex.md).
 
+use super::app_server;
 use crate::codec::Dialect::Codex;
-use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG};
+use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
+use crate::json::Raw;
 
 /// What the line says for Codex.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Codex, weight, why));
+    if let Some((weight, why)) = message(line) {
+        return Some(Evidence::new(Codex, weight, why).mode(app_server::MODE));
+    }
     match line.kind {
         "thread.started" if line.has("thread_id") => evidence(PROOF, "thread.started with thread_id"),
         "item.started" | "item.updated" | "item.completed" if line.find(&["item", "type"]).is_some() => evidence(PROOF, "an item with a type"),
@@ -13,6 +18,27 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         "turn.failed" if line.find(&["error", "message"]).is_some() => evidence(STRONG, "turn.failed with an error"),
         "turn.started" | "turn.completed" => evidence(HINT, "a turn's start or end"),
         "error" if line.has("message") && !line.has("error") => evidence(FAINT, "an error with a message"),
+        _ => None,
+    }
+}
+
+/// What a message says for the app-server: JSON-RPC that does not say so, with methods that nobody else has.
+fn message(line: &Opened<'_>) -> Option<(u32, &'static str)> {
+    let recorded = line.has("dir") && line.has("msg");
+    let get = |name: &str| if recorded { line.find(&["msg", name]) } else { line.get(name) };
+    if get("jsonrpc").is_some() {
+        return None;
+    }
+    let Some(method) = get("method").map(word) else {
+        let names = |result: Raw<'_>| ["codexHome", "thread", "turn"].iter().any(|name| result.get(name).is_some());
+        return (get("id").is_some() && get("result").is_some_and(names)).then_some((STRONG, "an answer with a thread, without jsonrpc"));
+    };
+    let about = method.split('/').next()?;
+    match about {
+        "thread" | "turn" | "item" if method.contains('/') => Some((PROOF, "a message about a thread, a turn or an item, without jsonrpc")),
+        "initialize" | "initialized" | "configWarning" | "remoteControl" | "account" => {
+            Some((STRONG, "a message of the app-server, without jsonrpc"))
+        }
         _ => None,
     }
 }

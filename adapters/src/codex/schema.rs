@@ -12,12 +12,21 @@ use crate::schema::{Line, Side, Sides, line, one_of};
 pub(super) static SIDES: Sides = Sides {
     agent: Side {
         lines: AGENT,
-        tags: &["type"],
+        tags: &["type", "method", "result", "error", "msg"],
     },
     host: None,
 };
 
+// What the lines of `exec` are called does not go together with the methods of the app-server's messages.
 const AGENT: &[Line] = &[
+    line::<Recorded>(&[("dir", ""), ("msg", "")]),
+    line::<ItemMessage>(&[("method", "item/started")]),
+    line::<ItemMessage>(&[("method", "item/completed")]),
+    line::<PieceMessage>(&[("method", "item/agentMessage/delta")]),
+    line::<PieceMessage>(&[("method", "item/reasoning/summaryTextDelta")]),
+    line::<TurnMessage>(&[("method", "turn/started")]),
+    line::<TurnMessage>(&[("method", "turn/completed")]),
+    line::<PlanMessage>(&[("method", "turn/plan/updated")]),
     line::<ThreadStarted>(&[("type", "thread.started")]),
     line::<TurnCompleted>(&[("type", "turn.completed")]),
     line::<TurnFailed>(&[("type", "turn.failed")]),
@@ -174,4 +183,87 @@ struct CollabToolCall {
     prompt: Option<String>,
     agents_states: Option<Object>,
     status: Option<String>,
+}
+
+/// A message of the app-server as a recording keeps it.
+#[derive(JsonSchema)]
+struct Recorded {
+    /// `c2s` or `s2c`.
+    dir: String,
+    ms: Option<u64>,
+    msg: Object,
+}
+
+/// The app-server says that something happens in a turn.
+#[derive(JsonSchema)]
+struct ItemMessage {
+    params: ItemParams,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct ItemParams {
+    thread_id: Option<String>,
+    turn_id: Option<String>,
+    item: AppItem,
+}
+
+/// What happens; its other members are those of its type.
+#[derive(JsonSchema)]
+struct AppItem {
+    id: String,
+    #[schemars(rename = "type")]
+    kind: String,
+}
+
+/// A piece of a text or a thought.
+#[derive(JsonSchema)]
+struct PieceMessage {
+    params: PieceParams,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct PieceParams {
+    thread_id: Option<String>,
+    turn_id: Option<String>,
+    item_id: String,
+    delta: String,
+}
+
+/// A turn begins or is over.
+#[derive(JsonSchema)]
+struct TurnMessage {
+    params: TurnParams,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct TurnParams {
+    thread_id: Option<String>,
+    turn: Turn,
+}
+
+#[derive(JsonSchema)]
+struct Turn {
+    id: Option<String>,
+    status: String,
+}
+
+/// The plan as it is now.
+#[derive(JsonSchema)]
+struct PlanMessage {
+    params: PlanParams,
+}
+
+#[derive(JsonSchema)]
+struct PlanParams {
+    explanation: Option<String>,
+    plan: Vec<Step>,
+}
+
+#[derive(JsonSchema)]
+struct Step {
+    step: String,
+    status: String,
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use bumpalo::Bump;
+
 use super::encode::Encoder;
 use super::items::{Asked, Item, MCP_TOOL_CALL, TODO_LIST, Tool};
+use super::tools::{in_exec, lose_others};
 use crate::codec::Dialect;
 use crate::event::{
     Block, Content, Count, DetailShape, Event, Fatal, Kind, Media, Notice, Outcome, Reply, ResultStatus, Scope, ToolCall, ToolResult, Topic, Usage,
@@ -158,6 +161,25 @@ impl Encoder {
     }
 
     fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
+        let arena = Bump::new();
+        if let Some((name, input)) = self.in_own_words(call, &arena) {
+            [call.name.as_escaped(), call.input.as_str()].iter().for_each(|part| out.used(part));
+            if let Some(why) = call.input.get("explanation") {
+                out.lost(why.as_str(), None, "why the plan changes has no place in exec");
+            }
+            lose_others(call.input.get("changes"), &["path", "kind"], out);
+            lose_others(call.input.get("plan"), &["step", "status"], out);
+            return self.own_call(&ToolCall { name, input, ..*call }, out);
+        }
+        self.own_call(call, out);
+    }
+
+    /// The calls of the program's other formats.
+    fn in_own_words<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+        in_exec(call, arena).filter(|_| self.style.source == Dialect::Codex)
+    }
+
+    fn own_call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
         let name = call.name.unescape();
         let tool = self.tool(&name, call.input);
         out.renamed(call.id.as_escaped(), COUNTED);
@@ -298,8 +320,9 @@ impl Encoder {
             return;
         }
         // Where the call was not written yet, its result may know better what it is.
+        let arena = Bump::new();
         if let Some(of) = result.of.filter(|of| is_held && self.tool(&of.name.unescape(), of.input).is_some()) {
-            call = (of.name, of.input);
+            call = self.in_own_words(&of, &arena).unwrap_or((of.name, of.input));
         }
         let item = match item {
             Some(item) => item,

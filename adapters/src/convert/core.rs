@@ -80,16 +80,12 @@ impl std::ops::AddAssign for Silent {
 /// Whether events that were stored go back to the dialect that they come from: then each line is given back as it was, whatever
 /// the flags say about partial messages. The RFC has two modes of which stored events do not say which it was.
 fn gives_back(options: &Options, source: Format) -> bool {
-    let streaming = options
-        .to
-        .dialect
-        .modes()
-        .iter()
-        .filter(|&&mode| Format { mode, ..options.to }.is_streaming());
+    let alike = options.to.dialect.modes().iter().filter(|mode| !mode.apart);
+    let streaming = alike.filter(|&&mode| Format { mode, ..options.to }.is_streaming());
     let stores = options.from.dialect.vendor().stores_others && source.dialect == options.to.dialect;
-    // Stored events say which store they come from, but not which of several streams.
+    // Stored events say which mode they come from that has words of its own, but not which of several others.
     stores
-        && match source.is_store() {
+        && match source.mode.apart || options.to.mode.apart {
             true => source == options.to,
             false => options.to.is_streaming() && streaming.count() == 1,
         }
@@ -109,7 +105,7 @@ pub(super) fn style(options: &Options, source: Format) -> Style {
     Style {
         mode: options.to.mode,
         source: source.dialect,
-        stored: source.is_store(),
+        source_mode: source.mode,
         partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
         old_text: options.old_text,

@@ -59,7 +59,14 @@ pub static VENDOR: Vendor = Vendor {
     pieces: Pieces::Messages,
     host_answers: false,
     commands_outlive_turns: false,
-    usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
+    usage_at: &[
+        "/message/usage",
+        "/event/usage",
+        "/event/message/usage",
+        "/usage",
+        "/modelUsage",
+        "/usageMetadata",
+    ],
     lists_denials: true,
 };
 

@@ -15,7 +15,7 @@ fn style(source: Dialect, mode: Mode, partial: bool) -> Style {
     Style {
         mode,
         source,
-        stored: false,
+        source_mode: source.modes()[0],
         partial,
         native_tools: false,
         old_text: false,

@@ -25,7 +25,7 @@ fn rebuilt(format: Format, log: &str) {
     let style = Style {
         mode: format.mode,
         source: format.dialect,
-        stored: true,
+        source_mode: format.mode,
         partial: false,
         native_tools: false,
         old_text: false,

@@ -59,7 +59,7 @@ impl Line {
 /// Reads a log that has one value a line.
 pub fn lines(log: &Log) -> Vec<Line> {
     let text = String::from_utf8(log.bytes.clone()).expect("a sound log");
-    let mut decoder = Decoder::new(log.format.dialect);
+    let mut decoder = Decoder::new(log.format);
     text.lines()
         .map(|text| {
             let arena = bumpalo::Bump::new();

@@ -47,12 +47,13 @@ pub fn leaves(value: &Json) -> Vec<Leaf<'_>> {
 }
 
 /// Keys of words that belong to a protocol, whatever they look like.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "type",
     "object",
     "subtype",
     "role",
     "kind",
+    "itemsView",
     "status",
     "finish_reason",
     "stop_reason",
@@ -65,6 +66,8 @@ const WORDS: [&str; 11] = [
 /// `end_turn`) and small numbers are not.
 pub fn distinctive<'j>(leaf: &Leaf<'j>) -> Option<&'j str> {
     match leaf.value {
+        // What a message of JSON-RPC is.
+        Json::Text(_) if leaf.key == "method" => None,
         Json::Text(text) if text.chars().count() >= 6 && text.chars().any(|c| !matches!(c, 'a'..='z' | '_' | '-')) => {
             (!WORDS.contains(&leaf.key) || text.len() > 30).then_some(text)
         }

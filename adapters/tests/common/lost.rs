@@ -106,8 +106,8 @@ fn worked_out(from: Format, to: Format, key: &str, text: &str) -> bool {
                     "input_format" | "output_format" | "capabilities" | "subject" | "outcome" | "diff" | "original" | "modified"
                 )
         }
-        // docs/agentglot.md: the header, the places of fields, the names of notices.
-        Dialect::Agentglot => matches!(key, "agentglot" | "at") || key == "name" && text.contains('/'),
+        // docs/agentglot.md: the header, which names the source, the places of fields, the names of notices.
+        Dialect::Agentglot => matches!(key, "agentglot" | "at" | "source") || key == "name" && text.contains('/'),
         _ => false,
     }
 }

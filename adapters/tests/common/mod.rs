@@ -133,7 +133,9 @@ pub fn recordings() -> Vec<Log> {
             || dialect == "atif" && name.ends_with(".json")
             || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
         let mode = if whole { ":json" } else { "" };
-        let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole)?;
+        let served = name.starts_with("codex/app-server/");
+        let mode = if served { ":app-server" } else { mode };
+        let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole || served)?;
         Some(Log {
             format,
             host,

@@ -1,7 +1,7 @@
 //! Counts turns: those that a source log holds, and those that an output ends.
 
 use super::json::Json;
-use super::read::{is_subagents_end, is_tricode_error, objects};
+use super::read::{is_subagents_end, is_tricode_error, message, objects};
 use agentglot_adapters::raw::codec::{Dialect, Format};
 
 /// How many turns a log holds, ended or not. A range where the log leaves it open: a replayed line outside of a turn, a
@@ -44,11 +44,13 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
         }
         return count.end();
     }
+    let is_app_server = format.dialect == Dialect::Codex && format.mode.name == "app-server";
     let mut session = String::new();
     for object in objects(bytes) {
         let id = match format.dialect {
             Dialect::Qwen => object.str("id").strip_prefix("chatcmpl-").unwrap_or_default(),
             Dialect::Agentglot => object.str("session"),
+            Dialect::Codex if is_app_server => thread_of(&object),
             Dialect::Codex => object.str("thread_id"),
             _ => object.str("session_id"),
         };
@@ -63,6 +65,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Qwen => qwen(&object),
             Dialect::Cursor => cursor(&object),
             Dialect::Gemini => gemini(&object),
+            Dialect::Codex if is_app_server => app_server(&object),
             Dialect::Codex => codex(&object),
             Dialect::Agentglot => event(&object),
             // Whole trajectories are counted by nobody here.
@@ -239,6 +242,33 @@ fn codex(object: &Json) -> Step {
     }
 }
 
+/// The thread that a message names; the program's own, who may say more of them, comes first.
+fn thread_of(object: &Json) -> &str {
+    let params = message(object).get("params");
+    let named = params.and_then(|params| params.get("threadId").or_else(|| params.at(&["thread", "id"])));
+    named.and_then(Json::text).unwrap_or_default()
+}
+
+fn app_server(object: &Json) -> Step {
+    let message = message(object);
+    let kind = message.at(&["params", "item", "type"]).and_then(Json::text).unwrap_or_default();
+    match message.str("method") {
+        "turn/completed" => Step::Ends,
+        "item/completed" if kind == "userMessage" => Step::Inside,
+        "item/agentMessage/delta" | "item/reasoning/summaryTextDelta" | "turn/plan/updated" => Step::Inside,
+        "item/started" if kind == "agentMessage" => Step::Inside,
+        "item/started" | "item/completed"
+            if matches!(
+                kind,
+                "agentMessage" | "commandExecution" | "fileChange" | "mcpToolCall" | "webSearch" | "collabAgentToolCall" | "dynamicToolCall"
+            ) =>
+        {
+            Step::Inside
+        }
+        _ => Step::None,
+    }
+}
+
 fn event(object: &Json) -> Step {
     match object.str("event") {
         "outcome" => Step::Ends,
@@ -257,6 +287,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::Qwen => qwen_ends(&objects(bytes)),
         Dialect::Cursor | Dialect::Gemini => count(&|o| o.str("type") == "result"),
         Dialect::Atif => String::from_utf8_lossy(bytes).matches("\"outcome\":{").count(),
+        Dialect::Codex if format.mode.name == "app-server" => count(&|o| message(o).str("method") == "turn/completed"),
         Dialect::Codex => count(&|o| matches!(o.str("type"), "turn.completed" | "turn.failed")),
         Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {

@@ -32,6 +32,7 @@ fn small(logs: Vec<Log>) -> Vec<Log> {
         "cursor",
         "gemini",
         "codex",
+        "codex:app-server",
         "claude:json",
         "gemini:json",
     ] {

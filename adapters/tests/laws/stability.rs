@@ -12,7 +12,10 @@ use crate::common::{Log, Wrongs, convert, events, parallel, parting, plain_golde
 #[test]
 fn of_what_each_pair_writes() {
     let over = |log: &Log, wrongs: &mut Wrongs| {
-        for to in targets(log.format).into_iter().filter(|to| *to != events()) {
+        // A host that speaks while the agent works has no line of its own in Claude's words: it reads like one of the agent's.
+        let steers = memchr::memmem::find(&log.bytes, b"\"turn/steer\"").is_some();
+        let targets = targets(log.format).into_iter().filter(|to| *to != events());
+        for to in targets.filter(|to| !steers || to.dialect != Dialect::Claude) {
             wrongs.check();
             let first = convert(&verbatim(log.format, to), &log.bytes).out;
             let between = quick(to, events(), &first).out;
@@ -100,7 +103,7 @@ fn rebuilt(format: Format, log: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let style = |format: Format| Style {
         mode: format.mode,
         source: format.dialect,
-        stored: format.is_store(),
+        source_mode: format.mode,
         partial: true,
         native_tools: false,
         old_text: false,

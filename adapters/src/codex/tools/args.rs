@@ -6,8 +6,8 @@ use bumpalo::collections::Vec as BumpVec;
 use super::command;
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, Shell, Subagent, Todo, TodoStatus};
-use crate::tools::json::{Json, array, members, object, optional};
+use crate::tools::args::{Args, Change, Shell, Subagent, Todo, TodoStatus};
+use crate::tools::json::{Json, array, escaped, members, object, optional, plain};
 
 pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
     Some(match kind {
@@ -22,15 +22,22 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
                 directory: None,
             })
         }
-        // What was changed in a file is not said, so that only a deletion means the same elsewhere.
         ToolKind::Edit => {
             let [changes] = members(input, ["changes"])?;
             let mut changes = array(changes?)?.elements();
-            let [path, kind] = members(changes.next()?, ["path", "kind"])?;
-            if changes.next().is_some() || !kind?.string()?.is("delete") {
+            let change = changes.next()?;
+            if changes.next().is_some() {
                 return None;
             }
-            Args::Delete { path: path?.string()? }
+            return file(change, arena);
+        }
+        ToolKind::Todo if input.get("plan").is_some() => {
+            let [plan, explanation] = members(input, ["plan", "explanation"])?;
+            optional(explanation, Raw::string)?;
+            return Some(Args::Todos {
+                list: steps(array(plan?)?, arena)?,
+                merge: false,
+            });
         }
         ToolKind::Todo => {
             let [items] = members(input, ["items"])?;
@@ -76,6 +83,82 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
         }
         _ => return None,
     })
+}
+
+/// One file that changes. `exec` does not say how, so that of its changes only a deletion means the same elsewhere.
+fn file<'a>(change: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
+    let [path, kind, diff] = members(change, ["path", "kind", "diff"])?;
+    let (path, kind) = (path?.string()?, kind?);
+    let diff = optional(diff, Raw::string)?;
+    let word = match kind.string() {
+        Some(word) => word,
+        None => {
+            let [word, moved] = members(kind, ["type", "move_path"])?;
+            if moved.is_some_and(|moved| !moved.is_null()) {
+                return None;
+            }
+            word?.string()?
+        }
+    };
+    match (&*word.unescape(), diff) {
+        ("delete", _) => Some(Args::Delete { path }),
+        ("add", Some(content)) => Some(Args::Write { path, content }),
+        ("update", Some(diff)) => match hunks(&plain(diff)?, arena).as_slice() {
+            [] => None,
+            [change] => Some(Args::Edit { path, change: *change }),
+            changes => Some(Args::MultiEdit {
+                path,
+                changes: arena.alloc_slice_copy(changes),
+            }),
+        },
+        _ => None,
+    }
+}
+
+/// The hunks of a diff as replacements: what stands around a change tells where it is.
+fn hunks<'a>(diff: &str, arena: &'a Bump) -> Vec<Change<'a>> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("@@") {
+            all.push(Default::default());
+            continue;
+        }
+        let Some((old, new)) = all.last_mut() else { continue };
+        match line.as_bytes() {
+            [b'-', ..] => old.push_str(&line[1..]),
+            [b'+', ..] => new.push_str(&line[1..]),
+            [b' ', ..] => [old, new].into_iter().for_each(|text| text.push_str(&line[1..])),
+            // No line feed at the end of the file.
+            [b'\\', ..] => [old, new].into_iter().for_each(|text| text.truncate(text.trim_end_matches('\n').len())),
+            _ => {}
+        }
+    }
+    let change = |(old, new): &(String, String)| Change {
+        old: Some(escaped(old, arena)),
+        new: escaped(new, arena),
+        all: None,
+    };
+    all.iter().map(change).collect()
+}
+
+/// A plan as the model writes it, and the app-server tells it.
+fn steps<'a>(plan: Raw<'a>, arena: &'a Bump) -> Option<&'a [Todo<'a>]> {
+    let mut list = BumpVec::new_in(arena);
+    for step in plan.elements() {
+        let [text, status] = members(step, ["step", "status"])?;
+        list.push(Todo {
+            id: None,
+            content: text?.string()?,
+            status: match &*status?.string()?.unescape() {
+                "pending" => TodoStatus::Pending,
+                "inProgress" | "in_progress" => TodoStatus::InProgress,
+                "completed" => TodoStatus::Completed,
+                _ => return None,
+            },
+            active: None,
+        });
+    }
+    Some(list.into_bump_slice())
 }
 
 /// The tool that starts an agent.

@@ -4,8 +4,13 @@ mod args;
 mod command;
 mod results;
 
+use bumpalo::Bump;
+
+use super::items::{FILE_CHANGE, Tool};
 use crate::event::{DetailShape, ToolCall, ToolKind};
-use crate::tools::args::Args;
+use crate::json::{Out, Raw, Str};
+use crate::tools::args::{Args, TodoStatus};
+use crate::tools::json::Json;
 use crate::tools::output::ToolOutput;
 use crate::tools::table::{DetailReader, Shell, Tools, names};
 
@@ -13,7 +18,7 @@ use crate::tools::table::{DetailReader, Shell, Tools, names};
 names! {
     Edit: "file_change";
     Shell: "command_execution";
-    Todo: "todo_list";
+    Todo: "todo_list", "update_plan";
     Subagent: "collab_tool_call";
     WebSearch: "web_search";
     Mcp: "mcp_tool_call";
@@ -40,8 +45,49 @@ pub(crate) static DETAIL: DetailReader = DetailReader {
     read: results::read,
 };
 
+/// The call in the words of `exec`, which all of the program's formats share, if it is one of these tools and says it otherwise.
+pub(super) fn canonical<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+    if Tool::of(&call.name.unescape()).is_some_and(|tool| tool.takes(call.input)) {
+        return None;
+    }
+    args::write(&args::read(TOOLS.kind(&call.name.unescape()), call.input, arena)?, call.id, arena)
+}
+
+/// Tells of the members of a list's objects that have no place.
+pub(super) fn lose_others(list: Option<Raw<'_>>, places: &[&str], out: &Out) {
+    let members = list.into_iter().flat_map(Raw::elements).flat_map(Raw::members);
+    for (_, value) in members.filter(|(name, _)| !places.iter().any(|place| name.is(place))) {
+        out.lost(value.as_str(), None, "no place in codex");
+    }
+}
+
+/// The call as a line of `exec` says it, which does not tell what was changed in a file.
+pub(super) fn in_exec<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+    let changes = call.input.get("changes").filter(|_| call.name.is(FILE_CHANGE));
+    let Some(changes) = changes else { return canonical(call, arena) };
+    let mut json = Json::new(arena);
+    json.mark('{').key("changes").mark('[');
+    let mut more = false;
+    for change in changes.elements() {
+        let kind = change.get("kind")?;
+        more |= kind.string().is_none() || change.get("diff").is_some();
+        let kind = kind.string().or_else(|| kind.get("type")?.string())?;
+        json.item().mark('{').key("path").raw(change.get("path")?).key("kind").str(kind).mark('}');
+    }
+    json.mark(']').mark('}');
+    more.then(|| (call.name, json.done()))
+}
+
+/// The steps of the call's plan, if it writes one.
+pub(super) fn plan_of<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<Vec<(Str<'a>, TodoStatus)>> {
+    match args::read(TOOLS.kind(&call.name.unescape()), call.input, arena)? {
+        Args::Todos { list, .. } => Some(list.iter().map(|step| (step.content, step.status)).collect()),
+        _ => None,
+    }
+}
+
 /// A file that was there is not added.
-fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a bumpalo::Bump) -> Option<ToolCall<'a>> {
+fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
     match (output, *args) {
         (ToolOutput::Wrote(change) | ToolOutput::Edited(change), Args::Write { path, .. }) if change.created == Some(false) => {
             let (name, input) = args::change(path, "update", arena);

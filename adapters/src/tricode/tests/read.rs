@@ -33,7 +33,7 @@ fn logs() -> Vec<(PathBuf, String)> {
 const STYLE: Style = Style {
     mode: Dialect::Tricode.modes()[0],
     source: Dialect::Tricode,
-    stored: false,
+    source_mode: Dialect::Tricode.modes()[0],
     partial: false,
     native_tools: false,
     old_text: false,

@@ -17,7 +17,7 @@ fn style(native_tools: bool) -> Style {
     Style {
         mode: Dialect::Tricode.modes()[0],
         source: Dialect::Claude,
-        stored: false,
+        source_mode: Dialect::Claude.modes()[0],
         partial: false,
         native_tools,
         old_text: false,

@@ -1,0 +1,289 @@
+//! Items that are calls of tools, and the plan.
+
+use super::decode::Decoder;
+use super::items::ItemMessage;
+use super::message::Message;
+use crate::codec::{Cx, Dialect};
+use crate::codex::calls::{mcp_content, messages, status};
+use crate::codex::items::{MCP_TOOL_CALL, object};
+use crate::event::{Block, Content, Detail, DetailShape, Fate, Kind, Reply, ResultStatus, Sink, ToolCall, ToolProgress, ToolResult, Topic};
+use crate::ids;
+use crate::json::{Error, Raw, Shape, Str};
+use crate::tools::kind_of;
+
+/// A kind of item that is a call: its members, and what they are called where `exec` says them.
+pub(super) struct Tool {
+    pub(super) kind: &'static str,
+    pub(super) name: &'static str,
+    /// The arguments. Without the first there is no such item.
+    pub(super) asks: &'static [(&'static str, &'static str)],
+    /// What came of it.
+    pub(super) shows: &'static [(&'static str, &'static str)],
+}
+
+pub(super) static TOOLS: [Tool; 5] = [
+    Tool {
+        kind: "commandExecution",
+        name: "command_execution",
+        asks: &[("command", "command")],
+        shows: &[("exitCode", "exit_code"), ("status", "status")],
+    },
+    Tool {
+        kind: "fileChange",
+        name: "file_change",
+        asks: &[("changes", "changes")],
+        shows: &[("status", "status")],
+    },
+    Tool {
+        kind: "mcpToolCall",
+        name: MCP_TOOL_CALL,
+        asks: &[("server", "server"), ("tool", "tool"), ("arguments", "arguments")],
+        shows: &[("result", "result"), ("error", "error"), ("status", "status")],
+    },
+    Tool {
+        kind: "webSearch",
+        name: "web_search",
+        asks: &[("query", "query"), ("action", "action")],
+        shows: &[],
+    },
+    Tool {
+        kind: "collabAgentToolCall",
+        name: "collab_tool_call",
+        asks: &[("tool", "tool"), ("prompt", "prompt")],
+        shows: &[("agentsStates", "agents_states"), ("status", "status")],
+    },
+];
+
+/// A tool of the host's: its name and its arguments stand in the item.
+const DYNAMIC: &str = "dynamicToolCall";
+
+/// More calls than this are not remembered to have started, nor are threads of agents.
+const MOST_OPEN: usize = 1024;
+
+impl Decoder {
+    /// A call or its result. Whether it is one.
+    pub(super) fn tool<'a>(&mut self, kind: &str, item: &ItemMessage<'a>, whole: bool, sink: &mut dyn Sink<'a>) -> Result<bool, Error> {
+        let tool = TOOLS.iter().find(|tool| tool.kind == kind);
+        if tool.is_none() && kind != DYNAMIC {
+            return Ok(false);
+        }
+        let message = &item.message;
+        let cx = &message.cx;
+        let call = match tool {
+            Some(tool) => self.call_of(tool, item)?,
+            None => dynamic(item).ok_or_else(|| message.missing("params/item/tool"))?,
+        };
+        self.agents(kind, item);
+        let print = ids::fnv(call.input.as_str().as_bytes(), ids::FNV_SEED);
+        let opened = self.open.get(item.id.as_escaped()).map(|(print, _)| *print);
+        // What is searched for may be known at the end only.
+        let is_empty = kind == "webSearch" && item.raw.get("query").is_some_and(|query| query.as_str() == "\"\"");
+        if !whole && (opened.is_some() || is_empty) {
+            self.notice(message, Topic::Status, None, sink);
+            return Ok(true);
+        }
+        item.took();
+        if !whole {
+            if self.open.len() == MOST_OPEN {
+                self.open.pop_first();
+            }
+            let kept = if kind == "fileChange" {
+                call.input.as_str().to_owned()
+            } else {
+                String::new()
+            };
+            self.open.insert(item.id.as_escaped().to_owned(), (print, kept));
+            if let Some(begins) = item.raw.get("status").filter(|status| status.as_str() == "\"inProgress\"") {
+                cx.took(begins.as_str());
+            }
+            self.enter(message, false, sink);
+            self.reply(message, call, true, sink);
+            return Ok(true);
+        }
+        self.open.remove(item.id.as_escaped());
+        match opened {
+            Some(before) if before == print => {
+                let asked = tool.map_or(&[("tool", ""), ("arguments", "")][..], |tool| tool.asks);
+                let values = asked.iter().filter_map(|(name, _)| item.raw.get(name));
+                values.for_each(|value| cx.took(value.as_str()));
+            }
+            Some(_) => {}
+            None => {
+                self.enter(message, false, sink);
+                self.reply(message, call, false, sink);
+            }
+        }
+        self.round.results();
+        let result = cx.keep(result(tool, item, call));
+        self.tell(message, Kind::ToolResult(result), sink);
+        Ok(true)
+    }
+
+    fn reply<'a>(&self, message: &Message<'a>, call: ToolCall<'a>, is_line: bool, sink: &mut dyn Sink<'a>) {
+        let cx = &message.cx;
+        let blocks = cx.list(&[Block::Call(call)]);
+        let reply = cx.keep(Reply { blocks, ..Reply::default() });
+        let fields = if is_line { message.fields() } else { &[] };
+        self.tell_with(message, Kind::Reply(reply), fields, sink);
+    }
+
+    fn call_of<'a>(&self, tool: &Tool, item: &ItemMessage<'a>) -> Result<ToolCall<'a>, Error> {
+        let message = &item.message;
+        let cx = &message.cx;
+        let asked = tool
+            .asks
+            .iter()
+            .filter_map(|(name, made)| Some((*made, item.raw.get(name).filter(|value| !value.is_null())?)));
+        let mut asked: Vec<_> = asked.collect();
+        if let Some((_, tool)) = asked.iter_mut().find(|(name, tool)| *name == "tool" && tool.as_str() == "\"spawnAgent\"") {
+            cx.took(tool.as_str());
+            *tool = Raw::trusted("\"spawn_agent\"");
+        }
+        if asked.first().is_none_or(|(first, _)| *first != tool.asks[0].1) {
+            return Err(message.missing("params/item"));
+        }
+        let name = Str::trusted(tool.name);
+        Ok(ToolCall {
+            id: item.id,
+            name,
+            kind: kind_of(Dialect::Codex, name),
+            input: object(&asked, cx),
+            fields: &[],
+        })
+    }
+
+    /// The threads of the agents that a call has started.
+    fn agents(&mut self, kind: &str, item: &ItemMessage<'_>) {
+        let receivers = item.raw.get("receiverThreadIds").filter(|_| kind == "collabAgentToolCall");
+        for thread in receivers.into_iter().flat_map(Raw::strings) {
+            let known = self.children.iter().any(|(child, _)| child == thread.as_escaped());
+            if !known && thread.as_escaped() != self.thread && self.children.len() < MOST_OPEN {
+                self.children.push((thread.as_escaped().to_owned(), item.id.as_escaped().to_owned()));
+            }
+        }
+    }
+
+    /// What a call has printed so far, or says of itself.
+    pub(super) fn progress<'a>(&self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let progress = message.cx.keep(ToolProgress {
+            call: message.need("itemId")?,
+            status: None,
+            content: message.params.get("delta").or_else(|| message.params.get("message")),
+            confirmation: None,
+        });
+        self.tell(message, Kind::ToolProgress(progress), sink);
+        Ok(())
+    }
+
+    /// The plan as it is now: a call of the tool that keeps it, which has no item.
+    pub(super) fn plan<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let cx = &message.cx;
+        let plan = message.params.get("plan").filter(|plan| plan.shape() == Some(Shape::Array));
+        let plan = plan.ok_or_else(|| message.missing("params/plan"))?;
+        self.plans += 1;
+        let id = Str::trusted(bumpalo::format!(in cx.arena, "plan_{}", self.plans).into_bump_str());
+        if let Some(trace) = cx.trace {
+            trace.note(Fate::Invented, "", "a plan is the call of a tool: it gets an id");
+        }
+        let why = message.params.get("explanation").filter(|why| !why.is_null());
+        let asked: Vec<_> = why.map(|why| ("explanation", why)).into_iter().chain([("plan", plan)]).collect();
+        let name = Str::trusted("update_plan");
+        let call = ToolCall {
+            id,
+            name,
+            kind: kind_of(Dialect::Codex, name),
+            input: object(&asked, cx),
+            fields: &[],
+        };
+        self.enter(message, false, sink);
+        self.reply(message, call, true, sink);
+        let result = cx.keep(ToolResult {
+            call: id,
+            name: Some(name),
+            status: ResultStatus::Success,
+            content: Content::Text(Str::EMPTY),
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        });
+        self.round.results();
+        self.tell_with(message, Kind::ToolResult(result), &[], sink);
+        Ok(())
+    }
+}
+
+fn dynamic<'a>(item: &ItemMessage<'a>) -> Option<ToolCall<'a>> {
+    let name = item.raw.get("tool").and_then(Raw::string)?;
+    Some(ToolCall {
+        id: item.id,
+        name,
+        kind: kind_of(Dialect::Codex, name),
+        input: item.raw.get("arguments").unwrap_or(Raw::trusted("{}")),
+        fields: &[],
+    })
+}
+
+fn result<'a>(tool: Option<&Tool>, item: &ItemMessage<'a>, call: ToolCall<'a>) -> ToolResult<'a> {
+    let cx = &item.message.cx;
+    let get = |name: &str| item.raw.get(name);
+    let word = get("status");
+    let exit = get("exitCode").filter(|exit| !exit.is_null());
+    let status = status(word.and_then(Raw::string), exit);
+    if let Some(word) = word.filter(|word| matches!(word.as_str(), "\"completed\"" | "\"failed\"" | "\"declined\"")) {
+        cx.took(word.as_str());
+    }
+    let exit = exit.filter(|exit| status == ResultStatus::Success && exit.as_str() == "0");
+    if let Some(exit) = exit {
+        cx.took(exit.as_str());
+    }
+    let content = match tool.map(|tool| tool.name) {
+        Some(MCP_TOOL_CALL) => mcp_content(get("result"), get("error"), cx),
+        Some("collab_tool_call") => messages(get("agentsStates"), cx),
+        Some("command_execution") => Content::Text(get("aggregatedOutput").and_then(Raw::string).unwrap_or_default()),
+        Some(_) => Content::Text(Str::EMPTY),
+        None => super::items::content(get("contentItems").unwrap_or(Raw::trusted("[]")), cx),
+    };
+    let shown = tool
+        .into_iter()
+        .flat_map(|tool| tool.shows)
+        .filter_map(|(name, made)| Some((*made, get(name)?)));
+    let shown: Vec<_> = shown.collect();
+    let detail = (!shown.is_empty()).then(|| Detail {
+        shape: DetailShape::Codex,
+        raw: detail(&shown, cx),
+    });
+    ToolResult {
+        call: call.id,
+        name: Some(call.name),
+        status,
+        content,
+        is_error: None,
+        detail,
+        fields: &[],
+        // The line says its call again.
+        of: Some(call),
+    }
+}
+
+/// What came of a call in the words of `exec`.
+fn detail<'a>(shown: &[(&'static str, Raw<'a>)], cx: &Cx<'a>) -> Raw<'a> {
+    let server = shown
+        .first()
+        .filter(|(name, result)| *name == "result" && result.shape() == Some(Shape::Object));
+    let Some((_, result)) = server else { return object(shown, cx) };
+    let parts = [("content", "content"), ("structuredContent", "structured_content")];
+    let parts: Vec<_> = parts.iter().filter_map(|(name, made)| Some((*made, result.get(name)?))).collect();
+    let inner = object(&parts, cx);
+    let mut all = shown.to_vec();
+    all[0].1 = inner;
+    let whole = object(&all, cx);
+    // The inner object is no part of the line, but what stands in it is.
+    let mut at = "{\"result\":{".len();
+    for (name, value) in parts {
+        let from = at + name.len() + "\"\":".len();
+        at = from + value.as_str().len() + ",".len();
+        cx.stands_for(&whole.as_str()[from..at - 1], value.as_str());
+    }
+    whole
+}

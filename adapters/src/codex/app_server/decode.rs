@@ -1,0 +1,321 @@
+//! Messages to events.
+
+use std::collections::BTreeMap;
+
+use super::message::Message;
+use super::requests::Ids;
+use super::said::Round;
+use crate::chat::Members;
+use crate::codec::{Cx, Decode};
+use crate::event::{
+    Agent, Count, Event, Fields, Input, InputKind, Kind, Notice, Origin, Outcome, OutcomeKind, Place, RoundEnd, Scope, Session, Side, Sink, Topic,
+    Usage, Withdraw,
+};
+use crate::json::{Cursor, Error, Raw, Str};
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The thread of the session.
+    pub(super) thread: String,
+    /// Threads of agents that calls of it have started, and the calls.
+    pub(super) children: Vec<(String, String)>,
+    /// Requests without an answer, of either side.
+    pub(super) agent_asked: Ids,
+    pub(super) host_asked: Ids,
+    /// Calls without a result: a fingerprint of what they ask for, and that itself where an approval does not say it again.
+    pub(super) open: BTreeMap<String, (u64, String)>,
+    pub(super) round: Round,
+    /// How often the plan has changed.
+    pub(super) plans: u64,
+}
+
+impl Decode for Decoder {
+    fn line<'a>(&mut self, text: &'a str, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
+        if !text.starts_with('{') {
+            sink.event(&Event::new(self.here(cx), Kind::Noise(text)));
+            return Ok(text.len());
+        }
+        let mut at = Cursor::new(text);
+        let members = Members::read(&mut at, cx)?;
+        let used = at.position();
+        let line = Raw::trusted(&text[..used]);
+        let Some(message) = Message::read(line, &members, *cx) else {
+            sink.event(&Event::new(self.here(cx), Kind::Unknown(line)));
+            return Ok(used);
+        };
+        match (message.method, message.id) {
+            (Some(method), Some(id)) => self.request(&message, method, id, sink),
+            (Some(method), None) if message.side == Side::Host || method.is("initialized") => self.host_request(&message, method, sink),
+            (Some(method), None) => self.notification(&message, method, sink)?,
+            (None, _) => self.answer(&message, sink),
+        }
+        Ok(used)
+    }
+
+    fn next_session(&mut self, _to: &str) {
+        *self = Self::default();
+    }
+}
+
+impl Decoder {
+    /// Where what names no thread belongs.
+    fn here<'a>(&self, cx: &Cx<'a>) -> Origin<'a> {
+        Origin {
+            session: (!self.thread.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&self.thread))),
+            ..Origin::default()
+        }
+    }
+
+    /// Where a message belongs.
+    pub(super) fn origin<'a>(&self, message: &Message<'a>) -> Origin<'a> {
+        let cx = &message.cx;
+        let thread = message.text("threadId").or_else(|| message.find(&["thread", "id"])?.string());
+        let child = thread.and_then(|thread| self.children.iter().find(|(child, _)| child == thread.as_escaped()));
+        let turn = message.text("turnId").or_else(|| message.find(&["turn", "id"])?.string());
+        Origin {
+            session: match (child, thread) {
+                (None, Some(thread)) => Some(thread),
+                _ => self.here(cx).session,
+            },
+            turn,
+            time: message.time,
+            parent: child.map(|(_, call)| Str::trusted(cx.arena.alloc_str(call))),
+            agent: child.map(|_| {
+                cx.keep(Agent {
+                    id: thread,
+                    ..Agent::default()
+                })
+            }),
+            ..Origin::default()
+        }
+    }
+
+    /// What the line says.
+    pub(super) fn tell<'a>(&self, message: &Message<'a>, kind: Kind<'a>, sink: &mut dyn Sink<'a>) {
+        self.tell_with(message, kind, message.fields(), sink);
+    }
+
+    /// What the line says too.
+    pub(super) fn tell_with<'a>(&self, message: &Message<'a>, kind: Kind<'a>, fields: Fields<'a>, sink: &mut dyn Sink<'a>) {
+        let origin = self.origin(message);
+        sink.event(&Event { origin, kind, fields });
+    }
+
+    pub(super) fn input<'a>(&self, message: &Message<'a>, kind: InputKind<'a>, sink: &mut dyn Sink<'a>) {
+        sink.input(&Input {
+            origin: self.origin(message),
+            kind,
+            fields: message.fields(),
+        });
+    }
+
+    pub(super) fn notice<'a>(&self, message: &Message<'a>, topic: Topic, text: Option<Str<'a>>, sink: &mut dyn Sink<'a>) {
+        let notice = message.cx.keep(Notice {
+            name: message.method.unwrap_or_default(),
+            topic,
+            message: text,
+            data: None,
+        });
+        self.tell(message, Kind::Notice(notice), sink);
+    }
+
+    fn notification<'a>(&mut self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let name = method.unescape();
+        match &*name {
+            "thread/started" => self.thread_started(message, sink)?,
+            "turn/completed" => self.completed(message, sink)?,
+            "item/started" | "item/completed" => self.item(message, name.ends_with("completed"), sink)?,
+            "item/agentMessage/delta" | "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" | "item/reasoning/summaryPartAdded" => {
+                self.piece(message, &name, sink)?;
+            }
+            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" | "item/mcpToolCall/progress" => self.progress(message, sink)?,
+            "turn/plan/updated" => self.plan(message, sink)?,
+            "thread/tokenUsage/updated" => self.tokens(message, sink)?,
+            "serverRequest/resolved" => self.resolved(message, sink),
+            "error" => {
+                let Some(text) = message.find(&["error", "message"]).and_then(Raw::string) else {
+                    return Err(message.missing("params/error/message"));
+                };
+                let again = message.params.get("willRetry").and_then(Raw::bool) == Some(true);
+                self.notice(message, if again { Topic::Retry } else { Topic::Other }, Some(text), sink);
+            }
+            name => match topic(name) {
+                Some(topic) => self.notice(message, topic, message.text("message").or_else(|| message.text("summary")), sink),
+                None => self.tell_with(message, Kind::Unknown(message.line), &[], sink),
+            },
+        }
+        Ok(())
+    }
+
+    /// What the session is like: also said in the answer to who starts or resumes the thread.
+    pub(super) fn session<'a>(&mut self, message: &Message<'a>, thread: Raw<'a>, told: Raw<'a>, sink: &mut dyn Sink<'a>) {
+        let text = |of: Raw<'a>, name: &str| of.get(name).and_then(Raw::string);
+        let id = text(thread, "id");
+        if let Some(id) = id.filter(|id| id.as_escaped() != self.thread) {
+            *self = Self {
+                thread: id.as_escaped().to_owned(),
+                host_asked: std::mem::take(&mut self.host_asked),
+                agent_asked: std::mem::take(&mut self.agent_asked),
+                ..Self::default()
+            };
+        }
+        let session = message.cx.keep(Session {
+            cwd: text(told, "cwd").or_else(|| text(thread, "cwd")),
+            model: text(told, "model").or_else(|| text(thread, "model")),
+            version: text(thread, "cliVersion"),
+            resumed: thread.get("turns").is_some_and(|turns| turns.elements().next().is_some()),
+            ..Session::default()
+        });
+        let origin = Origin {
+            session: id,
+            time: message.time,
+            ..Origin::default()
+        };
+        sink.event(&Event {
+            origin,
+            kind: Kind::Session(session),
+            fields: message.fields(),
+        });
+    }
+
+    fn thread_started<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let thread = message.params.get("thread").ok_or_else(|| message.missing("params/thread"))?;
+        let id = thread
+            .get("id")
+            .and_then(Raw::string)
+            .ok_or_else(|| message.missing("params/thread/id"))?;
+        let parent = thread.get("parentThreadId").and_then(Raw::string);
+        let known = self.children.iter().any(|(child, _)| child == id.as_escaped());
+        if !known && parent.is_none_or(|parent| parent.as_escaped() != self.thread || self.thread.is_empty()) {
+            self.session(message, thread, thread, sink);
+            return Ok(());
+        }
+        self.notice(message, Topic::Task, None, sink);
+        Ok(())
+    }
+
+    fn tokens<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let last = message
+            .find(&["tokenUsage", "last"])
+            .ok_or_else(|| message.missing("params/tokenUsage/last"))?;
+        let origin = self.origin(message);
+        if origin.parent.is_none() && !self.round.leave() {
+            // It is said again when a thread is resumed.
+            self.notice(message, Topic::Status, None, sink);
+            return Ok(());
+        }
+        let end = message.cx.keep(RoundEnd {
+            usage: Some(usage(last)),
+            ..RoundEnd::PLAIN
+        });
+        self.tell(message, Kind::RoundEnd(end), sink);
+        Ok(())
+    }
+
+    /// A question that was answered, or that nobody has to answer any more.
+    fn resolved<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
+        let id = message.params.get("requestId");
+        if !self.agent_asked.take(id) {
+            self.notice(message, Topic::Status, None, sink);
+            return;
+        }
+        let id = id.map(|id| id.string().unwrap_or(Str::trusted(id.as_str())));
+        self.tell(message, Kind::Withdraw(Withdraw { id }), sink);
+    }
+
+    fn completed<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let turn = message.params.get("turn").ok_or_else(|| message.missing("params/turn"))?;
+        let word = turn
+            .get("status")
+            .and_then(Raw::string)
+            .ok_or_else(|| message.missing("params/turn/status"))?;
+        let origin = self.origin(message);
+        if origin.parent.is_some() {
+            self.notice(message, Topic::SubagentEnd, None, sink);
+            return Ok(());
+        }
+        let error = turn.get("error").and_then(|error| error.get("message")).and_then(Raw::string);
+        let kind = match word.as_escaped() {
+            "completed" => OutcomeKind::Success,
+            "interrupted" => OutcomeKind::Cancelled,
+            "failed" => crate::codex::decode::why(error.map_or("", Str::as_escaped)),
+            _ => OutcomeKind::Failed(Place::Protocol),
+        };
+        let answer = |item: &Raw<'a>| item.get("type").and_then(Raw::string).is_some_and(|kind| kind.is("agentMessage"));
+        let text = turn.get("items").and_then(|items| items.elements().filter(answer).last());
+        self.round = Round::default();
+        self.open.clear();
+        let outcome = message.cx.keep(Outcome {
+            text: text.and_then(|item| item.get("text")).and_then(Raw::string),
+            error,
+            word: Some(word),
+            duration_ms: turn.get("durationMs").filter(|ms| ms.u64().is_some()),
+            ..Outcome::new(kind)
+        });
+        self.tell(message, Kind::Outcome(outcome), sink);
+        Ok(())
+    }
+}
+
+/// One model call's.
+fn usage(last: Raw<'_>) -> Usage<'_> {
+    let count = |name| last.get(name).and_then(Count::read);
+    Usage {
+        input: count("inputTokens"),
+        output: count("outputTokens"),
+        cache_read: count("cachedInputTokens"),
+        cache_write: count("cacheWriteInputTokens"),
+        total: count("totalTokens"),
+        inclusive: true,
+        scope: Scope::Round,
+        raw: Some(last),
+        ..Usage::default()
+    }
+}
+
+/// What other notifications are about; `None` of one that nobody knows.
+fn topic(method: &str) -> Option<Topic> {
+    Some(match method {
+        "thread/status/changed"
+        | "turn/started"
+        | "turn/diff/updated"
+        | "thread/name/updated"
+        | "thread/archived"
+        | "thread/unarchived"
+        | "thread/closed"
+        | "thread/goal/updated"
+        | "thread/goal/cleared"
+        | "thread/settings/updated"
+        | "item/plan/delta"
+        | "item/fileChange/patchUpdated"
+        | "item/commandExecution/terminalInteraction"
+        | "rawResponseItem/completed"
+        | "remoteControl/status/changed" => Topic::Status,
+        "account/rateLimits/updated" => Topic::Limit,
+        "thread/compacted" => Topic::Compaction,
+        "hook/started" | "hook/completed" => Topic::Hook,
+        "configWarning"
+        | "deprecationNotice"
+        | "warning"
+        | "guardianWarning"
+        | "model/rerouted"
+        | "model/verification"
+        | "account/updated"
+        | "account/login/completed"
+        | "app/list/updated"
+        | "skills/changed"
+        | "mcpServer/startupStatus/updated"
+        | "mcpServer/oauthLogin/completed"
+        | "windows/worldWritableWarning"
+        | "fuzzyFileSearch/sessionUpdated"
+        | "fuzzyFileSearch/sessionCompleted"
+        | "item/autoApprovalReview/started"
+        | "item/autoApprovalReview/completed"
+        | "command/exec/outputDelta"
+        | "process/outputDelta"
+        | "process/exited"
+        | "fs/changed" => Topic::Other,
+        _ => return None,
+    })
+}

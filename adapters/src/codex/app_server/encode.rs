@@ -1,0 +1,110 @@
+//! Events to messages: who writes what.
+
+use super::write::Turn;
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{Event, Fields, Input, Kind, Topic, Usage};
+use crate::json::{Out, Raw, Str};
+use crate::trace::Kept;
+
+/// Writes what the program says. Lines that were read here go back as they were, the host's too.
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) style: Style,
+    own: bool,
+    /// The session's id, escaped; empty until it is known or made up.
+    pub(super) thread: String,
+    /// The session's facts, and where the source says them until they are said here.
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) facts: Kept,
+    /// The thread has been announced.
+    pub(super) started: bool,
+    pub(super) turns: u64,
+    pub(super) turn: Turn,
+    /// The usage of all turns so far.
+    pub(super) total: Option<Usage<'static>>,
+    pub(super) asked: u64,
+    /// Items that have no id in the source.
+    pub(super) items: u64,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub(crate) fn new(style: Style) -> Self {
+        Self {
+            own: style.is_own(Dialect::Codex),
+            style,
+            thread: String::new(),
+            cwd: None,
+            model: None,
+            facts: Kept::default(),
+            started: false,
+            turns: 0,
+            turn: Turn::default(),
+            total: None,
+            asked: 0,
+            items: 0,
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::BOTH.without_inputs()
+    }
+
+    fn takes_fields(&self) -> bool {
+        self.own
+    }
+
+    fn passes_over(&self, topic: Topic, _: Option<Str<'_>>) -> bool {
+        !self.own && matches!(topic, Topic::Thinking | Topic::Status)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
+            id.as_escaped().clone_into(&mut self.thread);
+        }
+        match (line(event.fields), event.kind) {
+            (Some(line), _) if self.own => write(line, out),
+            (_, Kind::Noise(text)) if self.own => {
+                out.used(text);
+                out.lit(text);
+                out.lit("\n");
+            }
+            (_, Kind::Unknown(line)) if self.own => write(line, out),
+            // What one line says in several events is written with one of them. What was added to the log is of no line.
+            _ if self.own && !is_added(event) => {}
+            _ => self.foreign(event, out),
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if let Some(line) = line(input.fields).filter(|_| self.own) {
+            write(line, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        out.drop_held(&mut self.facts, "a thread is named when a turn begins, and none has begun");
+    }
+}
+
+/// The line that an event is of.
+fn line<'a>(fields: Fields<'a>) -> Option<Raw<'a>> {
+    fields.iter().find(|field| field.key.is(super::LINE)).map(|field| field.value)
+}
+
+fn write(line: Raw<'_>, out: &mut Out) {
+    out.unchecked(line);
+    out.lit("\n");
+}
+
+/// Whether a repair has added it.
+fn is_added(event: &Event<'_>) -> bool {
+    match event.kind {
+        Kind::Outcome(outcome) => outcome.synthetic,
+        Kind::ToolResult(result) => result.status == crate::event::ResultStatus::Canceled,
+        _ => false,
+    }
+}

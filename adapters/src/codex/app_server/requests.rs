@@ -1,0 +1,170 @@
+//! Requests and their answers, in both directions.
+
+use super::decode::Decoder;
+use super::items;
+use super::message::Message;
+use crate::codex::items::object;
+use crate::event::{ControlKind, InputKind, Kind, Permission, Prompt, PromptSource, Request, Response, Side, Sink};
+use crate::json::{Raw, Shape, Str};
+
+/// Requests that wait for their answer, as their ids are written: a number is another one than its digits as a text.
+#[derive(Debug, Default)]
+pub(super) struct Ids(Vec<String>);
+
+impl Ids {
+    /// More than anybody has open; the oldest are forgotten.
+    const MOST: usize = 256;
+
+    fn add(&mut self, id: Raw<'_>) {
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push(id.as_str().to_owned());
+    }
+
+    fn has(&self, id: Option<Raw<'_>>) -> bool {
+        id.is_some_and(|id| self.0.iter().any(|known| known == id.as_str()))
+    }
+
+    /// Whether it was there.
+    pub(super) fn take(&mut self, id: Option<Raw<'_>>) -> bool {
+        let found = id.and_then(|id| self.0.iter().position(|known| known == id.as_str()));
+        if let Some(at) = found {
+            self.0.remove(at);
+        }
+        found.is_some()
+    }
+}
+
+/// Whether the program asks this, not the host.
+fn by_agent(method: &str) -> bool {
+    method.starts_with("item/")
+        || method.ends_with("Approval")
+        || matches!(
+            method,
+            "mcpServer/elicitation/request" | "account/chatgptAuthTokens/refresh" | "attestation/generate" | "currentTime/read"
+        )
+}
+
+impl Decoder {
+    pub(super) fn request<'a>(&mut self, message: &Message<'a>, method: Str<'a>, id: Raw<'a>, sink: &mut dyn Sink<'a>) {
+        let agent = match message.side {
+            Side::Agent => true,
+            Side::Host => false,
+            Side::Unknown => by_agent(&method.unescape()),
+        };
+        if agent {
+            self.agent_asked.add(id);
+            self.agent_request(message, method, sink);
+        } else {
+            if method.is("initialize") {
+                // Nothing else names the process.
+                sink.program(None, None);
+            }
+            self.host_asked.add(id);
+            self.host_request(message, method, sink);
+        }
+    }
+
+    fn agent_request<'a>(&self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) {
+        let cx = &message.cx;
+        let (kind, tool) = match &*method.unescape() {
+            "item/commandExecution/requestApproval" => (ControlKind::CanUseTool, Some("command_execution")),
+            "item/fileChange/requestApproval" => (ControlKind::CanUseTool, Some("file_change")),
+            "item/permissions/requestApproval" | "item/tool/requestUserInput" | "mcpServer/elicitation/request" => (ControlKind::Confirm, None),
+            _ => (ControlKind::Other, None),
+        };
+        let call = message.text("itemId");
+        let permission = tool.map(|tool| {
+            let started = call
+                .and_then(|call| self.open.get(call.as_escaped()))
+                .filter(|(_, input)| !input.is_empty());
+            let input = match (message.params.get("command"), started) {
+                (Some(command), _) if command.shape() == Some(Shape::String) => Some(object(&[("command", command)], cx)),
+                (_, Some((_, input))) => {
+                    // The request names the item, which has said it.
+                    let input = cx.arena.alloc_str(input);
+                    cx.stands_for(input, call.map_or("", Str::as_escaped));
+                    Some(Raw::checked(input))
+                }
+                _ => None,
+            };
+            let permission: &Permission<'a> = cx.keep(Permission {
+                name: Str::trusted(tool),
+                call,
+                input,
+                suggestions: message.params.get("proposedExecpolicyAmendment").filter(|rule| !rule.is_null()),
+            });
+            permission
+        });
+        let request = cx.keep(Request {
+            id: message.id_text(),
+            subtype: method,
+            kind,
+            permission,
+        });
+        self.tell(message, Kind::Request(request), sink);
+    }
+
+    /// What the host asks, or tells.
+    pub(super) fn host_request<'a>(&self, message: &Message<'a>, method: Str<'a>, sink: &mut dyn Sink<'a>) {
+        let cx = &message.cx;
+        let kind = match &*method.unescape() {
+            "turn/start" | "turn/steer" => {
+                if let Some(content) = message.params.get("input").filter(|input| input.shape() == Some(Shape::Array)) {
+                    let prompt = cx.keep(Prompt {
+                        content: items::content(content, cx),
+                        source: PromptSource::Host,
+                    });
+                    self.input(message, InputKind::Prompt(prompt), sink);
+                    return;
+                }
+                ControlKind::Other
+            }
+            "initialize" => ControlKind::Initialize,
+            "turn/interrupt" => ControlKind::Interrupt,
+            _ => ControlKind::Other,
+        };
+        let request = cx.keep(Request {
+            id: message.id_text(),
+            subtype: method,
+            kind,
+            permission: None,
+        });
+        self.input(message, InputKind::Request(request), sink);
+    }
+
+    /// An answer. Where the recording does not tell whose it is, the one who was asked has given it; an answer to nobody is the program's.
+    pub(super) fn answer<'a>(&mut self, message: &Message<'a>, sink: &mut dyn Sink<'a>) {
+        let decides = message.result.is_some_and(|result| result.get("decision").is_some());
+        let by_host = match message.side {
+            Side::Host => true,
+            Side::Agent => false,
+            Side::Unknown => self.agent_asked.has(message.id) && (decides || !self.host_asked.has(message.id)),
+        };
+        if !by_host && message.result.is_some_and(|result| result.get("codexHome").is_some()) {
+            sink.program(None, None);
+        }
+        let asked = if by_host { &mut self.agent_asked } else { &mut self.host_asked };
+        asked.take(message.id);
+        let thread = message.result.and_then(|result| Some((result, result.get("thread")?)));
+        // A thread that was started or resumed says what its turns will be like; one that is only looked at does not.
+        let begins = thread.filter(|(result, thread)| !by_host && result.get("model").is_some() && thread.get("id").is_some());
+        if let Some((result, thread)) = begins {
+            self.session(message, thread, result, sink);
+            return;
+        }
+        let response = message.cx.keep(Response {
+            id: message.id_text(),
+            ok: message.error.is_none(),
+            // What a host decides is said in words that mean nothing to another program.
+            body: message.result.filter(|_| !by_host),
+            error: message.error,
+        });
+        if by_host {
+            self.input(message, InputKind::Response(response), sink);
+        } else {
+            self.tell(message, Kind::Response(response), sink);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+use crate::codec::{Dialect, Format};
+use crate::convert::{Converter, Options};
+
+fn format(name: &str) -> Format {
+    name.parse().unwrap()
+}
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    let mut converter = Converter::new(Options::new(format(from), format(to)));
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn events(log: &str) -> String {
+    converted(log, "codex:app-server", "agentglot")
+}
+
+const ASKS: &str =
+    r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"c","command":"/bin/bash -lc ls"}}"#;
+
+fn command(word: &str, status: &str, printed: &str) -> String {
+    format!(
+        r#"{{"method":"item/{word}","params":{{"threadId":"t","turnId":"u","item":{{"type":"commandExecution","id":"c","command":"/bin/bash -lc ls","status":"{status}","aggregatedOutput":{printed},"exitCode":null}}}}}}"#
+    )
+}
+
+const ENDS: &str = r#"{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","items":[],"status":"completed","error":null}}}"#;
+
+#[test]
+fn what_is_stored_goes_back_as_it_was() {
+    let log = [
+        ASKS,
+        &command("started", "inProgress", "null"),
+        &command("completed", "completed", "\"a\\n\""),
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let stored = events(&log);
+    assert!(stored.contains("\"source\":\"codex:app-server\""), "{stored}");
+    assert_eq!(converted(&stored, "agentglot", "codex:app-server"), log);
+    // Lines of another mode are none of this one.
+    let exec = converted(&stored, "agentglot", "codex");
+    assert!(exec.contains("\"type\":\"item.completed\"") && !exec.contains("\"method\""), "{exec}");
+}
+
+/// Both sides count their requests from 0: an answer belongs to who was asked.
+#[test]
+fn ids_of_both_sides_collide() {
+    let log = [
+        ASKS,
+        r#"{"method":"turn/interrupt","id":0,"params":{"threadId":"t","turnId":"u"}}"#,
+        r#"{"id":0,"result":{"decision":"decline"}}"#,
+        r#"{"id":0,"result":{}}"#,
+        "",
+    ]
+    .join("\n");
+    let found: Vec<String> = events(&log).lines().skip(1).map(|line| line[..12].to_owned()).collect();
+    assert_eq!(found, ["{\"event\":\"re", "{\"input\":\"re", "{\"input\":\"re", "{\"event\":\"re"]);
+    // A number is another id than its digits as a text.
+    let log = [ASKS, r#"{"id":"0","result":{"decision":"accept"}}"#, ""].join("\n");
+    assert!(events(&log).lines().nth(2).unwrap().starts_with("{\"event\":\"response\""));
+}
+
+#[test]
+fn an_answer_to_nobody_is_kept_and_ends_nothing() {
+    let log = "{\"id\":7,\"result\":{}}\n{\"id\":8,\"error\":{\"code\":-32600,\"message\":\"no\"}}\n";
+    let stored = events(log);
+    assert_eq!(stored.matches("\"event\":\"response\"").count(), 2, "{stored}");
+    assert!(!stored.contains("outcome"), "{stored}");
+}
+
+#[test]
+fn an_item_that_nobody_completes_or_starts_is_one_call() {
+    let started = [&command("started", "inProgress", "null"), ENDS, ""].join("\n");
+    assert_eq!(events(&started).matches("\"event\":\"reply\"").count(), 1);
+    let completed = [&command("completed", "failed", "\"x\""), ENDS, ""].join("\n");
+    let stored = events(&completed);
+    assert_eq!(stored.matches("\"event\":\"reply\"").count(), 1, "{stored}");
+    assert_eq!(converted(&stored, "agentglot", "codex:app-server"), completed);
+}
+
+#[test]
+fn a_line_that_is_cut_off_is_damage() {
+    let mut converter = Converter::new(Options::new(format("codex:app-server"), Dialect::CANONICAL.into()));
+    let mut out = Vec::new();
+    converter.feed(&ASKS.as_bytes()[..60], &mut out);
+    converter.finish(&mut out);
+    assert_eq!(converter.take_damage().len(), 1);
+}
+
+/// What an agent does that another one has started is not said by the main thread.
+#[test]
+fn threads_of_agents_are_below_their_call() {
+    let log = [
+        r#"{"method":"thread/started","params":{"thread":{"id":"t","turns":[]}}}"#,
+        r#"{"method":"item/started","params":{"threadId":"t","turnId":"u","item":{"type":"collabAgentToolCall","id":"c","tool":"spawnAgent","status":"inProgress","senderThreadId":"t","receiverThreadIds":["k"],"prompt":"look","agentsStates":{}}}}"#,
+        r#"{"method":"item/completed","params":{"threadId":"k","turnId":"v","item":{"type":"agentMessage","id":"m","text":"seen"}}}"#,
+        r#"{"method":"turn/completed","params":{"threadId":"k","turn":{"id":"v","items":[],"status":"completed","error":null}}}"#,
+        ENDS,
+        "",
+    ]
+    .join("\n");
+    let stored = events(&log);
+    assert!(stored.contains("\"parent\":\"c\""), "{stored}");
+    assert_eq!(stored.matches("\"event\":\"outcome\"").count(), 1, "{stored}");
+    let exec = converted(&log, "codex:app-server", "codex");
+    assert!(!exec.contains("seen") && exec.contains("\"tool\":\"spawn_agent\""), "{exec}");
+}
+
+#[test]
+fn a_diff_is_an_edit_elsewhere() {
+    let change = |kind: &str, diff: &str| {
+        format!(
+            r#"{{"method":"item/started","params":{{"threadId":"t","turnId":"u","item":{{"type":"fileChange","id":"c","changes":[{{"path":"/w/a","kind":{kind},"diff":"{diff}"}}],"status":"inProgress"}}}}}}"#
+        ) + "\n"
+    };
+    let update = change(r#"{"type":"update","move_path":null}"#, r"@@ -1,2 +1,2 @@\n-old\n+new\n same\n");
+    let claude = converted(&update, "codex:app-server", "claude");
+    assert!(
+        claude.contains(r#""name":"Edit","input":{"file_path":"/w/a","old_string":"old\nsame\n","new_string":"new\nsame\n"}"#),
+        "{claude}"
+    );
+    let add = converted(&change(r#"{"type":"add"}"#, r"one\n"), "codex:app-server", "claude");
+    assert!(add.contains(r#""name":"Write","input":{"file_path":"/w/a","content":"one\n"}"#), "{add}");
+    // A file that is moved is no such edit.
+    let moved = converted(
+        &change(r#"{"type":"update","move_path":"/w/b"}"#, r"@@ -1 +1 @@\n-a\n+b\n"),
+        "codex:app-server",
+        "claude",
+    );
+    assert!(moved.contains("file_change"), "{moved}");
+    let exec = converted(&update, "codex:app-server", "codex");
+    assert!(exec.contains(r#""changes":[{"path":"/w/a","kind":"update"}]"#), "{exec}");
+}

@@ -1,0 +1,426 @@
+//! What another dialect said, as the notifications of a thread.
+
+use std::collections::BTreeMap;
+
+use super::encode::Encoder;
+use crate::event::{
+    Block, BlockHead, Event, Fatal, Kind, Notice, Outcome, OutcomeKind, Piece, Prompt, PromptSource, Reply, Request, Scope, Session, Time, Topic,
+    Usage,
+};
+use crate::ids;
+use crate::json::{Out, Raw, Str};
+
+/// The turn that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    id: String,
+    open: bool,
+    failed: bool,
+    prompted: bool,
+    /// The item of the text or thought that goes on, and whether it is a thought.
+    said: Option<(u64, bool)>,
+    pub(super) calls: BTreeMap<String, (String, String)>,
+    /// The last text, as the body of a JSON string.
+    last: Option<String>,
+    /// Its rounds have said what they used.
+    counted: bool,
+}
+
+impl Encoder {
+    pub(super) fn foreign(&mut self, event: &Event<'_>, out: &mut Out) {
+        match event.kind {
+            Kind::Session(session) => self.session(event, session, out),
+            Kind::Prompt(prompt) => self.prompt(event, prompt, out),
+            Kind::BlockStart(start) => match start.head {
+                BlockHead::Text => self.block(event, false, out),
+                BlockHead::Thinking => self.block(event, true, out),
+                _ => {}
+            },
+            Kind::Delta(delta) => match delta.piece {
+                Piece::Text(text) => self.piece(event, "item/agentMessage/delta", text, out),
+                Piece::Thinking(text) => self.piece(event, "item/reasoning/summaryTextDelta", text, out),
+                _ => {}
+            },
+            Kind::Reply(reply) => self.reply(event, reply, out),
+            Kind::ToolProgress(progress) => self.progress(event, progress, out),
+            Kind::ToolResult(result) => self.result(event, result, out),
+            Kind::RoundEnd(end) => {
+                if let Some(usage) = end.usage.filter(|_| self.turn.said.is_some()) {
+                    // The reply was given up; what is said of it may go on.
+                    usage.sources().for_each(|source| out.used(source));
+                    Usage::add(&mut self.total, &usage.with_cache());
+                    out.carried();
+                } else if let Some(usage) = end.usage.filter(|_| self.turn.open) {
+                    self.turn.counted = true;
+                    self.tokens(event, &usage, out);
+                }
+            }
+            Kind::Request(request) => self.ask(event, request, out),
+            Kind::Notice(notice) => self.notice(event, notice, out),
+            Kind::Outcome(outcome) => self.outcome(event, outcome, out),
+            Kind::Fatal(fatal) => self.fatal(event, fatal, out),
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        if !self.started {
+            out.drop_held(&mut self.facts, "the source says it again");
+            for fact in [session.cwd, session.model, event.origin.session].into_iter().flatten() {
+                out.hold(&mut self.facts, fact.as_escaped());
+            }
+            out.carried();
+        }
+        let keep = |fact: Option<Str<'_>>, kept: &mut Option<String>| {
+            if let Some(fact) = fact {
+                *kept = Some(fact.as_escaped().to_owned());
+            }
+        };
+        keep(session.cwd, &mut self.cwd);
+        keep(session.model, &mut self.model);
+        if session.opens_turn {
+            self.begin(event, out);
+        }
+    }
+
+    /// Begins the turn, if that has not been done yet, and the thread before it.
+    pub(super) fn begin(&mut self, event: &Event<'_>, out: &mut Out) {
+        if std::mem::replace(&mut self.turn.open, true) {
+            return;
+        }
+        if self.thread.is_empty() {
+            self.thread = ids::uuid("", 0);
+            out.invented("/params/threadId", "the source names no session");
+        }
+        out.used(event.origin.session.map_or("", Str::as_escaped));
+        if !std::mem::replace(&mut self.started, true) {
+            out.lit("{\"method\":\"thread/started\",\"params\":{\"thread\":{\"id\":\"");
+            out.lit(&self.thread);
+            out.lit("\",\"preview\":\"\"");
+            member("model", self.model.as_deref(), out);
+            member("cwd", self.cwd.as_deref(), out);
+            out.lit(",\"status\":{\"type\":\"idle\"},\"turns\":[]}}");
+            close(event, out);
+            out.release(&mut self.facts);
+        }
+        self.turns += 1;
+        self.turn.id = ids::uuid(&self.thread, self.turns);
+        out.invented("/params/turnId", "turns get ids");
+        out.invented("/params/turn/id", "turns get ids");
+        self.open("turn/started", out);
+        self.turn_object("inProgress", None, None, out);
+        close(event, out);
+    }
+
+    /// A notification of the turn, up to what it says besides.
+    fn open(&self, method: &str, out: &mut Out) {
+        out.lit("{\"method\":\"");
+        out.lit(method);
+        out.lit("\",\"params\":{\"threadId\":\"");
+        out.lit(&self.thread);
+        out.lit("\"");
+    }
+
+    /// The same of an item.
+    pub(super) fn open_in_turn(&self, method: &str, out: &mut Out) {
+        self.open(method, out);
+        out.lit(",\"turnId\":\"");
+        out.lit(&self.turn.id);
+        out.lit("\"");
+    }
+
+    fn turn_object(&self, status: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {
+        out.lit(",\"turn\":{\"id\":\"");
+        out.lit(&self.turn.id);
+        out.lit("\",\"items\":[],\"itemsView\":\"notLoaded\",\"status\":\"");
+        out.lit(status);
+        out.lit("\",\"error\":");
+        failure(error, out);
+        out.lit(",\"startedAt\":null,\"completedAt\":null,\"durationMs\":");
+        match took {
+            Some(took) => out.unchecked(took),
+            None => out.lit("null"),
+        }
+        out.lit("}}");
+    }
+
+    /// A message about an item, up to the item's members behind its type.
+    pub(super) fn item(&self, whole: bool, kind: &str, id: &str, out: &mut Out) {
+        self.open_in_turn(if whole { "item/completed" } else { "item/started" }, out);
+        out.lit(",\"item\":{\"type\":\"");
+        out.lit(kind);
+        out.lit("\",\"id\":\"");
+        out.lit(id);
+        out.lit("\"");
+    }
+
+    fn next_item(&mut self, out: &Out) -> u64 {
+        out.invented("/params/item/id", "items are counted");
+        self.items += 1;
+        self.items - 1
+    }
+
+    fn prompt(&mut self, event: &Event<'_>, prompt: &Prompt<'_>, out: &mut Out) {
+        if matches!(prompt.source, PromptSource::Parent | PromptSource::Agent) {
+            return;
+        }
+        self.begin(event, out);
+        self.turn.prompted = true;
+        let id = format!("said_{}", self.next_item(out));
+        for whole in [false, true] {
+            self.item(whole, "userMessage", &id, out);
+            out.lit(",\"clientId\":null,\"content\":[");
+            let mut first = true;
+            for text in prompt.content.texts() {
+                out.lit(if std::mem::take(&mut first) { "" } else { "," });
+                out.lit("{\"type\":\"text\",\"text\":");
+                out.str(text);
+                out.lit(",\"text_elements\":[]}");
+            }
+            out.lit("]}}");
+            close(event, out);
+        }
+    }
+
+    fn block(&mut self, event: &Event<'_>, thinks: bool, out: &mut Out) {
+        if self.turn.said.is_some_and(|(_, thought)| thought == thinks) {
+            // A reply that was given up goes on.
+            return;
+        }
+        self.begin(event, out);
+        let item = self.next_item(out);
+        self.turn.said = Some((item, thinks));
+        let id = format!("said_{item}");
+        self.text(event, (false, thinks), &id, Str::EMPTY, out);
+        if thinks {
+            self.open_in_turn("item/reasoning/summaryPartAdded", out);
+            out.lit(",\"itemId\":\"");
+            out.lit(&id);
+            out.lit("\",\"summaryIndex\":0}");
+            close(event, out);
+        }
+    }
+
+    fn text(&self, event: &Event<'_>, (whole, thinks): (bool, bool), id: &str, text: Str<'_>, out: &mut Out) {
+        self.item(whole, if thinks { "reasoning" } else { "agentMessage" }, id, out);
+        out.lit(match (thinks, whole) {
+            (false, _) => ",\"text\":",
+            (true, true) => ",\"summary\":[",
+            (true, false) => ",\"summary\":[",
+        });
+        if whole || !thinks {
+            out.str(text);
+        }
+        out.lit(if thinks {
+            "],\"content\":[]"
+        } else {
+            ",\"phase\":null,\"memoryCitation\":null"
+        });
+        out.lit("}}");
+        close(event, out);
+    }
+
+    fn piece(&mut self, event: &Event<'_>, method: &str, text: Str<'_>, out: &mut Out) {
+        let Some((item, _)) = self.turn.said else { return };
+        self.open_in_turn(method, out);
+        out.lit(",\"itemId\":\"said_");
+        out.number(item);
+        out.lit("\",\"delta\":");
+        out.str(text);
+        out.lit(if method.ends_with("summaryTextDelta") {
+            ",\"summaryIndex\":0}"
+        } else {
+            "}"
+        });
+        close(event, out);
+    }
+
+    fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } => self.said(event, false, *text, out),
+                Block::Thinking(thinking) => self.said(event, true, thinking.text, out),
+                Block::Call(call) => self.call(event, call, out),
+                // Media and sealed thoughts have no place.
+                _ => {}
+            }
+        }
+    }
+
+    fn said(&mut self, event: &Event<'_>, thinks: bool, text: Str<'_>, out: &mut Out) {
+        if text.is_empty() && self.turn.said.is_none() {
+            out.used(text.as_escaped());
+            return;
+        }
+        if self.turn.said.is_none() {
+            // Nobody has said it in pieces: it is one.
+            self.block(event, thinks, out);
+            let method = if thinks {
+                "item/reasoning/summaryTextDelta"
+            } else {
+                "item/agentMessage/delta"
+            };
+            self.piece(event, method, text, out);
+        }
+        let Some((item, _)) = self.turn.said.take() else { return };
+        if !thinks {
+            self.turn.last = Some(text.as_escaped().to_owned());
+        }
+        self.text(event, (true, thinks), &format!("said_{item}"), text, out);
+    }
+
+    fn ask(&mut self, event: &Event<'_>, request: &Request<'_>, out: &mut Out) {
+        let Some((permission, call)) = request.permission.and_then(|permission| Some((permission, permission.call?))) else {
+            return;
+        };
+        let what = match permission.name.as_escaped() {
+            "command_execution" => "commandExecution",
+            "file_change" => "fileChange",
+            _ => return,
+        };
+        self.begin(event, out);
+        self.open_in_turn(&format!("item/{what}/requestApproval"), out);
+        out.lit(",\"itemId\":");
+        out.str(call);
+        out.lit(",\"reason\":null");
+        out.unchecked_if(",\"command\":", permission.input.and_then(|input| input.get("command")));
+        out.used(permission.name.as_escaped());
+        out.used_raw(permission.input);
+        out.lit("},\"id\":");
+        out.number(self.asked);
+        self.asked += 1;
+        out.renamed(request.id.map_or("", Str::as_escaped), "requests are counted");
+        out.lit("}\n");
+    }
+
+    /// An attempt that is made again.
+    fn notice(&self, event: &Event<'_>, notice: &Notice<'_>, out: &mut Out) {
+        let Some(message) = notice.message.filter(|_| notice.topic == Topic::Retry && self.turn.open) else {
+            return;
+        };
+        self.error(event, message, true, out);
+    }
+
+    fn error(&self, event: &Event<'_>, message: Str<'_>, again: bool, out: &mut Out) {
+        self.open_in_turn("error", out);
+        out.lit(",\"error\":");
+        failure(Some(message), out);
+        out.lit(if again { ",\"willRetry\":true}" } else { ",\"willRetry\":false}" });
+        close(event, out);
+    }
+
+    fn tokens(&mut self, event: &Event<'_>, usage: &Usage<'_>, out: &mut Out) {
+        let last = match usage.scope {
+            Scope::Session => usage.of_turn(self.total.get_or_insert_default()),
+            _ => {
+                Usage::add(&mut self.total, &usage.with_cache());
+                *usage
+            }
+        };
+        // The sum is made anew.
+        Usage { total: None, ..*usage }.sources().for_each(|source| out.used(source));
+        self.open_in_turn("thread/tokenUsage/updated", out);
+        out.lit(",\"tokenUsage\":{\"total\":");
+        counts(&self.total.unwrap_or_default(), out);
+        out.lit(",\"last\":");
+        counts(&last, out);
+        out.lit(",\"modelContextWindow\":null}}");
+        out.invented("/params/tokenUsage/last/reasoningOutputTokens", "the source does not say it");
+        close(event, out);
+    }
+
+    fn outcome(&mut self, event: &Event<'_>, outcome: &Outcome<'_>, out: &mut Out) {
+        if self.turn.failed {
+            out.merged("the error was told already");
+        } else {
+            self.begin(event, out);
+            if let Some(text) = outcome.text.filter(|_| !outcome.is_error) {
+                let said = self.turn.last.as_deref().map(|last| Str::trusted(last).unescape().into_owned());
+                match said {
+                    None => self.said(event, false, text, out),
+                    Some(last) if text.unescape().contains(&*last) => out.used(text.as_escaped()),
+                    Some(_) => {}
+                }
+            }
+            if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {
+                if self.turn.counted {
+                    usage.sources().for_each(|source| out.used(source));
+                } else {
+                    self.tokens(event, &usage, out);
+                }
+            }
+            let error = outcome.error.or(outcome.text).filter(|text| outcome.is_error && !text.is_empty());
+            let (word, error) = match outcome.kind {
+                OutcomeKind::Cancelled => ("interrupted", error),
+                _ if !outcome.is_error => ("completed", None),
+                kind => ("failed", Some(error.unwrap_or(Str::trusted(kind.as_str())))),
+            };
+            self.end(event, word, error, outcome.duration_ms, out);
+        }
+        self.turn = Turn::default();
+    }
+
+    fn end(&self, event: &Event<'_>, word: &str, error: Option<Str<'_>>, took: Option<Raw<'_>>, out: &mut Out) {
+        if let Some(error) = error.filter(|_| word == "failed") {
+            self.error(event, error, false, out);
+        }
+        self.open("turn/completed", out);
+        self.turn_object(word, error, took, out);
+        close(event, out);
+    }
+
+    /// The program itself ends with an error; an outcome may follow, and then says nothing new.
+    fn fatal(&mut self, event: &Event<'_>, fatal: &Fatal<'_>, out: &mut Out) {
+        self.begin(event, out);
+        self.end(event, "failed", Some(fatal.message), None, out);
+        self.turn.failed = true;
+    }
+}
+
+/// Ends a message, with its time if it is known.
+pub(super) fn close(event: &Event<'_>, out: &mut Out) {
+    if let Some((time, millis)) = event.origin.time.and_then(|time: Time<'_>| Some((time, time.millis()?))) {
+        out.lit(",\"emittedAtMs\":");
+        out.number(millis);
+        out.used(time.source());
+    }
+    out.lit("}\n");
+}
+
+fn member(name: &str, value: Option<&str>, out: &mut Out) {
+    if let Some(value) = value {
+        out.lit(",\"");
+        out.lit(name);
+        out.lit("\":\"");
+        out.lit(value);
+        out.lit("\"");
+    }
+}
+
+fn failure(error: Option<Str<'_>>, out: &mut Out) {
+    match error {
+        Some(error) => {
+            out.lit("{\"message\":");
+            out.str(error);
+            out.lit(",\"codexErrorInfo\":null,\"additionalDetails\":null}");
+        }
+        None => out.lit("null"),
+    }
+}
+
+fn counts(usage: &Usage<'_>, out: &mut Out) {
+    let value = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
+    let (input, output) = (usage.prompt_tokens().unwrap_or(0), value(usage.output));
+    let numbers = [
+        ("{\"totalTokens\":", input.saturating_add(output)),
+        (",\"inputTokens\":", input),
+        (",\"cachedInputTokens\":", value(usage.cache_read)),
+        (",\"cacheWriteInputTokens\":", value(usage.cache_write)),
+        (",\"outputTokens\":", output),
+    ];
+    for (name, number) in numbers {
+        out.lit(name);
+        out.number(number);
+    }
+    out.lit(",\"reasoningOutputTokens\":0}");
+}
