@@ -20,6 +20,9 @@ const DEEPEST: usize = 4;
 /// So many entries of folders are looked at.
 const ENTRIES: usize = 100_000;
 
+/// Programs that go through the working folder where no other is named.
+const HERE: &[&str] = &["find", "fd", "fdfind", "rgrep", "ag", "ack", "ack-grep", "ctags"];
+
 /// Programs that run what stands in their arguments.
 const WRAPPERS: &[&str] = &[
     "nice",
@@ -122,6 +125,10 @@ struct Sight {
     words: Vec<Word>,
     /// The commands themselves.
     commands: Vec<Command>,
+    /// Names of programs that may get another one here.
+    copied: Vec<String>,
+    /// Programs that get paths which do not stand in the line: from `xargs`, or because they read lists of names.
+    fed: Vec<String>,
     /// Something may run that is not seen, for this reason.
     hidden: Option<String>,
 }
@@ -167,7 +174,9 @@ impl Policy {
             return Some(Reason::Hidden(hidden));
         }
         let may_be = |rule: &&Rule| {
-            sight.texts.iter().any(|(text, open)| *open && rule.could_match(text)) || sight.suspects.iter().any(|text| rule.is_mentioned(text))
+            sight.texts.iter().any(|(text, open)| *open && rule.could_match(text))
+                || sight.suspects.iter().any(|text| rule.is_mentioned(text))
+                || sight.copied.iter().any(|name| rule.program() == Some(name))
         };
         if let Some(rule) = commands.into_iter().find(may_be) {
             return Some(Reason::Hidden(format!("it may run what the rule `{}` is about", rule.text())));
@@ -177,6 +186,14 @@ impl Policy {
         }
         if let Some(word) = sight.words.iter().find(|word| word.value.is_none()) {
             return Some(Reason::Hidden(format!("it cannot be told which files `{}` is", word.raw)));
+        }
+        let about = |kind: ToolKind| paths.iter().any(|rule| rule.names("", kind));
+        if let Some(name) = sight
+            .fed
+            .iter()
+            .find(|name| about(ToolKind::Read) && shows(name) || about(ToolKind::Edit) && looks(&[name, "x"]).is_none())
+        {
+            return Some(Reason::Hidden(format!("it cannot be told which files `{name}` gets")));
         }
         let folders = self.begins(shell, &sight);
         let other_name = |path: &Path| path.metadata().is_ok_and(|about| self.read_rules.denies_other_names(&about));
@@ -251,6 +268,8 @@ impl Policy {
             Some(looks) => looks.paths,
             None if matches!(words[0], "cd" | "mkdir" | "touch" | "rmdir" | "rm") => return Vec::new(),
             None if words[0] == "git" => vec!["."],
+            // They begin in the working folder.
+            None if HERE.contains(&base(words[0])) => [&["."], &words[1..]].concat(),
             None => words[1..].to_vec(),
         };
         let places = folders
@@ -281,6 +300,11 @@ impl Rule {
         })
     }
 
+    /// The program that it is about.
+    fn program(&self) -> Option<&str> {
+        self.begins_with().split_whitespace().next().map(base)
+    }
+
     /// What a command has to begin with.
     fn begins_with(&self) -> &str {
         let content = self.content().unwrap_or_default();
@@ -301,6 +325,7 @@ impl Sight {
             return;
         }
         if let Ok(commands) = plain::read(line) {
+            self.copied.extend(copied(&commands));
             commands.into_iter().for_each(|command| self.command(command, depth));
             return;
         }
@@ -316,6 +341,7 @@ impl Sight {
                     .extend(pieces.map(|piece| (piece.split_whitespace().collect::<Vec<_>>().join(" "), false)));
             }
             self.words.extend(tree.loose);
+            self.copied.extend(copied(&tree.commands));
             tree.commands.into_iter().for_each(|command| self.command(command, depth));
         }
         self.suspects.push(bare);
@@ -326,6 +352,12 @@ impl Sight {
     }
 
     fn command(&mut self, command: Command, depth: usize) {
+        let from_elsewhere = |word: &&Word| word.value.is_none() && word.raw.trim_start_matches('"').starts_with(['/', '$', '`', '{', '~']);
+        if matches!(command.name().map(base), Some("cp" | "mv" | "ln" | "install"))
+            && let Some(word) = command.words.iter().find(from_elsewhere)
+        {
+            self.hide(&format!("it cannot be told which program `{}` is", word.raw));
+        }
         let known: Vec<Option<&str>> = command.words.iter().map(|word| word.value.as_deref()).collect();
         self.texts.push((command.text(), false));
         match known.first() {
@@ -349,6 +381,10 @@ impl Sight {
             self.spell(&git(words), false);
         }
         let literal: Option<Vec<&str>> = words.iter().copied().collect();
+        let lists = |word: &&str| matches!(*word, "-T" | "-@") || word.starts_with("--files-from") || word.starts_with("--files0-from");
+        if matches!(name.as_str(), "cpio" | "pax") || words.iter().flatten().any(lists) {
+            self.fed.push(name.clone());
+        }
         let runs_none = |words: &Vec<&str>| {
             looks(words).is_some() || edits(words).is_some() || words[0] == "cd" || matches!(words.as_slice(), ["git", "commit" | "add", ..])
         };
@@ -367,8 +403,11 @@ impl Sight {
         if shell && words[1..].iter().all(|word| word.is_some_and(|word| word.starts_with('-'))) {
             self.hide(&format!("it cannot be told what `{name}` runs"));
         }
-        if matches!(name.as_str(), "xargs" | "parallel") && !runs_a_reader(words) {
-            self.hide(&format!("it cannot be told what `{name}` runs"));
+        if matches!(name.as_str(), "xargs" | "parallel") {
+            match fed(words).filter(|_| runs_a_reader(words)) {
+                Some(reader) => self.fed.push(reader.to_owned()),
+                None => self.hide(&format!("it cannot be told what `{name}` runs")),
+            }
         }
         let open = matches!(name.as_str(), "xargs" | "parallel" | "find" | "fd" | "fdfind");
         for at in 1..words.len() {
@@ -432,8 +471,8 @@ fn git<'a>(words: &[Option<&'a str>]) -> Vec<Option<&'a str>> {
     [&words[..1], rest].concat()
 }
 
-/// Whether the command of an `xargs` is one that only reads, whatever is added to it.
-fn runs_a_reader(words: &[Option<&str>]) -> bool {
+/// The command of an `xargs`.
+fn fed<'a>(words: &[Option<&'a str>]) -> Option<&'a str> {
     let mut words = words[1..].iter().copied();
     let mut first = words.next();
     while let Some(Some(word)) = first
@@ -441,9 +480,37 @@ fn runs_a_reader(words: &[Option<&str>]) -> bool {
     {
         first = words.next();
     }
-    first
-        .flatten()
-        .is_some_and(|name| looks(&[name, "x"]).is_some_and(|looks| !looks.builtin || name == "echo") || matches!(name, "grep" | "rg" | "rm"))
+    first.flatten()
+}
+
+/// Whether the command of an `xargs` is one that only reads, whatever is added to it.
+fn runs_a_reader(words: &[Option<&str>]) -> bool {
+    fed(words).is_some_and(|name| looks(&[name, "x"]).is_some_and(|looks| !looks.builtin || name == "echo") || matches!(name, "grep" | "rg" | "rm"))
+}
+
+/// Whether a program may tell what is in the files that it gets.
+fn shows(name: &str) -> bool {
+    looks(&[name, "x"]).is_none_or(|looks| looks.content) && edits(&[name, "x"]).is_none_or(|_| matches!(name, "cp" | "mv"))
+}
+
+/// Programs that may get another name by a line: a copy of `rm` is `rm`.
+fn copied(commands: &[Command]) -> Vec<String> {
+    let reads = |command: &Command| command.values().is_some_and(|words| words[0] == "cd" || looks(bare(&words)).is_some());
+    if commands.iter().all(reads) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    for command in commands {
+        let moves = matches!(command.name().map(base), Some("cp" | "mv" | "ln" | "install"));
+        let values = command.words.iter().skip(1).filter_map(|word| word.value.as_deref());
+        let says = matches!(command.name(), Some("echo" | "printf"));
+        names.extend(
+            values
+                .filter(|value| moves || !says && value.contains('/'))
+                .map(|value| base(value).to_owned()),
+        );
+    }
+    names
 }
 
 /// Whether something below a folder is what one of these rules is about.

@@ -245,6 +245,18 @@ fn a_rule_that_denies_reading_holds_for_commands_that_might_meet_it() {
             ("cat $X", "ask"),
             ("cat keys/deep/.{env,x}", "ask"),
             ("diff -rN keys src", "ask"),
+            // Names that do not stand in the line.
+            ("find . -type f | xargs cat", "ask"),
+            ("find . -type f -print0 | xargs -0 grep x", "ask"),
+            ("git ls-files | xargs -n 1 head", "ask"),
+            ("ls | xargs cp -t y", "ask"),
+            ("find . | cpio -o", "ask"),
+            ("find . | tar cf y -T -", "ask"),
+            ("git ls-files | rsync --files-from=- x y", "ask"),
+            ("find -type f -exec cat {} +", "ask"),
+            ("rgrep x", "ask"),
+            ("ls | xargs echo", if mode == PermissionMode::Bypass { "allow" } else { "ask" }),
+            ("ls | xargs rm", if mode == PermissionMode::Bypass { "allow" } else { "ask" }),
         ] {
             assert_eq!(word(&run(&policy, line)), then, "{mode:?} {line}: {:?}", run(&policy, line));
         }
