@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -13,6 +13,7 @@ use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::walk::{Tree, Until, Visit, walk};
+use super::work::in_time;
 use crate::workspace::{Fault, Kind, Place};
 
 /// The most that is kept of all lines, in bytes; the search ends there.
@@ -21,6 +22,8 @@ const KEPT: usize = 64 << 20;
 const WHOLE: usize = 64 << 20;
 /// The longest line that is searched, in bytes: a file ends before a longer one.
 const LONGEST_LINE: usize = 16 << 20;
+/// How much longer than it may take a search is waited for.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +104,12 @@ pub struct Line {
 /// # Errors
 /// When there is no such file or folder, when the pattern makes no sense, when it takes too long, and when it was cancelled.
 pub fn grep(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
+    let (its_place, its_asked, its_cancel) = (place.clone(), asked.clone(), cancel.clone());
+    // A search stops by itself between pieces of files. What the engine does with a piece, nothing stops.
+    in_time(place.limits().search + GRACE, cancel, move || search(&its_place, &its_asked, &its_cancel))?
+}
+
+fn search(place: &Place, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Fault> {
     let matcher = matcher(asked)?;
     let kept = AtomicUsize::new(0);
     let (cut, until) = (AtomicBool::new(false), Until::new(place, cancel));

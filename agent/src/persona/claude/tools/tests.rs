@@ -275,6 +275,22 @@ async fn a_cancelled_search_is_soon_over() {
     assert!(began.elapsed() < std::time::Duration::from_secs(2));
 }
 
+/// What the engine does with one piece of a file, nothing stops.
+#[tokio::test]
+async fn a_pattern_that_takes_for_ever_is_given_up() {
+    let mut room = room();
+    let limits = crate::workspace::Limits {
+        search: std::time::Duration::from_millis(200),
+        ..crate::workspace::Limits::default()
+    };
+    room.world.wall = std::sync::Arc::new(crate::workspace::Wall::new(room.root()).unwrap().within(limits));
+    room.put("f", &format!("{}!\n", "a".repeat(30_000)).repeat(4));
+    let began = std::time::Instant::now();
+    let given = room.call("Grep", json!({"pattern": "(a{1,100}){1,100}$"})).await;
+    assert!(began.elapsed() < std::time::Duration::from_secs(20));
+    assert_eq!(given.status, ResultStatus::Error, "{}", text(&given));
+}
+
 #[tokio::test]
 async fn a_notebook_is_read_and_changed() {
     let room = room();

@@ -9,7 +9,9 @@ use super::args::{decode, dumps, given, is_set, universal, whole};
 use super::difflib::unified;
 use super::place::{MOST, errno, place};
 use super::read::sha256;
-use crate::tools::Given;
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::{Given, work};
 use crate::workspace::{Fault, Guard, Place, Stamp, Wall};
 
 /// How many characters of what an anchor matched are told.
@@ -316,14 +318,9 @@ fn find(text: &str, anchor: &Value, op: &str, unique: bool, until: Instant) -> R
 
 /// All places that an anchor matches.
 fn places(text: &str, anchor: &Value, until: Instant) -> Result<Vec<(usize, usize)>, String> {
-    let in_time = || match Instant::now() > until {
-        true => Err(format!(
-            "the places of the hunks were not found within {} s: make several calls",
-            PATIENCE.as_secs()
-        )),
-        false => Ok(()),
-    };
-    in_time()?;
+    if Instant::now() > until {
+        return Err(late());
+    }
     let pattern = match given(anchor, "pattern") {
         None => "",
         Some(Value::String(pattern)) => pattern,
@@ -348,15 +345,28 @@ fn places(text: &str, anchor: &Value, until: Instant) -> Result<Vec<(usize, usiz
                 .backtrack_limit(BACKTRACKS)
                 .build()
                 .map_err(|error| format!("Invalid regex: {error}"))?;
-            let found = regex.find_iter(part).map(|found| {
-                in_time()?;
-                let found = found.map_err(|error| format!("Invalid regex: {error}"))?;
-                Ok((from + found.start(), from + found.end()))
+            let (part, left) = (part.to_owned(), until.saturating_duration_since(Instant::now()));
+            let all = work::in_time(left, &CancellationToken::new(), move || {
+                let found = regex.find_iter(&part).map(|found| {
+                    if Instant::now() > until {
+                        return Err(late());
+                    }
+                    let found = found.map_err(|error| format!("Invalid regex: {error}"))?;
+                    Ok((from + found.start(), from + found.end()))
+                });
+                found.collect()
             });
-            found.collect()
+            all.unwrap_or_else(|fault| Err(fault.to_string()))
         }
         _ => Err("Unsupported anchor.type; use 'exact' or 'regex'".to_owned()),
     }
+}
+
+fn late() -> String {
+    format!(
+        "the places of the hunks were not found within {} s: make several calls",
+        PATIENCE.as_secs()
+    )
 }
 
 /// Where the lines of a range are, the end of the last one included. A range that is none is the whole text.
