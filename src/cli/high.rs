@@ -115,6 +115,7 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         form: match typed.format {
             views::Form::Text => Form::Text,
             views::Form::Markdown => Form::Markdown,
+            views::Form::Html => Form::Html,
             views::Form::Json => Form::Json,
         },
         pick: Pick {

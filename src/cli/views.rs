@@ -21,7 +21,8 @@ Examples:
   agentglot show --tools --lines 3 session.jsonl.gz
   agentglot show --errors --since 2h session.jsonl
   agentglot show --follow live.jsonl
-  agentglot show --format markdown session.jsonl > session.md";
+  agentglot show --format markdown session.jsonl > session.md
+  agentglot show --format html -o session.html session.jsonl";
 
 /// `show`.
 #[derive(Debug, Args)]
@@ -188,6 +189,8 @@ pub enum Form {
     Text,
     /// For a page
     Markdown,
+    /// For a browser: one file, which asks for nothing else
+    Html,
     /// One object a line, for programs
     Json,
 }

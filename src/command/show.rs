@@ -10,7 +10,7 @@ use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::{ErrorKind, Source as Written};
 
 use crate::io::{Console, Input, Output, Source, Target, other_side};
-use crate::show::{Cut, JsonPage, Look, MarkdownPage, Out, Page, Pick, Shown, TextPage, show};
+use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Shown, TextPage, show};
 use crate::status::{Failure, Status};
 
 /// What is to be shown, and how.
@@ -49,6 +49,8 @@ pub enum Form {
     Text,
     /// Markdown.
     Markdown,
+    /// A page for a browser.
+    Html,
     /// JSON lines.
     Json,
 }
@@ -93,7 +95,7 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
             name: path.display().to_string(),
             error,
         })?),
-        None if on_terminal && show.pager && !show.follow && show.form != Form::Json => Sink::paged(),
+        None if on_terminal && show.pager && !show.follow && matches!(show.form, Form::Text | Form::Markdown) => Sink::paged(),
         None => Sink::Stdout(Target::stdout()),
     };
     let failed = |error| Failure::Write {
@@ -138,6 +140,7 @@ fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, n
     };
     let mut text;
     let mut markdown;
+    let mut html;
     let mut json;
     let page: &mut dyn Page = match asked.form {
         Form::Text => {
@@ -147,6 +150,10 @@ fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, n
         Form::Markdown => {
             markdown = MarkdownPage::new(out, look);
             &mut markdown
+        }
+        Form::Html => {
+            html = HtmlPage::new(out, look);
+            &mut html
         }
         Form::Json => {
             json = JsonPage::new(out);

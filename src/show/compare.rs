@@ -144,6 +144,7 @@ impl Page for Kept {
             What::Prompt {
                 text,
                 by: By::User | By::Parent,
+                ..
             } => self.put("prompt", row.depth, text, ""),
             What::Answer { text, retracted: false } => self.put("answer", row.depth, text, ""),
             What::Call { .. } => self.call(row),

@@ -79,7 +79,7 @@ fn said(what: &What<'_>) -> (&'static str, Value) {
             ("session", said)
         }
         What::Turn { started } => ("turn", json!({ "started": started.and_then(|time| time.millis()) })),
-        What::Prompt { text, by } => {
+        What::Prompt { text, by, .. } => {
             let by = match by {
                 By::User => "user",
                 By::Program => "program",
@@ -110,7 +110,7 @@ fn said(what: &What<'_>) -> (&'static str, Value) {
         }
         What::Permission { name, allowed, message } => ("permission", json!({ "tool": name, "allowed": allowed, "message": message })),
         What::Notice { name, text, fault } => ("notice", json!({ "name": name, "text": text, "fault": fault.then_some(true) })),
-        What::Raw { name, text } => ("other", json!({ "name": name, "text": text })),
+        What::Raw { name, text, .. } => ("other", json!({ "name": name, "text": text })),
         What::Damage { text } => ("damage", json!({ "text": text })),
         What::Outcome(ended) => {
             let outcome = ended.outcome;

@@ -115,7 +115,7 @@ impl Page for MarkdownPage<'_> {
                     .unwrap_or_default();
                 self.put(0, &format!("## Turn {}{time}", row.turn))
             }
-            What::Prompt { text, by: By::Program } => self.fenced(row.depth, "", text, self.cut.lines),
+            What::Prompt { text, by: By::Program, .. } => self.fenced(row.depth, "", text, self.cut.lines),
             What::Prompt { text, .. } => self.put(row.depth + 1, shown(text).trim()),
             What::Answer { text, retracted } => {
                 let mark = if *retracted { "*(taken back)*\n\n" } else { "" };
@@ -142,7 +142,7 @@ impl Page for MarkdownPage<'_> {
                 self.put(row.depth, &format!("*{} {answer}*{message}", inert(name)))
             }
             What::Notice { name, text, .. } => self.put(row.depth, &format!("*{}* {}", inert(name), inert(text))),
-            What::Raw { name, text } => {
+            What::Raw { name, text, .. } => {
                 self.put(row.depth, &format!("*{}*", inert(name)))?;
                 self.fenced(row.depth, "", text, self.cut.lines)
             }

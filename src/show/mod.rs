@@ -5,8 +5,10 @@
 //! page hands on what would move a terminal's cursor, or be markup in a browser.
 
 mod compare;
+mod html;
 mod json;
 mod markdown;
+mod piece;
 mod rendered;
 mod row;
 #[cfg(test)]
@@ -20,8 +22,10 @@ use std::io::{self, Read, Write};
 use agentglot_adapters::{Source, turns};
 
 pub use compare::{Difference, Ignore, Kept};
+pub use html::HtmlPage;
 pub use json::JsonPage;
 pub use markdown::MarkdownPage;
+pub use piece::Picture;
 pub use row::{By, Ended, Head, Row, State, What};
 pub use text::{Look, TextPage};
 pub use walk::{Pick, Walk};

@@ -1,4 +1,4 @@
-use agentglot_adapters::events::{Outcome, SessionFacts, Time, Usage};
+use agentglot_adapters::events::{Block as Piece, Content, Outcome, SessionFacts, Time, Usage};
 use agentglot_adapters::session::{Call, Deed};
 
 /// One thing that is shown.
@@ -28,6 +28,8 @@ pub enum What<'r> {
         text: &'r str,
         /// Who says it.
         by: By,
+        /// All of it, pictures too.
+        content: &'r Content,
     },
     /// The agent says something.
     Answer {
@@ -78,6 +80,8 @@ pub enum What<'r> {
         name: &'r str,
         /// As it stands.
         text: &'r str,
+        /// The piece of a reply that it is.
+        piece: Option<&'r Piece>,
     },
     /// Something of the log cannot be read.
     Damage {

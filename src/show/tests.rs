@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentglot_adapters::Source;
 
-use super::{Cut, JsonPage, Look, MarkdownPage, Page, Pick, TextPage, show};
+use super::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Page, Pick, TextPage, show};
 
 const LOOK: Look = Look {
     colour: false,
@@ -44,6 +44,16 @@ const VIEWS: [&str; 26] = [
     "tricode/perm_deny.jsonl",
 ];
 
+/// Those that are shown as HTML too.
+const HTML: [&str; 6] = [
+    "claude/cli_agent.out.jsonl",
+    "claude/cli_deny_default.out.jsonl",
+    "cursor/read_edit.jsonl",
+    "gemini/toolerr.out.jsonl",
+    "hostile/claude-truncated.jsonl",
+    "qwen/two_tools.jsonl",
+];
+
 /// Those that are shown as Markdown and as JSON too.
 const PAGES: [&str; 4] = [
     "claude/cli_agent.out.jsonl",
@@ -58,6 +68,12 @@ fn recordings_read_well() {
     for name in VIEWS {
         let log = golden(name);
         kept(name, "txt", &text(&log, LOOK), &mut wrong);
+        if cfg!(feature = "colours") && HTML.contains(&name) {
+            let page = shown(&log, &Pick::default(), |out| Box::new(HtmlPage::new(out, LOOK)));
+            // What stands above is the same on all of them.
+            let (_, page) = page.split_once("<main").unwrap();
+            kept(name, "html", page, &mut wrong);
+        }
         if PAGES.contains(&name) {
             kept(
                 name,
@@ -114,6 +130,7 @@ fn nothing_of_a_log_moves_the_cursor() {
         text(log.as_bytes(), look),
         shown(log.as_bytes(), &Pick::default(), |out| Box::new(MarkdownPage::new(out, look))),
         shown(log.as_bytes(), &Pick::default(), |out| Box::new(JsonPage::new(out))),
+        shown(log.as_bytes(), &Pick::default(), |out| Box::new(HtmlPage::new(out, look))),
         anstream::adapter::strip_str(&text(
             log.as_bytes(),
             Look {

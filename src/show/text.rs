@@ -311,7 +311,7 @@ impl Page for TextPage<'_> {
         match &row.what {
             What::Session(head) => self.session(head),
             What::Turn { started } => self.turn(row, started.and_then(|time| clock(time, self.look.utc))),
-            What::Prompt { text, by } => self.prompt(row, text, *by),
+            What::Prompt { text, by, .. } => self.prompt(row, text, *by),
             What::Answer { text, retracted } => self.answer(row, text, *retracted),
             What::Thinking { text, subject } => self.thinking(row, text, *subject),
             What::Call { .. } => self.call(row),
@@ -332,7 +332,7 @@ impl Page for TextPage<'_> {
                 };
                 self.quiet(row.depth, "·", &text, if *fault { BAD } else { QUIET })
             }
-            What::Raw { name, text } => {
+            What::Raw { name, text, .. } => {
                 let text = if text.is_empty() {
                     format!("[{name}]")
                 } else {

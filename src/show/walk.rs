@@ -1,13 +1,13 @@
 //! The walk over turns that tells rows.
 
-use std::borrow::Cow;
 use std::io;
 
 use agentglot_adapters::Error;
-use agentglot_adapters::events::{Block as Piece, Content, Event, Kind, Notice, OutcomeKind, Prompt, PromptSource, ResultStatus, Thinking, Topic};
+use agentglot_adapters::events::{Event, Kind, Notice, OutcomeKind, Prompt, PromptSource, ResultStatus, Thinking, Topic};
 use agentglot_adapters::session::{AsideKind, Block, Call, Permission, Round, Subagent, Thread, Turn};
 
 use super::Page;
+use super::piece::{about, written};
 use super::row::{By, Ended, Head, Row, State, What};
 
 /// What of a log is shown.
@@ -229,7 +229,12 @@ impl<'p> Walk<'p> {
         if text.is_empty() {
             return Ok(());
         }
-        self.put(depth, What::Prompt { text: &text, by }, turn, page)
+        let what = What::Prompt {
+            text: &text,
+            by,
+            content: &prompt.content,
+        };
+        self.put(depth, what, turn, page)
     }
 
     fn block(&mut self, block: &Block, error: Option<&str>, depth: usize, turn: &Turn, page: &mut dyn Page) -> io::Result<()> {
@@ -253,7 +258,12 @@ impl<'p> Walk<'p> {
             Block::Call(call) => self.call(call, depth, turn, page),
             Block::Other(piece) => {
                 let (name, text) = about(piece);
-                self.put(depth, What::Raw { name: &name, text: &text }, turn, page)
+                let what = What::Raw {
+                    name: &name,
+                    text: &text,
+                    piece: Some(piece),
+                };
+                self.put(depth, what, turn, page)
             }
             _ => Ok(()),
         }
@@ -329,6 +339,7 @@ impl<'p> Walk<'p> {
                         What::Raw {
                             name: "taken back",
                             text: &text,
+                            piece: None,
                         },
                         turn,
                         page,
@@ -392,7 +403,12 @@ impl<'p> Walk<'p> {
         if text.trim().is_empty() {
             return Ok(());
         }
-        self.put(0, What::Raw { name, text: &text }, turn, page)
+        let what = What::Raw {
+            name,
+            text: &text,
+            piece: None,
+        };
+        self.put(0, what, turn, page)
     }
 
     /// Puts a row on the page, if it is picked, below its session's and its turn's.
@@ -460,47 +476,6 @@ fn topic(notice: &Notice) -> &str {
         Topic::Reminder => "reminder",
         Topic::Reset => "reset",
         _ => &notice.name,
-    }
-}
-
-/// What content says; of what is no text, what it is.
-fn written(content: &Content) -> Cow<'_, str> {
-    match content {
-        Content::Text(text) => Cow::Borrowed(text),
-        Content::Blocks(pieces) => {
-            let texts: Vec<Cow<'_, str>> = pieces
-                .iter()
-                .map(|piece| match piece {
-                    Piece::Text { text, .. } => Cow::Borrowed(text.as_str()),
-                    other => Cow::Owned(format!("[{}]", about(other).0)),
-                })
-                .collect();
-            match <[_; 1]>::try_from(texts) {
-                Ok([one]) => one,
-                Err(several) => Cow::Owned(several.join("\n")),
-            }
-        }
-        _ => Cow::Borrowed(""),
-    }
-}
-
-/// What a block without a better form is, and its text.
-fn about(piece: &Piece) -> (String, String) {
-    match piece {
-        Piece::Text { text, .. } => ("text".to_owned(), text.clone()),
-        Piece::Thinking(thinking) => ("thinking".to_owned(), thinking.text.clone()),
-        Piece::Redacted { .. } => ("thinking that only its vendor can read".to_owned(), String::new()),
-        Piece::Call(call) => (call.name.clone(), call.input.to_string()),
-        Piece::Media(media) => {
-            let source = media.raw.get("source");
-            let part = |name: &str| source.as_ref().and_then(|source| source.get(name)?.to_text());
-            let size = part("data").map(|data| format!(", {} bytes", data.len() / 4 * 3));
-            let kind = part("media_type").unwrap_or_else(|| media.kind.clone());
-            (format!("{kind}{}", size.unwrap_or_default()), String::new())
-        }
-        Piece::Other { kind, raw } if !kind.is_empty() => (kind.clone(), raw.to_string()),
-        Piece::Other { raw, .. } => ("block".to_owned(), raw.to_string()),
-        _ => ("block".to_owned(), String::new()),
     }
 }
 

@@ -105,6 +105,8 @@ mod run_waits;
 #[cfg(unix)]
 mod sdks;
 #[cfg(unix)]
+mod show_html;
+#[cfg(unix)]
 mod support;
 #[cfg(unix)]
 mod tracing;
