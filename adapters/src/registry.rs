@@ -32,6 +32,7 @@ macro_rules! vendors {
                 claude::transcript Transcript,
                 qwen_code::chat Chat,
                 codex::app_server AppServer,
+                codex::rollout Rollout,
             }
         }
     };

@@ -84,6 +84,7 @@ fn does_not_grow_with_the_log() {
         "claude:transcript",
         "qwen-code:chat",
         "codex:app-server",
+        "codex:rollout",
     ] {
         let from = format(dialect);
         let mut chance = Chance::new(3);

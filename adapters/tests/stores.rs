@@ -6,7 +6,7 @@ use agentglot_adapters::check::{Checker, Level};
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::{Block, Call, Thread};
-use agentglot_adapters::{Turn, turns};
+use agentglot_adapters::{Format, Turn, turns};
 
 use common::{Log, convert, format, goldens};
 
@@ -23,7 +23,7 @@ fn pairs() -> Vec<(Log, Log)> {
     pairs
 }
 
-fn read(log: &[u8], format: agentglot_adapters::Format) -> Vec<Turn> {
+fn read(log: &[u8], format: Format) -> Vec<Turn> {
     turns(log, format)
         .map(|turn| turn.unwrap_or_else(|error| panic!("{format}: {error}")))
         .collect()
@@ -116,7 +116,7 @@ fn a_chat_file_says_what_its_stream_says() {
 /// A log that is kept and read again holds what it held.
 #[test]
 fn a_stream_that_is_kept_says_the_same() {
-    for (kept, stream) in &pairs() {
+    for (kept, stream) in pairs().iter().filter(|(kept, _)| kept.format != format("codex:rollout")) {
         // Qwen Code's streams have an id a line, its files none.
         let ids = kept.format == format("claude:transcript");
         let options = Options {
@@ -135,6 +135,106 @@ fn a_stream_that_is_kept_says_the_same() {
         for (there, again) in there.iter().zip(&again) {
             assert_eq!(said(&there.thread, ids), said(&again.thread, ids), "{}: back again", stream.name);
         }
+    }
+}
+
+/// What a thread of Codex's said, in the words of Claude Code: its stdout shows items, under ids of their own, where its file has what the
+/// model called. Of a list of things to do the one says what is done, of files that change which they are.
+fn said_by_codex(log: &[u8], from: Format) -> Vec<Vec<String>> {
+    let claude = convert(&Options::new(from, format("claude")), log).out;
+    let call = |call: &Call| {
+        let input = call.input.as_str();
+        let asked = match call.name.as_str() {
+            "TodoWrite" => format!(
+                "{} of {} done",
+                input.matches("\"completed\"").count(),
+                input.matches("\"content\"").count()
+            ),
+            "file_change" | "apply_patch" => "files change".to_owned(),
+            name => format!("{name} {}", input.replace(' ', "")),
+        };
+        let result = call.result.as_ref().map(|result| {
+            let text = result.content.text().to_string();
+            let told = !matches!(asked.as_bytes(), [b'0'..=b'9', ..]) && asked != "files change";
+            (if told { text } else { String::new() }, result.status)
+        });
+        format!("{asked} -> {result:?}")
+    };
+    let block = |block: &Block| match block {
+        Block::Call(made) => call(made),
+        other => format!("{other:?}"),
+    };
+    let turns = read(&claude, format("claude"));
+    turns
+        .iter()
+        .map(|turn| {
+            let rounds = turn.thread.rounds.iter().filter(|round| round.error.is_none());
+            rounds.flat_map(|round| round.blocks.iter().map(block)).collect()
+        })
+        .collect()
+}
+
+/// The stdout of a thread that goes on is that of its last turn; tokens are those of the thread.
+#[test]
+fn a_rollout_file_says_what_its_stream_says() {
+    let (mut seen, rollout) = (0, format("codex:rollout"));
+    for (kept, stream) in pairs().iter().filter(|(kept, _)| kept.format == rollout) {
+        let (from_kept, from_stream) = (read(&kept.bytes, kept.format), read(&stream.bytes, stream.format));
+        let (ours, theirs) = (said_by_codex(&kept.bytes, kept.format), said_by_codex(&stream.bytes, stream.format));
+        let expected = if kept.name.contains("resume") { 2 } else { 1 };
+        assert_eq!((from_kept.len(), ours.len()), (expected, expected), "{}", kept.name);
+        let (one, other) = (&from_kept[expected - 1], &from_stream[0]);
+        // What was interrupted is shown as begun, and ended by whoever reads the log.
+        let stopped = kept.name.contains("sigint");
+        let whole = |said: &[String]| -> Vec<String> {
+            let cut = |line: &String| line.split(" -> ").next().unwrap_or_default().to_owned();
+            said.iter().map(|line| if stopped { cut(line) } else { line.clone() }).collect()
+        };
+        assert_eq!(whole(&ours[expected - 1]), whole(&theirs[0]), "{}", kept.name);
+        assert_eq!(one.session, other.session, "{}", kept.name);
+        assert_eq!(prompts(one), 1, "{}: only what is kept holds the prompt", kept.name);
+        let (mine, its) = (
+            one.outcome.as_ref().expect("each turn ends"),
+            other.outcome.as_ref().expect("it was recorded, or made up"),
+        );
+        if !stopped {
+            assert_eq!(mine.kind, its.kind, "{}", kept.name);
+            let sum = |count: fn(&agentglot_adapters::events::Usage) -> Option<u64>| -> u64 {
+                from_kept.iter().filter_map(|turn| turn.usage.as_ref().and_then(count)).sum()
+            };
+            let used = other.usage.as_ref().expect("it says what was used");
+            // A thread that was forked off another one has used what that had.
+            if !kept.name.contains("fork") {
+                assert_eq!(Some(sum(|usage| usage.input)), used.input, "{}", kept.name);
+                assert_eq!(Some(sum(|usage| usage.output)), used.output, "{}", kept.name);
+                assert_eq!(Some(sum(|usage| usage.cache_read)), used.cache_read, "{}", kept.name);
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 9, "{seen} runs");
+}
+
+/// A log of Codex's that is kept and read again holds what it held.
+#[test]
+fn a_stream_of_codex_that_is_kept_says_the_same() {
+    for (kept, stream) in pairs().iter().filter(|(kept, _)| kept.format == format("codex:rollout")) {
+        let options = Options {
+            prompts: vec!["What was asked".to_owned()],
+            ..Options::new(stream.format, kept.format)
+        };
+        let written = convert(&options, &stream.bytes).out;
+        let there = said_by_codex(&stream.bytes, stream.format);
+        assert_eq!(there, said_by_codex(&written, kept.format), "{}", stream.name);
+        let back = read(&written, kept.format);
+        // A prompt is put before what was said.
+        assert!(
+            back.iter().all(|turn| prompts(turn) == 1 || turn.thread.rounds.is_empty()),
+            "{}",
+            stream.name
+        );
+        let again = convert(&Options::new(kept.format, stream.format), &written).out;
+        assert_eq!(there, said_by_codex(&again, stream.format), "{}: back again", stream.name);
     }
 }
 

@@ -468,8 +468,8 @@ impl<'c, 'a> Heard<'c, 'a> {
                 let made = *over || outcome.synthetic || !is_told(outcome, line);
                 let elsewhere = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Other);
                 let well = outcome.kind == OutcomeKind::Success && !outcome.synthetic && !elsewhere;
-                match made {
-                    // No line says it.
+                match made || format.is_store() {
+                    // No line says it, or it is told of a file that says nothing else of turns.
                     true => turns.end(report),
                     false => turns.outcome(outcome, &about, line, report),
                 }

@@ -12,7 +12,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ),
     (
         "line",
-        "app-server: the message as it stands, for it says much that has no place elsewhere; it is written as it was read",
+        "app-server and rollout files: the message or line as it stands, for it says much that has no place elsewhere; it is written as it was read",
     ),
     ("receiver_thread_ids", "collab_tool_call: the threads of the agents that it is for"),
     ("result", "mcp_tool_call that starts: what came of it, null"),

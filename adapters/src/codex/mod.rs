@@ -13,6 +13,7 @@ pub(crate) mod fields;
 mod items;
 mod own;
 pub(crate) mod recognise;
+pub(crate) mod rollout;
 #[cfg(feature = "schema")]
 mod schema;
 mod tools;
@@ -30,18 +31,20 @@ use crate::vendor::{Facts, Pieces, Vendor};
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "codex",
-    about: "Codex's exec --json and its app-server",
-    modes: &[Mode::new("exec", Layout::Lines), app_server::MODE],
-    decoder: |mode| match mode == app_server::MODE {
-        true => app_server::Decoder::default().into(),
-        false => Decoder::default().into(),
+    about: "Codex's exec --json, its app-server and the files of its sessions",
+    modes: &[Mode::new("exec", Layout::Lines), app_server::MODE, rollout::MODE],
+    decoder: |mode| match mode {
+        app_server::MODE => app_server::Decoder::default().into(),
+        rollout::MODE => rollout::Decoder::default().into(),
+        _ => Decoder::default().into(),
     },
     host_decoder: None,
-    encoder: Some(|style| match style.mode == app_server::MODE {
-        true => app_server::Encoder::new(style).into(),
-        false => Encoder::new(style).into(),
+    encoder: Some(|style| match style.mode {
+        app_server::MODE => app_server::Encoder::new(style).into(),
+        rollout::MODE => rollout::Encoder::new(style).into(),
+        _ => Encoder::new(style).into(),
     }),
-    stores: &[],
+    stores: &[rollout::STORE],
     one_turn_a_run: true,
     ids_name_rounds: false,
     stores_others: false,
@@ -60,6 +63,12 @@ pub static VENDOR: Vendor = Vendor {
     pieces: Pieces::Made,
     host_answers: false,
     commands_outlive_turns: true,
-    usage_at: &["/usage", "/params/tokenUsage", "/msg/params/tokenUsage"],
+    usage_at: &[
+        "/usage",
+        "/params/tokenUsage",
+        "/msg/params/tokenUsage",
+        "/payload/usage",
+        "/payload/info",
+    ],
     lists_denials: false,
 };

@@ -1,6 +1,6 @@
 //! Signs of Codex's lines (docs/codex.md).
 
-use super::app_server;
+use super::{app_server, rollout};
 use crate::codec::Dialect::Codex;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
 use crate::json::Raw;
@@ -11,6 +11,9 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     if let Some((weight, why)) = message(line) {
         return Some(Evidence::new(Codex, weight, why).mode(app_server::MODE));
     }
+    if let Some((weight, why)) = kept(line) {
+        return Some(Evidence::new(Codex, weight, why).mode(rollout::MODE));
+    }
     match line.kind {
         "thread.started" if line.has("thread_id") => evidence(PROOF, "thread.started with thread_id"),
         "item.started" | "item.updated" | "item.completed" if line.find(&["item", "type"]).is_some() => evidence(PROOF, "an item with a type"),
@@ -18,6 +21,19 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         "turn.failed" if line.find(&["error", "message"]).is_some() => evidence(STRONG, "turn.failed with an error"),
         "turn.started" | "turn.completed" => evidence(HINT, "a turn's start or end"),
         "error" if line.has("message") && !line.has("error") => evidence(FAINT, "an error with a message"),
+        _ => None,
+    }
+}
+
+/// What a line says for a rollout file.
+fn kept(line: &Opened<'_>) -> Option<(u32, &'static str)> {
+    if !line.has_all(&["timestamp", "payload"]) {
+        return None;
+    }
+    match line.kind {
+        "session_meta" if line.find(&["payload", "id"]).is_some() => Some((PROOF, "session_meta with its payload")),
+        "response_item" | "event_msg" if line.find(&["payload", "type"]).is_some() => Some((PROOF, "an item of a rollout file")),
+        "session_meta" | "turn_context" | "world_state" | "token_usage_record" | "compacted" => Some((STRONG, "a line of a rollout file")),
         _ => None,
     }
 }

@@ -156,7 +156,7 @@ impl Encoder {
 
     /// The item of a call, if its tool has one of its own. Other dialects' names are names of tools without.
     fn tool(&self, name: &str, input: Raw<'_>) -> Option<&'static Tool> {
-        let own_names = self.style.native_tools || self.style.source == Dialect::Agentglot;
+        let own_names = self.style.native_tools || matches!(self.style.source, Dialect::Agentglot | Dialect::Codex);
         Tool::of(name).filter(|tool| own_names && tool.takes(input))
     }
 

@@ -6,7 +6,6 @@ use super::opened::{Opened, word};
 pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     let session_words = |prefix: &str| line.word("method").starts_with(prefix);
     Some(match line.kind {
-        "session_meta" | "turn_context" if line.has_all(&["timestamp", "payload"]) => "a rollout file of Codex",
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
         "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
         _ if line.has_all(&["sessionId", "projectHash"]) => "a session file of Gemini CLI",
@@ -47,10 +46,6 @@ mod tests {
     #[test]
     fn what_others_write_is_told_by_name() {
         for (line, name) in [
-            (
-                r#"{"timestamp":"2026-11-21T07:10:29.014Z","type":"session_meta","payload":{"id":"x"}}"#,
-                "rollout file of Codex",
-            ),
             (r#"{"sessionId":"a","projectHash":"5c83","startTime":"2026"}"#, "session file of Gemini"),
             (
                 r#"{"type":"step_start","timestamp":1795244739516,"sessionID":"ses_e0","part":{}}"#,

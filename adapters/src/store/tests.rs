@@ -11,7 +11,7 @@ struct Through<'e>(&'e mut Encoder, &'e mut Out);
 impl<'a> Sink<'a> for Through<'_> {
     fn event(&mut self, event: &Event<'a>) {
         // What is told of the file as a whole has no line.
-        if !matches!(event.kind, Kind::Session(_) | Kind::Outcome(_)) {
+        if !event.fields.is_empty() || !matches!(event.kind, Kind::Session(_) | Kind::Outcome(_)) {
             self.0.event(event, self.1);
         }
     }

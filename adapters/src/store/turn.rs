@@ -90,8 +90,19 @@ impl Turn {
     }
 
     fn count(&mut self, reply: &Reply<'_>) {
-        let Some(usage) = &reply.usage else { return };
-        let round = reply.id.map(|id| hash(id.as_escaped()));
+        if let Some(usage) = &reply.usage {
+            self.add(usage, reply.id.map(|id| hash(id.as_escaped())));
+        }
+    }
+
+    /// A model call has used this.
+    pub(crate) fn used(&mut self, usage: &Usage<'_>) {
+        if self.open {
+            self.add(usage, None);
+        }
+    }
+
+    fn add(&mut self, usage: &Usage<'_>, round: Option<u64>) {
         if self.round.is_some() && (round.is_none() || round != self.round) {
             Usage::add(&mut self.spent, &self.usage);
         }

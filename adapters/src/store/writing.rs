@@ -28,6 +28,11 @@ impl Writing {
         }
     }
 
+    /// Whether an event of this session is of another one.
+    pub(crate) fn would_come_to(&self, session: Option<Str<'_>>) -> bool {
+        session.is_some_and(|id| id.as_escaped() != self.session)
+    }
+
     /// Keeps what the source says of the session, for the lines that say it.
     pub(crate) fn facts(&mut self, session: &Session<'_>, out: &Out) {
         for (slot, text) in [(&mut self.cwd, session.cwd), (&mut self.model, session.model)] {
@@ -91,6 +96,11 @@ impl Writing {
             out.invented(at, "the source does not name the working folder, and the program looks for it");
             "/"
         })
+    }
+
+    /// The session's model, if the source has named it.
+    pub(crate) fn known_model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// The model of a reply that names this one.

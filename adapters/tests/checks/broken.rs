@@ -87,7 +87,9 @@ fn is_framed(lines: &[Line]) -> bool {
 fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
     // Where calls have no ids, only their order says what belongs together.
     let has_ids = log.format.dialect != Dialect::Tricode;
-    for (n, line) in lines.iter().enumerate().filter(|(_, line)| is_plain(line)) {
+    // What people are shown of a result a file may say again, as the model is told it.
+    let said_again = |line: &Line| log.format.is_store() && line.text.contains("\"item_completed\"");
+    for (n, line) in lines.iter().enumerate().filter(|(_, line)| is_plain(line) && !said_again(line)) {
         let results: Vec<&String> = line
             .said
             .iter()

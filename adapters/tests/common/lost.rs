@@ -94,6 +94,8 @@ fn worked_out(from: Format, to: Format, key: &str, text: &str) -> bool {
         }
         // docs/cursor.md: the result is all segments one after the other.
         Dialect::Cursor => key == "result",
+        // docs/codex.md: what the model runs is shown as the line that runs it.
+        Dialect::Codex => from.dialect == Dialect::Codex && key == "command" && text.starts_with("/bin/bash -lc "),
         // docs/gemini.md: tokens that the cache did not answer.
         Dialect::Gemini => key == "input",
         // docs/qwen.md: ids are made of the session's; the receipt's formats and capabilities are the library's own; a
@@ -174,9 +176,10 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
         }
     }
     if options.tools == ToolNames::Verbatim {
-        // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole.
+        // Arguments in pieces: what they say together, on lines that the ledger does not tell as dropped whole, or to have some that are.
         let dropped = |line: u64| {
-            let whole = |e: &Entry| e.pointer.is_empty() && e.fate == "dropped" && e.first <= line && line <= e.last;
+            let whole =
+                |e: &Entry| (e.pointer.is_empty() || e.pointer.ends_with("/arguments")) && e.fate == "dropped" && e.first <= line && line <= e.last;
             entries.iter().any(whole)
         };
         let lines = (1u64..).zip(input.split_inclusive(|b| *b == b'\n'));

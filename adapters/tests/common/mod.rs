@@ -134,8 +134,13 @@ pub fn recordings() -> Vec<Log> {
             || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
         let mode = if whole { ":json" } else { "" };
         let served = name.starts_with("codex/app-server/");
-        let mode = if served { ":app-server" } else { mode };
-        let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole || served)?;
+        let kept = name.ends_with(".rollout.jsonl");
+        let mode = match () {
+            () if served => ":app-server",
+            () if kept => ":rollout",
+            () => mode,
+        };
+        let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole || served || kept)?;
         Some(Log {
             format,
             host,

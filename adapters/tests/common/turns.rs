@@ -44,6 +44,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
         }
         return count.end();
     }
+    let is_rollout = format.dialect == Dialect::Codex && format.is_store();
     let is_app_server = format.dialect == Dialect::Codex && format.mode.name == "app-server";
     let mut session = String::new();
     for object in objects(bytes) {
@@ -51,6 +52,10 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Qwen => object.str("id").strip_prefix("chatcmpl-").unwrap_or_default(),
             Dialect::Agentglot => object.str("session"),
             Dialect::Codex if is_app_server => thread_of(&object),
+            Dialect::Codex if is_rollout => match object.str("type") {
+                "session_meta" => object.at(&["payload", "id"]).and_then(Json::text).unwrap_or_default(),
+                _ => "",
+            },
             Dialect::Codex => object.str("thread_id"),
             _ => object.str("session_id"),
         };
@@ -66,6 +71,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Cursor => cursor(&object),
             Dialect::Gemini => gemini(&object),
             Dialect::Codex if is_app_server => app_server(&object),
+            Dialect::Codex if is_rollout => rollout(&object),
             Dialect::Codex => codex(&object),
             Dialect::Agentglot => event(&object),
             // Whole trajectories are counted by nobody here.
@@ -265,6 +271,26 @@ fn app_server(object: &Json) -> Step {
         {
             Step::Inside
         }
+        _ => Step::None,
+    }
+}
+
+/// Of what stands in a rollout file only the prompt begins a turn.
+fn rollout(object: &Json) -> Step {
+    let Some(payload) = object.get("payload") else { return Step::None };
+    match (object.str("type"), payload.str("type")) {
+        ("event_msg", "task_complete" | "turn_aborted") => Step::Gives,
+        ("response_item", "message") if payload.str("role") == "user" => {
+            let kinds = payload.at(&["internal_chat_message_metadata_passthrough", "content_item_kinds"]);
+            let first = payload.items("content").first().map_or("", |part| part.str("text"));
+            let by_user = match kinds {
+                Some(kinds) => kinds.list().iter().any(|kind| kind.text() == Some("user.text")),
+                None => !first.starts_with('<') && !first.starts_with("# AGENTS.md"),
+            };
+            if by_user { Step::Again } else { Step::None }
+        }
+        ("response_item", "message") if payload.str("role") == "assistant" => Step::Inside,
+        ("response_item", "reasoning" | "function_call" | "custom_tool_call" | "function_call_output" | "custom_tool_call_output") => Step::Inside,
         _ => Step::None,
     }
 }

@@ -3,25 +3,18 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
-use super::command;
+use super::{command, model};
 use crate::event::ToolKind;
 use crate::json::{Raw, Str};
-use crate::tools::args::{Args, Change, Shell, Subagent, Todo, TodoStatus};
+use crate::tools::args::{Args, Change, Subagent, Todo, TodoStatus};
 use crate::tools::json::{Json, array, escaped, members, object, optional, plain};
 
 pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
     Some(match kind {
         ToolKind::Shell => {
-            let [line] = members(input, ["command"])?;
-            let line = line?.string()?;
-            Args::Shell(Shell {
-                command: command::script(line, arena).unwrap_or(line),
-                timeout: None,
-                description: None,
-                background: None,
-                directory: None,
-            })
+            return model::shell(input, arena).map(Args::Shell);
         }
+        ToolKind::Edit if input.get("input").is_some() => return model::patched(input, arena),
         ToolKind::Edit => {
             let [changes] = members(input, ["changes"])?;
             let mut changes = array(changes?)?.elements();
@@ -68,6 +61,16 @@ pub(super) fn read<'a>(kind: ToolKind, input: Raw<'a>, arena: &'a Bump) -> Optio
             return (!server.is_empty() && !tool.is_empty()).then_some(Args::Mcp { server, tool, args });
         }
         // The other tools for agents have no counterpart.
+        ToolKind::Subagent if input.get("message").is_some() => {
+            let [task, message, role] = members(input, ["task_name", "message", "agent_type"])?;
+            Args::Subagent(Subagent {
+                description: optional(task, Raw::string)?,
+                prompt: message?.string()?,
+                agent: optional(role, Raw::string)?,
+                background: None,
+                model: None,
+            })
+        }
         ToolKind::Subagent => {
             let [tool, prompt] = members(input, ["tool", "prompt"])?;
             if !tool?.string()?.is(SPAWN) {
@@ -116,7 +119,7 @@ fn file<'a>(change: Raw<'a>, arena: &'a Bump) -> Option<Args<'a>> {
 }
 
 /// The hunks of a diff as replacements: what stands around a change tells where it is.
-fn hunks<'a>(diff: &str, arena: &'a Bump) -> Vec<Change<'a>> {
+pub(super) fn hunks<'a>(diff: &str, arena: &'a Bump) -> Vec<Change<'a>> {
     let mut all: Vec<(String, String)> = Vec::new();
     for line in diff.split_inclusive('\n') {
         if line.starts_with("@@") {

@@ -38,6 +38,18 @@ pub(super) fn line<'a>(script: Str<'a>, arena: &'a Bump) -> Str<'a> {
     escaped(&line, arena)
 }
 
+/// Words as one line.
+pub(super) fn joined<'w>(words: &[impl std::ops::Deref<Target = str> + 'w]) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        quote(word, &mut line);
+    }
+    line
+}
+
 /// Quotes a word: not at all if that is not needed, in single quotes if it holds none, else in double ones.
 fn quote(word: &str, to: &mut String) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-./:@]_".contains(&byte);

@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+pub(super) mod model;
 mod results;
 
 use bumpalo::Bump;
@@ -14,12 +15,12 @@ use crate::tools::json::Json;
 use crate::tools::output::ToolOutput;
 use crate::tools::table::{DetailReader, Shell, Tools, names};
 
-// Recorded items. What the model calls is not shown; these are the names that a host sees.
+// Recorded items, which hosts are shown; then what the model calls, which rollout files say.
 names! {
-    Edit: "file_change";
-    Shell: "command_execution";
+    Edit: "file_change", "apply_patch";
+    Shell: "command_execution", "exec_command", "shell_command", "shell", "local_shell";
     Todo: "todo_list", "update_plan";
-    Subagent: "collab_tool_call";
+    Subagent: "collab_tool_call", "spawn_agent";
     WebSearch: "web_search";
     Mcp: "mcp_tool_call";
 }
@@ -49,6 +50,9 @@ pub(crate) static DETAIL: DetailReader = DetailReader {
 pub(super) fn canonical<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
     if Tool::of(&call.name.unescape()).is_some_and(|tool| tool.takes(call.input)) {
         return None;
+    }
+    if let Some(changes) = model::shown(call.input, arena).filter(|_| call.name.is("apply_patch")) {
+        return Some((Str::trusted(FILE_CHANGE), changes));
     }
     args::write(&args::read(TOOLS.kind(&call.name.unescape()), call.input, arena)?, call.id, arena)
 }

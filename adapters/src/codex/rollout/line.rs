@@ -1,0 +1,85 @@
+//! A line: when it was, what kind it is of, and what it says.
+
+use crate::chat::Members;
+use crate::codec::Cx;
+use crate::event::{At, Field, Fields, Time};
+use crate::json::{Cursor, Error, Raw, Shape, Str};
+
+/// A line, opened.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub(super) cx: Cx<'a>,
+    /// The whole of it.
+    pub(super) raw: Raw<'a>,
+    pub(super) kind: Option<Str<'a>>,
+    /// An object, if it is one.
+    pub(super) payload: Option<Raw<'a>>,
+    /// What kind of payload it is.
+    pub(super) word: Str<'a>,
+    pub(super) time: Option<Time<'a>>,
+}
+
+impl<'a> Line<'a> {
+    /// Opens it. The bytes that it takes are those of `raw`.
+    pub(super) fn read(text: &'a str, cx: &Cx<'a>) -> Result<Self, Error> {
+        let mut at = Cursor::new(text);
+        let members = Members::read(&mut at, cx)?;
+        let payload = members.get("payload").filter(|payload| payload.shape() == Some(Shape::Object));
+        Ok(Self {
+            cx: *cx,
+            raw: Raw::trusted(&text[..at.position()]),
+            kind: members.get("type").and_then(Raw::string),
+            payload,
+            word: payload.and_then(|payload| payload.get("type")?.string()).unwrap_or_default(),
+            time: members.get("timestamp").and_then(Raw::string).map(Time::Iso),
+        })
+    }
+
+    /// What kind of line it is has been understood.
+    pub(super) fn took(&self) {
+        for word in [self.kind.unwrap_or_default(), self.word] {
+            self.cx.took(word.as_escaped());
+        }
+    }
+
+    /// A member of what it says.
+    pub(super) fn get(&self, name: &str) -> Option<Raw<'a>> {
+        self.payload?.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text among them.
+    pub(super) fn text(&self, name: &str) -> Option<Str<'a>> {
+        self.get(name)?.string()
+    }
+
+    /// The same, which has to be there.
+    pub(super) fn need(&self, name: &'static str) -> Result<Str<'a>, Error> {
+        self.text(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// A list that has to be there.
+    pub(super) fn need_list(&self, name: &'static str) -> Result<Raw<'a>, Error> {
+        let list = self.get(name).filter(|list| list.shape() == Some(Shape::Array));
+        list.ok_or_else(|| self.missing(name))
+    }
+
+    pub(super) fn missing(&self, name: &'static str) -> Error {
+        Error::missing(self.raw.as_str().len(), name)
+    }
+
+    /// The line, as the field of an event.
+    pub(super) fn fields(&self) -> Fields<'a> {
+        self.cx.list(&[Field {
+            at: At::Line,
+            key: Str::trusted(super::LINE),
+            value: self.raw,
+            known: true,
+        }])
+    }
+
+    /// The turn that it belongs to, if it says so.
+    pub(super) fn turn(&self) -> Option<Str<'a>> {
+        let beside = || self.get("internal_chat_message_metadata_passthrough")?.get("turn_id")?.string();
+        self.text("turn_id").or_else(beside)
+    }
+}

@@ -1,0 +1,133 @@
+//! What the model was told of a call: of a command, what it printed stands behind lines about how it went.
+
+use super::items::blocks;
+use crate::codec::Cx;
+use crate::event::{Block, Content, Fate, ResultStatus};
+use crate::json::{Cursor, Raw, Shape, Str};
+
+/// What an output says.
+pub(super) struct Said<'a> {
+    pub(super) content: Content<'a>,
+    pub(super) status: ResultStatus,
+    /// How a command ended.
+    pub(super) exit: Option<i64>,
+}
+
+/// What lines about a command begin with. Of some the rest matters.
+const ABOUT: [&str; 7] = [
+    EXIT,
+    EXITED,
+    "Wall time: ",
+    "Chunk ID: ",
+    "Process running with session ID ",
+    "Original token count: ",
+    "Total output lines: ",
+];
+const EXIT: &str = "Exit code: ";
+const EXITED: &str = "Process exited with code ";
+
+/// The line behind which it stands what a command printed.
+const OUTPUT: &str = "Output:\\n";
+
+/// What the program says where no tool ran.
+const FAILED: [&str; 7] = [
+    "unsupported call: ",
+    "unsupported custom tool call: ",
+    "failed to parse function arguments: ",
+    "apply_patch verification failed: ",
+    "exec_command failed",
+    "execution error: ",
+    "patch rejected: ",
+];
+
+/// Reads an output: a text, or the parts of a message.
+pub(super) fn said<'a>(output: Raw<'a>, cx: &Cx<'a>) -> Said<'a> {
+    let Some(text) = output.string() else {
+        let content = match output.shape() {
+            Some(Shape::Array) => match blocks(output, cx) {
+                [] => Content::Text(Str::EMPTY),
+                [Block::Text { text, .. }] => Content::Text(*text),
+                blocks => Content::Blocks(blocks),
+            },
+            _ => Content::Text(cx.text(output.as_str())),
+        };
+        return Said {
+            content,
+            status: ResultStatus::Success,
+            exit: None,
+        };
+    };
+    if let Some((text, exit)) = wrapped(text, cx) {
+        return ended(text, exit);
+    }
+    let (about, printed) = command(text);
+    let Some(printed) = printed else {
+        let status = match text.as_escaped() {
+            told if told.ends_with("aborted by user") || told == "aborted" => ResultStatus::Canceled,
+            told if FAILED.iter().any(|begins| told.starts_with(begins)) => ResultStatus::Error,
+            _ => ResultStatus::Success,
+        };
+        return Said {
+            content: Content::Text(text),
+            status,
+            exit: None,
+        };
+    };
+    cx.stands_for(printed, text.as_escaped());
+    if let Some(trace) = cx.trace {
+        trace.note(
+            Fate::Merged,
+            "/payload/output",
+            "the lines before what a command printed say how it ended",
+        );
+    }
+    ended(Str::trusted(printed), about)
+}
+
+fn ended(text: Str<'_>, exit: Option<i64>) -> Said<'_> {
+    Said {
+        content: Content::Text(text),
+        status: match exit {
+            None | Some(0) => ResultStatus::Success,
+            Some(_) => ResultStatus::Error,
+        },
+        exit,
+    }
+}
+
+/// The exit code of a command and what it printed, if lines about it stand before that. A text as it is escaped.
+fn command(text: Str<'_>) -> (Option<i64>, Option<&str>) {
+    let (mut rest, mut exit, mut any) = (text.as_escaped(), None, false);
+    while let Some((line, behind)) = rest.split_once("\\n") {
+        if any && line == OUTPUT.trim_end_matches("\\n") {
+            return (exit, Some(behind));
+        }
+        if line.is_empty() && any {
+            rest = behind;
+            continue;
+        }
+        if !ABOUT.iter().any(|begins| line.starts_with(begins)) {
+            break;
+        }
+        let code = line.strip_prefix(EXIT).or_else(|| line.strip_prefix(EXITED));
+        exit = exit.or_else(|| code?.parse().ok());
+        any = true;
+        rest = behind;
+    }
+    (None, None)
+}
+
+/// The text and the exit code of an output that is an object in a text (older programs).
+fn wrapped<'a>(text: Str<'a>, cx: &Cx<'a>) -> Option<(Str<'a>, Option<i64>)> {
+    if !text.as_escaped().starts_with("{\\\"output\\\":") {
+        return None;
+    }
+    let inside = text.unescape_in(cx.arena);
+    let mut at = Cursor::new(inside);
+    let object = at.raw().ok().filter(|_| at.at_end())?;
+    let printed = object.get("output")?.string()?;
+    let exit = object.get("metadata").and_then(|about| about.get("exit_code")?.i64());
+    cx.took(text.as_escaped());
+    cx.stands_for(printed.as_escaped(), text.as_escaped());
+    Some((printed, exit))
+}

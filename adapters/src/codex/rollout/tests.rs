@@ -1,0 +1,212 @@
+//! Lines read and written.
+
+use crate::codec::Format;
+use crate::convert::{Converter, Options};
+
+fn format(name: &str) -> Format {
+    name.parse().expect("it is one")
+}
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    let mut converter = Converter::new(Options::new(format(from), format(to)));
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    String::from_utf8(out).expect("what is written is UTF-8")
+}
+
+fn events(payloads: &[&str]) -> String {
+    let log: String = payloads
+        .iter()
+        .map(|payload| {
+            let (kind, payload) = payload.split_once(' ').expect("a type and a payload");
+            format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+        })
+        .collect();
+    let stored = converted(&log, "codex:rollout", "agentglot");
+    assert_eq!(converted(&stored, "agentglot", "codex:rollout"), log, "it goes back as it was");
+    stored
+}
+
+const META: &str = r#"session_meta {"id":"t","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","cli_version":"0.80.0"}"#;
+const ASK: &str = r#"response_item {"type":"message","role":"user","content":[{"type":"input_text","text":"ask"}]}"#;
+const CALL: &str = r#"response_item {"type":"function_call","name":"shell_command","arguments":"{\"command\": \"false\"}","call_id":"c"}"#;
+const SAY: &str = r#"response_item {"type":"message","role":"assistant","content":[{"type":"output_text","text":"say"}]}"#;
+
+fn count(stored: &str, event: &str) -> usize {
+    stored.matches(&format!("\"event\":\"{event}\"")).count()
+}
+
+/// The thread's sum that has not grown says nothing of another round.
+#[test]
+fn tokens_are_told_once_a_round() {
+    let tokens = |total: u32, last: u32| {
+        format!(
+            "event_msg {{\"type\":\"token_count\",\"info\":{{\"total_token_usage\":{{\"input_tokens\":{total},\"total_tokens\":{total}}},\"last_token_usage\":{{\"input_tokens\":{last},\"total_tokens\":{last}}}}}}}"
+        )
+    };
+    let (one, two) = (tokens(100, 100), tokens(201, 101));
+    let output = r#"response_item {"type":"function_call_output","call_id":"c","output":"x"}"#;
+    let stored = events(&[META, ASK, &one, CALL, &one, output, &one, SAY, &two, &two]);
+    // What was said before the first reply is that of the thread so far.
+    let told = |stored: &str| {
+        stored
+            .lines()
+            .filter(|line| line.contains("\"event\":\"round_end\"") && line.contains("\"usage\""))
+            .count()
+    };
+    assert_eq!(told(&stored), 1, "{stored}");
+    assert!(stored.contains("\"input\":101"), "{stored}");
+    let stored = events(&[META, ASK, CALL, &one, output, &one, SAY, &two, &two]);
+    assert_eq!((told(&stored), count(&stored, "round_end")), (2, 2), "{stored}");
+    assert!(stored.contains("\"input\":201"), "the sum of the turn: {stored}");
+}
+
+#[test]
+fn what_a_command_printed_stands_behind_lines_about_it() {
+    for (output, text, status) in [
+        (r"Exit code: 1\nWall time: 0 seconds\nOutput:\nno\n", r"no\n", "error"),
+        (
+            r"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 2\nOutput:\nyes",
+            "yes",
+            "success",
+        ),
+        (
+            r#"{\"output\":\"a\\nb\",\"metadata\":{\"exit_code\":3,\"duration_seconds\":0.1}}"#,
+            r"a\nb",
+            "error",
+        ),
+        (
+            r"Wall time: 3.8 seconds\naborted by user",
+            r"Wall time: 3.8 seconds\naborted by user",
+            "canceled",
+        ),
+        ("unsupported call: wibble", "unsupported call: wibble", "error"),
+        ("Plan updated", "Plan updated", "success"),
+        (r"Output:\nof something else", r"Output:\nof something else", "success"),
+    ] {
+        let output = format!("response_item {{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"{output}\"}}");
+        let stored = events(&[META, ASK, CALL, &output, SAY]);
+        let line = stored.lines().find(|line| line.contains("\"tool_result\"")).expect("it was answered");
+        assert!(line.contains(&format!("\"content\":\"{text}\"")), "{line}");
+        assert!(line.contains(&format!("\"status\":\"{status}\"")), "{line}");
+    }
+}
+
+/// What people were shown of a call is its result; what the model was told then says it again.
+#[test]
+fn a_result_is_told_once() {
+    let shown = r#"event_msg {"type":"item_completed","item":{"type":"CommandExecution","id":"c","command":["false"],"aggregated_output":"no\n","exit_code":1,"status":"failed"}}"#;
+    let output = r#"response_item {"type":"function_call_output","call_id":"c","output":"Exit code: 1\nWall time: 0 seconds\nOutput:\nno\n"}"#;
+    for lines in [[shown, output], [output, shown]] {
+        let stored = events(&[META, ASK, CALL, lines[0], lines[1], SAY]);
+        assert_eq!(count(&stored, "tool_result"), 1, "{stored}");
+        assert!(stored.contains(r#""exit_code":1"#), "{stored}");
+    }
+}
+
+/// A prompt within a task goes on with its turn; where nothing says when turns end, each begins one.
+#[test]
+fn prompts_begin_turns() {
+    let (start, end) = (
+        r#"event_msg {"type":"task_started","turn_id":"a"}"#,
+        r#"event_msg {"type":"task_complete","turn_id":"a","last_agent_message":"say","duration_ms":7}"#,
+    );
+    let stored = events(&[META, ASK, SAY, ASK, SAY]);
+    assert_eq!((count(&stored, "prompt"), count(&stored, "outcome")), (2, 2), "{stored}");
+    assert_eq!(stored.matches("\"synthetic\":true").count(), 2, "{stored}");
+    let stored = events(&[META, start, ASK, SAY, ASK, SAY, end]);
+    assert_eq!((count(&stored, "prompt"), count(&stored, "outcome")), (2, 1), "{stored}");
+    assert!(stored.contains("\"duration_ms\":7") && !stored.contains("synthetic"), "{stored}");
+    let failed = r#"event_msg {"type":"task_complete","turn_id":"a","last_agent_message":null,"error":{"message":"no"}}"#;
+    let stored = events(&[META, start, ASK, failed]);
+    assert!(stored.contains("\"error\":\"no\"") && stored.contains("\"is_error\":true"), "{stored}");
+    let aborted = r#"event_msg {"type":"turn_aborted","turn_id":"a","reason":"interrupted"}"#;
+    assert!(events(&[META, start, ASK, aborted]).contains("\"outcome\":\"cancelled\""));
+}
+
+/// What the program tells the model is no prompt, said so or not.
+#[test]
+fn context_is_no_prompt() {
+    for context in [
+        r##"response_item {"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /w\n"}]}"##,
+        r#"response_item {"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n"}]}"#,
+        r#"response_item {"type":"message","role":"developer","content":[{"type":"input_text","text":"ask"}]}"#,
+        r#"response_item {"type":"message","role":"user","content":[{"type":"input_text","text":"ask"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["generic.turn_aborted"]}}"#,
+    ] {
+        assert_eq!(count(&events(&[META, context]), "prompt"), 0, "{context}");
+    }
+    let said = r#"response_item {"type":"message","role":"user","content":[{"type":"input_text","text":"<skill>?"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["user.text"]}}"#;
+    assert_eq!(count(&events(&[META, said]), "prompt"), 1);
+}
+
+#[test]
+fn servers_stand_in_names_or_beside_them() {
+    for call in [
+        r#"response_item {"type":"function_call","name":"mcp__calc__add","arguments":"{\"a\":1}","call_id":"c"}"#,
+        r#"response_item {"type":"function_call","name":"add","namespace":"mcp__calc","arguments":"{\"a\":1}","call_id":"c"}"#,
+    ] {
+        let stored = events(&[META, ASK, call]);
+        assert!(
+            stored.contains(r#""name":"mcp_tool_call","kind":"mcp","input":{"server":"calc","tool":"add","arguments":{"a":1}}"#),
+            "{stored}"
+        );
+    }
+}
+
+/// What others call goes to the model in its own words: patches, commands, plans.
+#[test]
+fn what_others_said_is_written_as_the_model_says_it() {
+    let log = concat!(
+        r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","uuid":"u0"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"false"}}]},"session_id":"s","uuid":"u1"}"#,
+        "\n",
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"no","is_error":true}]},"session_id":"s","uuid":"u2"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"text","text":"done"}]},"session_id":"s","uuid":"u3"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":2,"result":"done","session_id":"s","total_cost_usd":0.1,"usage":{"input_tokens":1,"output_tokens":2},"uuid":"u4"}"#,
+        "\n"
+    );
+    let written = converted(log, "claude", "codex:rollout");
+    for part in [
+        r#""type":"session_meta","payload":{"id":"s""#,
+        r#""name":"exec_command","arguments":"{\"cmd\":\"false\"}","call_id":"c""#,
+        r#""call_id":"c","output":"Exit code: 1\nWall time: 0 seconds\nOutput:\nno""#,
+        r#""text":"done""#,
+        r#""last_agent_message":"done""#,
+    ] {
+        assert!(written.contains(part), "{part} in {written}");
+    }
+    let back = converted(&written, "codex:rollout", "claude");
+    assert!(back.contains(r#""name":"Bash","input":{"command":"false""#), "{back}");
+    assert!(back.contains(r#""is_error":true"#) && back.contains(r#""result":"done""#), "{back}");
+}
+
+/// What its host asks and the agent says again is one prompt.
+#[test]
+fn a_prompt_is_written_once() {
+    let log = concat!(
+        r#"{"dir":"s2c","ms":1,"msg":{"method":"thread/started","params":{"thread":{"id":"t","cwd":"/w","turns":[]}}}}"#,
+        "\n",
+        r#"{"dir":"c2s","ms":1,"msg":{"method":"turn/start","id":3,"params":{"threadId":"t","input":[{"type":"text","text":"ask"}]}}}"#,
+        "\n",
+        r#"{"dir":"s2c","ms":2,"msg":{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"userMessage","id":"i","content":[{"type":"text","text":"ask"}]}}}}"#,
+        "\n",
+        r#"{"dir":"s2c","ms":3,"msg":{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","items":[],"status":"completed","error":null}}}}"#,
+        "\n"
+    );
+    let written = converted(log, "codex:app-server", "codex:rollout");
+    assert_eq!(written.matches(r#""type":"user_message","message":"ask""#).count(), 1, "{written}");
+}
+
+/// A session that was forked off another one may say whose words come first.
+#[test]
+fn another_thread_in_one_file_is_another_session() {
+    let other = META.replace("\"id\":\"t\"", "\"id\":\"u\"");
+    let stored = events(&[META, ASK, SAY, &other, ASK, SAY]);
+    assert_eq!((count(&stored, "session"), count(&stored, "outcome")), (2, 2), "{stored}");
+    let forked = META.replace("\"id\":\"t\"", "\"id\":\"t\",\"forked_from_id\":\"u\"");
+    assert_eq!(count(&events(&[&forked, &other, ASK, SAY]), "session"), 1);
+}
