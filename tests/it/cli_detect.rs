@@ -119,10 +119,6 @@ fn a_dialect_that_was_named_wrongly_is_told() {
 fn formats_of_other_programs_are_told_by_name() {
     let scratch = Scratch::new();
     for (bytes, name) in [
-        (
-            &b"{\"timestamp\":\"2026\",\"type\":\"session_meta\",\"payload\":{}}\n"[..],
-            "rollout file of Codex",
-        ),
         (b"BZh91AY&SY", "bzip2 data"),
         (b"\xfd7zXZ\0\0", "xz data"),
     ] {
