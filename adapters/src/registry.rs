@@ -33,6 +33,7 @@ macro_rules! vendors {
                 qwen_code::chat Chat,
                 codex::app_server AppServer,
                 codex::rollout Rollout,
+                gemini::chat GeminiChat,
             }
         }
     };

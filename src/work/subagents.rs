@@ -1,12 +1,12 @@
 //! The files of subagents, which lie beside that of their session.
 
-use std::collections::HashSet;
-use std::io::{ErrorKind, Read};
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use agentglot_adapters::raw::store::{Child, Store};
+use agentglot_adapters::raw::store::{Child, Store, session_of};
 
 use crate::io::{Console, Input, READ, Source};
 use crate::status::Failure;
@@ -25,59 +25,86 @@ pub(crate) struct Subagent {
 /// are are none of them.
 pub(crate) fn beside(input: &Input, from: Format) -> Vec<Subagent> {
     let store = from.dialect.vendor().stores.iter().find(|store| store.mode == from.mode);
-    store
-        .and_then(|store| folder(store, input))
-        .map_or_else(Vec::new, |folder| inside(&folder))
+    let Some((store, folder)) = store.and_then(|store| Some((store, folder(store, input)?))) else {
+        return Vec::new();
+    };
+    inside(store, &folder, input)
 }
 
 fn folder(store: &Store, input: &Input) -> Option<PathBuf> {
     let path = input.path()?;
     let parent = path.parent()?.to_str()?;
-    let name = input.plain_name();
     let parent = if parent.is_empty() { "." } else { parent };
-    store.subagents_of(parent, name.file_stem()?.to_str()?).map(PathBuf::from)
+    let name = if store.names_subagents() {
+        session_of(Source::open(input, &Console::plain()).ok()?.head())?
+    } else {
+        input.plain_name().file_stem()?.to_str()?.to_owned()
+    };
+    store.subagents_of(parent, &name).map(PathBuf::from)
 }
 
-fn inside(folder: &Path) -> Vec<Subagent> {
-    let mut found: Vec<_> = folder
-        .read_dir()
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| whose(&entry.path()))
-        .collect();
+fn inside(store: &Store, folder: &Path, session: &Input) -> Vec<Subagent> {
+    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    let mut found: Vec<_> = if store.names_subagents() {
+        called(files.collect(), session)
+    } else {
+        files.filter_map(whose).collect()
+    };
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
-/// A file with what stands beside it.
-fn whose(path: &Path) -> Option<Subagent> {
-    if path.extension()? != "jsonl" {
-        return None;
-    }
-    let of = std::fs::read_to_string(path.with_extension("meta.json"))
-        .ok()
-        .as_deref()
-        .and_then(Child::read)?;
+fn subagent(of: Child, path: PathBuf) -> Subagent {
     let name = path.display().to_string().into();
-    Some(Subagent {
-        of,
-        path: path.to_owned(),
-        name,
-    })
+    Subagent { of, path, name }
+}
+
+/// A file with what stands beside it.
+fn whose(path: PathBuf) -> Option<Subagent> {
+    let about = std::fs::read_to_string(path.with_extension("meta.json")).ok();
+    let of = about.as_deref().and_then(Child::read)?;
+    Some(subagent(of, path))
+}
+
+/// Those of the files whose calls the session's file has.
+fn called(mut files: Vec<PathBuf>, session: &Input) -> Vec<Subagent> {
+    let mut found = Vec::new();
+    if files.is_empty() {
+        return found;
+    }
+    let Ok(source) = Source::open(session, &Console::plain()) else {
+        return found;
+    };
+    let mut reader = BufReader::new(source.into_reader());
+    let mut line = Vec::new();
+    while !files.is_empty() && reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = std::str::from_utf8(&line).unwrap_or_default();
+        files.retain(|path| {
+            let id = path.file_stem().and_then(|id| id.to_str()).filter(|id| text.contains(id));
+            let of = id.and_then(|id| Child::called(text, id));
+            found.extend(of.map(|of| subagent(of, path.clone())));
+            found.last().is_none_or(|last: &Subagent| last.path != *path)
+        });
+        line.clear();
+    }
+    found
 }
 
 /// Leaves out of what was found in folders what stands beside those files, which is no log; and, if they are `joined` to the session that
 /// they belong to, the files themselves.
 pub(crate) fn leave_to_their_sessions(inputs: &mut Vec<Input>, joined: bool) {
     let stores: Vec<&Store> = Dialect::ALL.iter().flat_map(|dialect| dialect.vendor().stores).collect();
-    let folders: HashSet<PathBuf> = inputs
-        .iter()
-        .flat_map(|input| stores.iter().filter_map(|store| folder(store, input)))
-        .filter(|folder| folder.is_dir())
-        .collect();
+    let mut folders = HashMap::new();
+    for input in inputs.iter() {
+        for store in &stores {
+            if let Some(folder) = folder(store, input).filter(|folder| folder.is_dir()) {
+                folders.insert(folder, (*store, input));
+            }
+        }
+    }
     let mut left_out = HashSet::new();
-    for subagent in folders.iter().flat_map(|folder| inside(folder)) {
+    for subagent in folders.iter().flat_map(|(folder, (store, input))| inside(store, folder, input)) {
         left_out.insert(subagent.path.with_extension("meta.json"));
         if joined {
             left_out.insert(subagent.path);

@@ -128,3 +128,45 @@ fn a_session_is_checked_with_its_subagents() {
     let ran = run(["check", "--no-subagents", arg(&path)]);
     assert!(!ran.text().contains("agent-a.jsonl"), "{}", ran.text());
 }
+
+/// Gemini CLI's files are called by no session's id, and nothing beside them says whose they are: that stands in the session's file.
+#[test]
+fn a_session_that_names_its_subagents_is_read_with_them() {
+    let scratch = Scratch::new();
+    let folder = "chats/aafb4fc1-87f9-48d9-8566-170be5c5dca5";
+    scratch.file("chats/session-2026-11-21T07-03-aafb4fc1.jsonl", golden("gemini/chat_agent.jsonl"));
+    let child = format!("{folder}/89379183-87b7-4d5c-a580-a2d2f8e2400c.jsonl");
+    scratch.file(&child, golden("gemini/chat_agent.subagent.jsonl"));
+    scratch.file(&format!("{folder}/stranger.jsonl"), golden("gemini/chat_think.jsonl"));
+    let path = scratch.path("chats/session-2026-11-21T07-03-aafb4fc1.jsonl");
+    let ran = run(["convert", "-t", "claude", arg(&path)]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("with its subagents in ") && !ran.err.contains("stranger"), "{}", ran.err);
+    let lines: Vec<&str> = ran.text().lines().collect();
+    let call = "invoke_agent__invoke_agent_1795244633765_0";
+    let all = |sign: String| -> Vec<usize> { (0..lines.len()).filter(|&at| lines[at].contains(&sign)).collect() };
+    let own = all(format!("\"parent_tool_use_id\":\"{call}\""));
+    let (called, answered) = (
+        all(format!("\"type\":\"tool_use\",\"id\":\"{call}\"")),
+        all(format!("\"tool_use_id\":\"{call}\"")),
+    );
+    assert!(own.len() >= 5, "{}", ran.text());
+    assert!(
+        own.iter().all(|&line| called[0] < line && line < answered[0]),
+        "{called:?} {own:?} {answered:?}"
+    );
+    let ran = run(["convert", "-t", "claude", "--no-subagents", arg(&path)]);
+    assert!(ran.code == 0 && !ran.text().contains("from-sub"), "{}", ran.err);
+    let ran = run(["convert", "-t", "claude", arg(&scratch.path(&child))]);
+    assert!(ran.err.contains("this is the file of a subagent"), "{}", ran.err);
+    let ran = run(["convert", "-t", "claude", "-o", arg(&scratch.path("out")), arg(&scratch.path("chats"))]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let names = scratch.names("out");
+    assert!(!names.iter().any(|name| name.contains("89379183")), "{names:?}");
+    let ran = run(["check", arg(&path)]);
+    assert!(
+        ran.code == 0 && ran.text().contains("89379183-87b7-4d5c-a580-a2d2f8e2400c.jsonl: gemini:chat"),
+        "{}",
+        ran.text()
+    );
+}

@@ -8,7 +8,6 @@ pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     Some(match line.kind {
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
         "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
-        _ if line.has_all(&["sessionId", "projectHash"]) => "a session file of Gemini CLI",
         _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
         _ if line.word("jsonrpc") == "2.0" && (session_words("session/") || is_initialize(line)) => "JSON-RPC of the Agent Client Protocol (ACP)",
         _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
@@ -46,7 +45,6 @@ mod tests {
     #[test]
     fn what_others_write_is_told_by_name() {
         for (line, name) in [
-            (r#"{"sessionId":"a","projectHash":"5c83","startTime":"2026"}"#, "session file of Gemini"),
             (
                 r#"{"type":"step_start","timestamp":1795244739516,"sessionID":"ses_e0","part":{}}"#,
                 "opencode run",

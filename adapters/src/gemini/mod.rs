@@ -3,6 +3,7 @@
 //! One process is one turn: `init`, the prompt's echo, pieces of text, calls, their results, `result`. Thoughts, whole texts and the
 //! bounds of rounds have no line. There is no protocol on stdin: a log of the host's side does not exist.
 
+pub(crate) mod chat;
 mod decode;
 mod document;
 mod encode;
@@ -21,18 +22,24 @@ mod tests;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-use crate::codec::Mode;
+use crate::codec::{Layout, Mode};
 use crate::vendor::{Facts, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "gemini",
     about: "Gemini CLI's --output-format",
-    modes: &[Mode::STREAM_JSON, Mode::JSON],
-    decoder: |_| Decoder::default().into(),
+    modes: &[Mode::STREAM_JSON, Mode::JSON, chat::MODE],
+    decoder: |mode| match mode.layout {
+        Layout::Store => chat::Decoder::default().into(),
+        _ => Decoder::default().into(),
+    },
     host_decoder: None,
-    encoder: Some(|style| Encoder::new(style).into()),
-    stores: &[],
+    encoder: Some(|style| match style.mode.layout {
+        Layout::Store => chat::Encoder::new(style).into(),
+        _ => Encoder::new(style).into(),
+    }),
+    stores: &[chat::STORE],
     one_turn_a_run: true,
     ids_name_rounds: false,
     stores_others: false,
@@ -51,7 +58,7 @@ pub static VENDOR: Vendor = Vendor {
     pieces: Pieces::Made,
     host_answers: false,
     commands_outlive_turns: false,
-    usage_at: &["/stats"],
+    usage_at: &["/stats", "/tokens"],
     lists_denials: false,
 };
 

@@ -2,12 +2,20 @@
 
 use crate::codec::Dialect::Gemini;
 use crate::codec::Mode;
-use crate::detect::{Evidence, Opened, PROOF, STRONG};
+use crate::detect::{Evidence, HINT, Opened, PROOF, STRONG};
 
 /// What the line says for it.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Gemini, weight, why));
+    let kept = |weight, why| Some(Evidence::new(Gemini, weight, why).mode(super::chat::MODE));
     match line.kind {
+        "" if line.has_all(&["sessionId", "projectHash"]) => kept(PROOF, "the header of a chat file, with a projectHash"),
+        "" if line.has("$rewindTo") => kept(STRONG, "a message of a chat file is taken back"),
+        "" if line.find(&["$set", "lastUpdated"]).is_some() => kept(STRONG, "a chat file's header changes"),
+        "gemini" if line.has_all(&["id", "timestamp", "content"]) => kept(PROOF, "a reply of type gemini"),
+        "user" if line.has_all(&["id", "timestamp", "content"]) && !line.has_any(&["message", "uuid"]) => {
+            kept(HINT, "a user's message with id, timestamp and content")
+        }
         "init" if line.has_all(&["timestamp", "session_id", "model"]) => evidence(PROOF, "init with a session_id and a model"),
         "message" if line.has_all(&["timestamp", "role", "content"]) => evidence(PROOF, "message with a role and a timestamp"),
         "tool_use" if line.has_all(&["tool_name", "tool_id"]) => evidence(PROOF, "tool_use with tool_name and tool_id"),

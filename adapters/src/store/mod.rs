@@ -28,7 +28,9 @@ pub struct Store {
     /// The members that only it has: name and meaning, sorted by name.
     pub fields: &'static [(&'static str, &'static str)],
     /// Where the files of a session's subagents lie, seen from the folder of the session's file; `ID` stands for the session's id, by
-    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]).
+    /// which its file is called. Each is called `agent-….jsonl`, and `.meta.json` beside it says whose it is ([`Child::read`]). Where
+    /// files are not called by their session's id, `SESSION` stands for it: then each is called by the subagent's id, and the session's
+    /// file says whose it is ([`Child::called`]).
     pub subagents: Option<&'static str>,
     /// How its lines hang together, if each names another.
     pub chain: Option<Chain>,
@@ -41,10 +43,15 @@ pub(crate) const UUIDS: Chain = Chain {
 };
 
 impl Store {
-    /// The folder with the files of the subagents of the session whose file lies in `folder` and is called `name`; both are joined by
-    /// slashes.
+    /// Whether subagents' files are found by what stands in the session's file, and not by its name.
+    pub fn names_subagents(&self) -> bool {
+        self.subagents.is_some_and(|below| below.contains("SESSION"))
+    }
+
+    /// The folder with the files of the subagents of the session whose file lies in `folder` and is called `name`, or which has that id
+    /// ([`Self::names_subagents`]); both are joined by slashes.
     pub fn subagents_of(&self, folder: &str, name: &str) -> Option<String> {
-        let below = self.subagents?.replace("ID", name);
+        let below = self.subagents?.replace("SESSION", name).replace("ID", name);
         let (folder, below) = match below.strip_prefix("../") {
             Some(below) => (folder.rsplit_once('/').map_or("..", |(above, _)| above), below),
             None => (folder, below.as_str()),
@@ -55,11 +62,21 @@ impl Store {
 
 /// Whether a session's file that begins so is that of a subagent.
 pub fn begins_as_subagent(head: &[u8]) -> bool {
-    let first = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    let line = first
-        .and_then(|line| std::str::from_utf8(line).ok())
-        .and_then(|line| Cursor::new(line).raw().ok());
-    line.and_then(|line| line.get("isSidechain")).and_then(Raw::bool) == Some(true)
+    let Some(line) = first_line(head) else { return false };
+    let kind = line.get("kind").and_then(Raw::string).filter(|_| line.get("projectHash").is_some());
+    line.get("isSidechain").and_then(Raw::bool) == Some(true) || kind.is_some_and(|kind| kind.is("subagent"))
+}
+
+/// The id of the session whose file begins so, if its first line says it and a folder may be called by it.
+pub fn session_of(head: &[u8]) -> Option<String> {
+    let id = first_line(head)?.get("sessionId")?.string()?.unescape().into_owned();
+    let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    is_name.then_some(id)
+}
+
+fn first_line(head: &[u8]) -> Option<Raw<'_>> {
+    let first = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+    Cursor::new(std::str::from_utf8(first).ok()?).raw().ok()
 }
 
 /// Whose file a subagent's is.
@@ -85,6 +102,20 @@ impl Child {
             agent: text("agentId"),
             name: text("agentType").or_else(|| text("subagentName")),
             task: text("description"),
+        })
+    }
+
+    /// Whose the file of a subagent of this id is, if this line of the session's file has the call.
+    pub fn called(line: &str, agent: &str) -> Option<Self> {
+        let line = Cursor::new(line).raw().ok()?;
+        let is_its = |call: &Raw<'_>| call.get("agentId").and_then(Raw::string).is_some_and(|id| id.is(agent));
+        let call = line.get("toolCalls")?.elements().find(is_its)?;
+        let text = |value: Option<Raw<'_>>| value.and_then(Raw::string).map(|text| text.unescape().into_owned());
+        Some(Self {
+            call: text(call.get("id")).filter(|call| !call.is_empty())?,
+            agent: Some(agent.to_owned()),
+            name: text(call.get("resultDisplay").and_then(|shown| shown.get("agentName"))),
+            task: None,
         })
     }
 

@@ -1,0 +1,495 @@
+use super::{AGAIN, HEADER, INNER, REWIND, SET};
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{
+    At, Block, Content, Event, Fate, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult, Usage,
+};
+use crate::json::{Out, Str};
+use crate::store::{Writing, kept, known_time};
+
+/// Writes a chat file that Gemini CLI goes on with.
+#[derive(Debug)]
+pub struct Encoder {
+    own: bool,
+    kept: Writing,
+    /// The session whose header is written.
+    session: Option<String>,
+    /// The reply that is gathered, with the results of its calls: it is one line.
+    round: Round,
+    /// What the user asked last, as parts.
+    asked: Vec<u8>,
+}
+
+/// All texts are the bodies of JSON strings, and lists have commas between their elements.
+#[derive(Debug, Default)]
+struct Round {
+    /// There is something to write.
+    any: bool,
+    /// All of the reply was said.
+    ended: bool,
+    id: Option<String>,
+    /// The line's id.
+    line: Option<String>,
+    time: Option<String>,
+    model: Option<String>,
+    texts: Vec<Vec<u8>>,
+    thoughts: Vec<u8>,
+    calls: Vec<Call>,
+    usage: Option<Usage<'static>>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: String,
+    name: String,
+    /// `{"id":…,"name":…,"args":…`
+    head: Vec<u8>,
+    result: Option<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    /// The member that the model sees, with its text.
+    response: Vec<u8>,
+    status: &'static str,
+    time: Option<String>,
+}
+
+/// What the program checks of a session is only that it has one.
+const PROJECT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            own: style.is_own(Dialect::Gemini),
+            kept: Writing::default(),
+            session: None,
+            round: Round::default(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Writes the header, if the session has none yet.
+    fn begin(&mut self, time: Option<&str>, out: &mut Out) {
+        let id = self.kept.session("/sessionId", out).to_owned();
+        if self.session.as_ref() == Some(&id) {
+            return;
+        }
+        let time = self.kept.time(time.map(str::to_owned), "/startTime", out).to_owned();
+        out.lit("{\"sessionId\":\"");
+        out.lit(&id);
+        out.lit("\",\"projectHash\":\"");
+        out.lit(PROJECT);
+        out.invented("/projectHash", "the program looks only whether there is one");
+        out.lit("\",\"startTime\":\"");
+        out.lit(&time);
+        out.lit("\",\"lastUpdated\":\"");
+        out.lit(&time);
+        out.lit("\",\"kind\":\"main\"}\n");
+        self.session = Some(id);
+    }
+
+    /// Writes what all messages begin with.
+    fn head(&mut self, id: &str, time: Option<String>, kind: &str, out: &mut Out) {
+        self.begin(time.as_deref(), out);
+        out.lit("{\"id\":\"");
+        out.lit(id);
+        out.lit("\",\"timestamp\":\"");
+        out.lit(self.kept.time(time, "/timestamp", out));
+        out.lit("\",\"type\":\"");
+        out.lit(kind);
+        out.lit("\",\"content\":");
+    }
+
+    fn prompt(&mut self, origin: &Origin<'_>, prompt: &Prompt<'_>, out: &mut Out) {
+        self.flush(out);
+        let id = self.kept.line_id(origin.id, "/id", out);
+        let time = known_time(origin.time, out);
+        self.head(&id, time, "user", out);
+        let mut parts = Out::default();
+        for text in prompt.content.texts() {
+            parts.lit(if parts.is_empty() { "[{\"text\":" } else { ",{\"text\":" });
+            parts.str(text);
+            parts.lit("}");
+            out.used(text.as_escaped());
+        }
+        parts.lit(if parts.is_empty() { "[{\"text\":\"\"}]" } else { "]" });
+        if prompt.content.has_other_than_text() {
+            out.note(Fate::Dropped, "", "what is no text in a prompt");
+        }
+        out.bytes(parts.written());
+        // What the program says in the user's place is shown as what the user has said.
+        if prompt.source == PromptSource::Agent && !self.asked.is_empty() {
+            out.lit(",\"displayContent\":");
+            out.bytes(&self.asked);
+        } else {
+            self.asked = parts.written().to_vec();
+        }
+        out.lit("}\n");
+        out.carried();
+    }
+
+    fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        let mut response = Out::default();
+        let failed = result.status != ResultStatus::Success;
+        response.lit(if failed { "{\"error\":\"" } else { "{\"output\":\"" });
+        for text in result.content.texts() {
+            response.body(text);
+            out.used(text.as_escaped());
+        }
+        response.lit("\"}");
+        if result.content.has_other_than_text() {
+            out.note(Fate::Dropped, "", "what is no text in a result");
+        }
+        let time = known_time(event.origin.time, out);
+        let call = result.call.as_escaped();
+        out.used(call);
+        out.carried();
+        let made = self.round.calls.iter_mut().find(|made| made.id == call && made.result.is_none());
+        if let Some(made) = made {
+            made.result = Some(Answer {
+                response: response.written().to_vec(),
+                status: match result.status {
+                    ResultStatus::Success => "success",
+                    ResultStatus::Canceled => "cancelled",
+                    ResultStatus::Error | ResultStatus::Denied => "error",
+                },
+                time,
+            });
+            self.round.ended = true;
+            return;
+        }
+        // Its call is written already.
+        self.flush(out);
+        let id = self.kept.line_id(event.origin.id, "/id", out);
+        self.head(&id, time, "user", out);
+        out.lit("[");
+        let name = result.of.map(|call| call.name).or(result.name);
+        function_response(call, name.map_or("unknown", Str::as_escaped), response.written(), out);
+        if name.is_none() {
+            out.invented("/content/0/functionResponse/name", "the source does not name the tool");
+        }
+        out.lit("]}\n");
+    }
+
+    fn reply(&mut self, event: &Event<'_>, reply: &Reply<'_>, out: &mut Out) {
+        if let Some(error) = reply.error {
+            return self.error(event, reply, error, out);
+        }
+        let said = reply.id.map(|id| id.as_escaped().to_owned());
+        if self.round.any && (self.round.ended || said.is_some() && said != self.round.id) {
+            self.flush(out);
+        }
+        if let Some(usage) = &reply.usage {
+            usage.sources().for_each(|source| out.used(source));
+            self.round.usage = Some(usage.detached());
+        }
+        if let Some(model) = reply.model {
+            self.round.model = Some(kept(model, out));
+        }
+        let mut any = false;
+        for block in reply.blocks {
+            any |= self.block(block, event, out);
+        }
+        if !any {
+            return;
+        }
+        out.carried();
+        self.round.any = true;
+        self.round.id = said;
+        if self.round.line.is_none() {
+            self.round.line = Some(self.kept.line_id(event.origin.id, "/id", out));
+            self.round.time = known_time(event.origin.time, out);
+        }
+    }
+
+    /// Gathers a block. False if the program has nothing like it.
+    fn block(&mut self, block: &Block<'_>, event: &Event<'_>, out: &Out) -> bool {
+        match block {
+            Block::Text { text, .. } if !text.is_empty() => {
+                out.used(text.as_escaped());
+                self.round.texts.push(text.as_escaped().as_bytes().to_vec());
+                if !self.round.calls.is_empty() {
+                    out.note(Fate::Merged, "", "a reply's texts stand before its calls");
+                }
+            }
+            Block::Thinking(thinking) if !thinking.text.is_empty() => {
+                let mut thought = Out::default();
+                thought.lit(if self.round.thoughts.is_empty() {
+                    "{\"subject\":"
+                } else {
+                    ",{\"subject\":"
+                });
+                thought.str(thinking.subject.unwrap_or_default());
+                thought.lit(",\"description\":");
+                thought.str(thinking.text);
+                if let Some(Time::Iso(time)) = event.origin.time {
+                    thought.lit(",\"timestamp\":");
+                    thought.str(time);
+                }
+                thought.lit("}");
+                for used in [Some(thinking.text), thinking.subject].into_iter().flatten() {
+                    out.used(used.as_escaped());
+                }
+                self.round.thoughts.extend_from_slice(thought.written());
+            }
+            Block::Call(call) => {
+                let mut head = Out::default();
+                head.lit("{\"id\":");
+                head.str(call.id);
+                head.lit(",\"name\":");
+                head.str(call.name);
+                head.lit(",\"args\":");
+                head.unchecked(call.input);
+                for used in [call.id.as_escaped(), call.name.as_escaped(), call.input.as_str()] {
+                    out.used(used);
+                }
+                self.round.calls.push(Call {
+                    id: call.id.as_escaped().to_owned(),
+                    name: call.name.as_escaped().to_owned(),
+                    head: head.written().to_vec(),
+                    result: None,
+                });
+            }
+            Block::Text { .. } | Block::Thinking(_) => {
+                out.carried();
+                return false;
+            }
+            Block::Redacted { .. } | Block::Media(_) | Block::Other { .. } => return false,
+        }
+        true
+    }
+
+    /// What the program says of a model call that failed.
+    fn error(&mut self, event: &Event<'_>, reply: &Reply<'_>, error: Str<'_>, out: &mut Out) {
+        self.flush(out);
+        let id = self.kept.line_id(event.origin.id, "/id", out);
+        let time = known_time(event.origin.time, out);
+        self.head(&id, time, "error", out);
+        out.used(error.as_escaped());
+        out.lit("\"");
+        let mut any = false;
+        for block in reply.blocks {
+            if let Block::Text { text, .. } = block {
+                out.body(*text);
+                any = true;
+            }
+        }
+        if !any {
+            out.body(error);
+        }
+        out.lit("\"}\n");
+    }
+
+    /// Writes the reply that was gathered.
+    fn flush(&mut self, out: &mut Out) {
+        let round = std::mem::take(&mut self.round);
+        let Some(line) = round.line else { return };
+        self.head(&line, round.time, "gemini", out);
+        if let [] | [_] = round.texts.as_slice() {
+            out.lit("\"");
+            round.texts.iter().for_each(|text| out.bytes(text));
+            out.lit("\"");
+        } else {
+            for (n, text) in round.texts.iter().enumerate() {
+                out.lit(if n == 0 { "[{\"text\":\"" } else { ",{\"text\":\"" });
+                out.bytes(text);
+                out.lit("\"}");
+            }
+            out.lit("]");
+        }
+        out.lit(",\"thoughts\":[");
+        out.bytes(&round.thoughts);
+        out.lit("]");
+        if let Some(usage) = round.usage {
+            let count = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
+            let (input, output) = (usage.prompt_tokens().unwrap_or(0), count(usage.output));
+            let total = usage.total.map_or_else(|| input.saturating_add(output), |total| total.value);
+            for (name, number) in [
+                (",\"tokens\":{\"input\":", input),
+                (",\"output\":", output),
+                (",\"cached\":", count(usage.cache_read)),
+                (",\"total\":", total),
+            ] {
+                out.lit(name);
+                out.number(number);
+            }
+            out.lit("}");
+        }
+        out.lit(",\"model\":\"");
+        out.lit(self.kept.model(round.model.as_deref(), "/model", out));
+        out.lit("\"");
+        for (n, call) in round.calls.iter().enumerate() {
+            out.lit(if n == 0 { ",\"toolCalls\":[" } else { "," });
+            self.call(call, out);
+        }
+        out.lit(if round.calls.is_empty() { "}\n" } else { "]}\n" });
+    }
+
+    fn call(&mut self, call: &Call, out: &mut Out) {
+        out.bytes(&call.head);
+        match &call.result {
+            Some(answer) => {
+                out.lit(",\"result\":[");
+                function_response(&call.id, &call.name, &answer.response, out);
+                out.lit("],\"status\":\"");
+                out.lit(answer.status);
+            }
+            None => {
+                out.lit(",\"status\":\"cancelled");
+                out.invented("/toolCalls/0/status", "the source does not say what came of the call");
+            }
+        }
+        out.lit("\",\"timestamp\":\"");
+        let time = call.result.as_ref().and_then(|answer| answer.time.clone());
+        out.lit(self.kept.time(time, "/toolCalls/0/timestamp", out));
+        out.lit("\"}");
+    }
+
+    /// Writes a line as it was: what the model says of it, and the rest as fields.
+    fn own_event(event: &Event<'_>, out: &mut Out) {
+        let fields = event.fields;
+        if fields.iter().any(|field| field.at == INNER) {
+            return;
+        }
+        let kind = match event.kind {
+            Kind::Noise(text) => {
+                out.used(text);
+                out.lit(text);
+                out.lit("\n");
+                return;
+            }
+            Kind::Unknown(raw) => {
+                out.raw(raw);
+                out.lit("\n");
+                return;
+            }
+            Kind::Notice(Notice { name, .. }) => match name.as_escaped() {
+                HEADER | SET | REWIND => "",
+                "session_context" => "user",
+                name => name.strip_prefix(AGAIN).map_or(name, |kind| kind.trim_start_matches('/')),
+            },
+            Kind::Prompt(_) => "user",
+            Kind::Reply(_) => "gemini",
+            // The others stand on the lines of their calls.
+            Kind::ToolResult(_) if !fields.is_empty() => "user",
+            _ => return,
+        };
+        let mut comma = "{";
+        let mut member = |key: &str, out: &mut Out| {
+            out.lit(comma);
+            out.lit(key);
+            comma = ",";
+        };
+        if kind.is_empty() {
+            if let Some(session) = event
+                .origin
+                .session
+                .filter(|_| matches!(event.kind, Kind::Notice(notice) if notice.name.is(HEADER)))
+            {
+                member("\"sessionId\":", out);
+                out.str(session);
+            }
+        } else {
+            let again = fields.iter().find(|field| field.key.is("id"));
+            let reply = match event.kind {
+                Kind::Reply(reply) => reply.id,
+                _ => None,
+            };
+            if let Some(id) = event.origin.id.or(reply) {
+                member("\"id\":", out);
+                out.str(id);
+            } else if let Some(id) = again {
+                member("\"id\":", out);
+                out.unchecked(id.value);
+            }
+            if let Some(Time::Iso(time)) = event.origin.time {
+                member("\"timestamp\":", out);
+                out.str(time);
+            }
+            member("\"type\":\"", out);
+            out.lit(kind);
+            out.lit("\"");
+        }
+        if !fields.iter().any(|field| field.key.is("content")) {
+            match event.kind {
+                Kind::Prompt(prompt) => {
+                    member("\"content\":[{\"text\":\"", out);
+                    prompt.content.texts().for_each(|text| out.body(text));
+                    out.lit("\"}]");
+                }
+                Kind::Reply(reply) => {
+                    member("\"content\":\"", out);
+                    Content::Blocks(reply.blocks).texts().for_each(|text| out.body(text));
+                    out.lit("\"");
+                }
+                _ => {}
+            }
+        }
+        for field in fields.iter().filter(|field| field.at == At::Line && !field.key.is("id")) {
+            member("", out);
+            out.str(field.key);
+            out.lit(":");
+            out.unchecked(field.value);
+        }
+        out.lit(if comma == "{" { "{}\n" } else { "}\n" });
+    }
+}
+
+fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
+    out.lit("{\"functionResponse\":{\"id\":\"");
+    out.lit(call);
+    out.lit("\",\"name\":\"");
+    out.lit(name);
+    out.lit("\",\"response\":");
+    out.bytes(response);
+    out.lit("}}");
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if self.own {
+            return Self::own_event(event, out);
+        }
+        if event
+            .origin
+            .session
+            .is_some_and(|id| self.session.as_deref().is_some_and(|known| known != id.as_escaped()))
+        {
+            self.flush(out);
+        }
+        self.kept.come_to(&event.origin);
+        match event.kind {
+            Kind::Session(session) => {
+                self.flush(out);
+                self.kept.facts(session, out);
+            }
+            Kind::Prompt(prompt) => self.prompt(&event.origin, prompt, out),
+            Kind::Reply(reply) => self.reply(event, reply, out),
+            Kind::ToolResult(result) => self.result(event, result, out),
+            Kind::RoundEnd(end) => {
+                if let Some(usage) = end.usage {
+                    usage.sources().for_each(|source| out.used(source));
+                    self.round.usage = Some(usage.detached());
+                }
+                self.round.ended = true;
+            }
+            Kind::Outcome(_) | Kind::Fatal(_) => self.flush(out),
+            _ => {}
+        }
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if let InputKind::Prompt(prompt) = input.kind {
+            self.prompt(&input.origin, prompt, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.flush(out);
+    }
+}

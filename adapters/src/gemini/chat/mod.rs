@@ -1,0 +1,42 @@
+//! `gemini:chat`: the file in which Gemini CLI keeps a session, `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl` (docs/gemini.md).
+//!
+//! A journal: a header each time that the session is opened, a line a message, and `$set` lines that change the header. A message's line is
+//! written again when more of it is known, under the same id: first the reply, then the reply with its calls and their results.
+
+mod decode;
+mod encode;
+mod fields;
+mod message;
+mod parts;
+mod seen;
+
+pub(crate) use decode::Decoder;
+pub(crate) use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::event::At;
+use crate::store::Store;
+
+/// Its mode.
+pub(crate) const MODE: Mode = Mode::new("chat", Layout::Store);
+
+/// What it says of itself.
+pub(super) const STORE: Store = Store {
+    mode: MODE,
+    fields: fields::KNOWN,
+    subagents: Some("SESSION"),
+    chain: None,
+};
+
+/// Changes the header; `messages` in it is the conversation anew.
+const SET: &str = "$set";
+/// Takes back a message and what follows it.
+const REWIND: &str = "$rewindTo";
+/// What the notice of a header is called.
+const HEADER: &str = "header";
+/// What the notice of a line is called that says again what an earlier one says.
+const AGAIN: &str = "again";
+/// Where a message stands that has no line of its own.
+const INNER: At<'static> = At::Part("/$set/messages");
+/// What a message begins with that tells the model where it is.
+const CONTEXT: &str = "<session_context>";

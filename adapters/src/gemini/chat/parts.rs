@@ -1,0 +1,183 @@
+//! Gemini's parts, of which messages consist, and what is said of calls.
+
+use crate::codec::{Cx, Dialect};
+use crate::event::{Block, Content, Count, Media, Provenance, ResultStatus, Scope, Thinking, ToolCall, ToolResult, Usage};
+use crate::json::{Raw, Shape, Str};
+
+/// One part of a message.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'a> {
+    Block(Block<'a>),
+    /// A result, and the part itself.
+    Result(ToolResult<'a>, Raw<'a>),
+}
+
+/// The parts of what a message says: a text, a part, or a list of them.
+pub(super) fn parts<'a>(content: Raw<'a>, cx: &Cx<'a>) -> Vec<Part<'a>> {
+    match content.shape() {
+        Some(Shape::Array) => content.elements().map(|part| read(part, cx)).collect(),
+        Some(Shape::Null) | None => Vec::new(),
+        _ => vec![read(content, cx)],
+    }
+}
+
+/// The texts of a message, without its thoughts.
+pub(super) fn texts<'p, 'a: 'p>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'a str> + 'p {
+    parts.iter().filter_map(|part| match part {
+        Part::Block(Block::Text { text, .. }) => Some(text.as_escaped()),
+        _ => None,
+    })
+}
+
+fn read<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Part<'a> {
+    if let Some(text) = part.string() {
+        return Part::Block(Block::Text { text, fields: &[] });
+    }
+    if let Some(text) = part.get("text").and_then(Raw::string) {
+        let thought = part.get("thought").filter(|thought| thought.bool() == Some(true));
+        return Part::Block(match thought {
+            Some(thought) => {
+                cx.took(thought.as_str());
+                Block::Thinking(Thinking { text, ..Thinking::default() })
+            }
+            None => Block::Text { text, fields: &[] },
+        });
+    }
+    if let Some(call) = part.get("functionCall").and_then(call_of) {
+        return Part::Block(Block::Call(call));
+    }
+    if let Some(result) = part.get("functionResponse").and_then(|answer| answer_of(answer, cx)) {
+        return Part::Result(result, part);
+    }
+    let media = ["inlineData", "fileData"].into_iter().find(|name| part.get(name).is_some());
+    Part::Block(match media {
+        Some(kind) => Block::Media(Media {
+            kind: Str::trusted(kind),
+            raw: part,
+        }),
+        None => Block::Other { kind: Str::EMPTY, raw: part },
+    })
+}
+
+/// A call: one of `toolCalls`, or a `functionCall`.
+pub(super) fn call_of<'a>(call: Raw<'a>) -> Option<ToolCall<'a>> {
+    let name = call.get("name").and_then(Raw::string)?;
+    let args = call.get("args").filter(|args| args.shape() == Some(Shape::Object));
+    Some(ToolCall {
+        id: call.get("id").and_then(Raw::string).filter(|id| !id.is_empty())?,
+        name,
+        kind: crate::tools::kind_of(Dialect::Gemini, name),
+        input: args.unwrap_or(Raw::trusted("{}")),
+        fields: &[],
+    })
+}
+
+/// What the model is told of a call: a `functionResponse`.
+fn answer_of<'a>(answer: Raw<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
+    let response = answer.get("response")?;
+    let error = response.get("error");
+    let said = error.or_else(|| response.get("output"));
+    let status = if error.is_some() { ResultStatus::Error } else { ResultStatus::Success };
+    Some(ToolResult {
+        call: answer.get("id").and_then(Raw::string)?,
+        name: answer.get("name").and_then(Raw::string),
+        status,
+        content: Content::Text(match said.map(|said| (said, said.string())) {
+            Some((_, Some(text))) => text,
+            Some((said, None)) => cx.text(said.as_str()),
+            None => cx.text(response.as_str()),
+        }),
+        is_error: Some(status != ResultStatus::Success),
+        detail: None,
+        fields: &[],
+        of: None,
+    })
+}
+
+/// What came of a call: the `result` of one of `toolCalls`. Nothing while it has none.
+pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<ToolResult<'a>> {
+    let result = call.get("result").filter(|result| !result.is_null())?;
+    let parts = parts(result, cx);
+    let answers = || {
+        parts.iter().filter_map(|part| match part {
+            Part::Result(answer, raw) => Some((*answer, *raw)),
+            Part::Block(_) => None,
+        })
+    };
+    // Of several calls in one reply each may have the answers to all.
+    let own = answers().find(|(answer, _)| answer.call == id).or_else(|| answers().next());
+    let rest: Vec<Block<'a>> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Block(block) => Some(*block),
+            Part::Result(..) => None,
+        })
+        .collect();
+    let mut told = match own {
+        Some((answer, raw)) => {
+            if let Some(answer) = raw.get("functionResponse") {
+                for name in ["id", "name"] {
+                    answer.get(name).into_iter().for_each(|again| cx.took(again.as_str()));
+                }
+            }
+            let blocks = |text| {
+                let mut blocks = vec![Block::Text { text, fields: &[] }];
+                blocks.extend_from_slice(&rest);
+                Content::Blocks(cx.list(&blocks))
+            };
+            let content = match answer.content {
+                Content::Text(text) if !rest.is_empty() => blocks(text),
+                content => content,
+            };
+            ToolResult { call: id, content, ..answer }
+        }
+        None => ToolResult {
+            call: id,
+            name: None,
+            status: ResultStatus::Success,
+            content: Content::Blocks(cx.list(&rest)),
+            is_error: Some(false),
+            detail: None,
+            fields: &[],
+            of: None,
+        },
+    };
+    told.name = call.get("name").and_then(Raw::string).or(told.name);
+    if let Some(status) = call.get("status") {
+        cx.took(status.as_str());
+        match status.string().map_or("", Str::as_escaped) {
+            "error" => told.status = ResultStatus::Error,
+            "cancelled" => told.status = ResultStatus::Canceled,
+            _ => {}
+        }
+        told.is_error = Some(told.status != ResultStatus::Success);
+    }
+    Some(told)
+}
+
+/// What the model thought.
+pub(super) fn thoughts<'a>(list: Raw<'a>) -> impl Iterator<Item = Block<'a>> {
+    list.elements().map(|thought| {
+        Block::Thinking(Thinking {
+            text: thought.get("description").and_then(Raw::string).unwrap_or_default(),
+            subject: thought.get("subject").and_then(Raw::string).filter(|subject| !subject.is_empty()),
+            ..Thinking::default()
+        })
+    })
+}
+
+/// The tokens of a reply.
+pub(super) fn usage(raw: Raw<'_>) -> Usage<'_> {
+    let count = |name: &str| raw.get(name).and_then(Count::read);
+    Usage {
+        input: count("input"),
+        output: count("output"),
+        cache_read: count("cached"),
+        cache_write: None,
+        total: count("total"),
+        inclusive: true,
+        scope: Scope::Round,
+        provenance: Provenance::Reported,
+        raw: Some(raw),
+    }
+}

@@ -1,0 +1,106 @@
+//! Which messages, calls and results of a session were told: an index, not what they say.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::hash;
+
+/// More ids are forgotten.
+const MOST: usize = 1 << 20;
+
+/// What was told.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The messages, with what they said.
+    messages: HashMap<u64, Said>,
+    calls: HashSet<u64>,
+    results: HashSet<u64>,
+    /// The calls whose results were told by lines of their own.
+    own_results: HashSet<u64>,
+    /// The messages that the conversation has now.
+    live: HashSet<u64>,
+}
+
+/// What was told of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    /// A hash of its text; zero for none.
+    pub(super) text: u64,
+    /// How many thoughts it had.
+    pub(super) thoughts: usize,
+    /// Its tokens were told.
+    pub(super) usage: bool,
+}
+
+/// A hash of a text, piece by piece; zero if all are empty.
+pub(super) fn text_hash<'t>(mut pieces: impl Iterator<Item = &'t str>) -> u64 {
+    let first = pieces.find(|piece| !piece.is_empty());
+    let (Some(first), next) = (first, pieces.find(|piece| !piece.is_empty())) else {
+        return 0;
+    };
+    let Some(next) = next else { return hash(first).max(1) };
+    let mut whole = first.to_owned() + next;
+    pieces.for_each(|piece| whole.push_str(piece));
+    hash(&whole).max(1)
+}
+
+impl Seen {
+    /// What was told of the message of this id, if it was seen.
+    pub(super) fn message(&self, id: &str) -> Option<Said> {
+        self.messages.get(&hash(id)).copied()
+    }
+
+    /// The message of this id has said this.
+    pub(super) fn said(&mut self, id: &str, said: Said) {
+        if self.messages.len() == MOST {
+            self.messages.clear();
+        }
+        self.messages.insert(hash(id), said);
+        insert(&mut self.live, id);
+    }
+
+    /// Whether the call is told for the first time.
+    pub(super) fn call(&mut self, id: &str) -> bool {
+        insert(&mut self.calls, id)
+    }
+
+    /// Whether the call's result is told for the first time.
+    pub(super) fn result(&mut self, id: &str) -> bool {
+        insert(&mut self.results, id)
+    }
+
+    /// Whether the call's result was told.
+    pub(super) fn has_result(&self, id: &str) -> bool {
+        self.results.contains(&hash(id))
+    }
+
+    /// The call's result is told by a line of its own.
+    pub(super) fn own_result(&mut self, id: &str) {
+        insert(&mut self.results, id);
+        insert(&mut self.own_results, id);
+    }
+
+    /// Whether the call's result was told by a line of its own.
+    pub(super) fn has_own_result(&self, id: &str) -> bool {
+        self.own_results.contains(&hash(id))
+    }
+
+    /// The session is opened once more: its messages come anew.
+    pub(super) fn reopened(&mut self) {
+        self.live.clear();
+    }
+
+    /// The conversation is this one now. Returns whether a message was left out.
+    pub(super) fn now<'i>(&mut self, ids: impl Iterator<Item = &'i str>) -> bool {
+        let now: HashSet<u64> = ids.map(hash).collect();
+        let left_out = self.live.iter().any(|id| !now.contains(id));
+        self.live = now;
+        left_out
+    }
+}
+
+fn insert(ids: &mut HashSet<u64>, id: &str) -> bool {
+    if ids.len() == MOST {
+        ids.clear();
+    }
+    ids.insert(hash(id))
+}

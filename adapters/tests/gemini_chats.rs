@@ -1,0 +1,234 @@
+//! Gemini CLI's chat files say what its streams of the same runs say, as far as a stream says it.
+
+mod common;
+
+use agentglot_adapters::check::{Checker, Level};
+use agentglot_adapters::convert::Options;
+use agentglot_adapters::events::PromptSource;
+use agentglot_adapters::session::{Block, Call};
+use agentglot_adapters::{Turn, turns};
+
+use common::{Log, convert, format, goldens, manifest};
+
+/// The chat file and the stream of the same run.
+fn pairs() -> Vec<(Log, Log)> {
+    let all = goldens();
+    let of = |name: &str| all.iter().find(|log| log.name == name).cloned();
+    let entries = manifest()
+        .into_iter()
+        .filter(|entry| entry.get("dialect") == "gemini" && !entry.get("kept").is_empty());
+    let pairs: Vec<_> = entries
+        .filter_map(|entry| Some((of(entry.get("kept"))?, of(entry.get("path"))?)))
+        .collect();
+    assert!(pairs.len() >= 8, "{} runs of which both are at hand", pairs.len());
+    pairs
+}
+
+fn chats() -> Vec<Log> {
+    let chats: Vec<_> = goldens().into_iter().filter(|log| log.format == format("gemini:chat")).collect();
+    assert!(chats.len() >= 12, "{} chat files", chats.len());
+    chats
+}
+
+fn read(log: &[u8], format: agentglot_adapters::Format) -> Vec<Turn> {
+    turns(log, format)
+        .map(|turn| turn.unwrap_or_else(|error| panic!("{format}: {error}")))
+        .collect()
+}
+
+/// The texts of those prompts that the user has written.
+fn prompts(turn: &Turn) -> Vec<String> {
+    let by_user = |source: PromptSource| matches!(source, PromptSource::Host | PromptSource::Echo);
+    let prompts = turn.thread.prompts.iter().filter(|prompt| by_user(prompt.source));
+    prompts.map(|prompt| prompt.content.text().to_string()).collect()
+}
+
+/// What a stream says of a call. Of what the model sees of a result it says only the errors: a result's text is what people see, which
+/// stands in `resultDisplay` here, and of a file that was read, an edit or a subagent it is nothing.
+fn call(call: &Call) -> String {
+    let result = call.result.as_ref().map(|result| {
+        let failed = result.is_error == Some(true) || format!("{:?}", result.status) == "Error";
+        (failed, failed.then(|| result.content.text().to_string()))
+    });
+    format!("call {} {} {} -> {result:?}", call.id, call.name, call.input.as_str())
+}
+
+/// Texts and calls in order. Thoughts are in no stream, nor is what a round used; and nothing there says where a round ends.
+fn said(turn: &Turn) -> Vec<String> {
+    let blocks = turn.thread.rounds.iter().flat_map(|round| &round.blocks);
+    let said = blocks.filter_map(|block| match block {
+        Block::Call(made) => Some(call(made)),
+        Block::Text(text) => Some(format!("text {text}")),
+        _ => None,
+    });
+    said.collect()
+}
+
+/// The stdout of a session that goes on is that of its last turn.
+#[test]
+fn a_chat_file_says_what_its_stream_says() {
+    for (kept, stream) in pairs() {
+        let (from_kept, from_stream) = (read(&kept.bytes, kept.format), read(&stream.bytes, stream.format));
+        let expected = if kept.name.contains("resume") { 3 } else { 1 };
+        assert_eq!((from_kept.len(), from_stream.len()), (expected, 1), "{}", kept.name);
+        let (one, other) = (&from_kept[expected - 1], &from_stream[0]);
+        assert_eq!(prompts(one), prompts(other), "{}", kept.name);
+        assert_eq!(said(one), said(other), "{}", kept.name);
+        assert_eq!(one.session, other.session, "{}", kept.name);
+        let (ours, theirs) = (
+            one.outcome.as_ref().expect("each turn ends"),
+            other.outcome.as_ref().expect("it was recorded"),
+        );
+        assert_eq!((ours.is_error, ours.synthetic), (theirs.is_error, true), "{}", kept.name);
+        let rounds = one.thread.rounds.iter().filter_map(|round| round.usage.as_ref());
+        let sum = |count: fn(&agentglot_adapters::events::Usage) -> Option<u64>| rounds.clone().filter_map(count).sum::<u64>();
+        let theirs = other.usage.as_ref().expect("it was recorded");
+        // The stream counts the model calls of subagents too, which stand in their own files.
+        if !kept.name.contains("agent") {
+            assert_eq!(
+                [
+                    Some(sum(|usage| usage.input)),
+                    Some(sum(|usage| usage.output)),
+                    Some(sum(|usage| usage.cache_read))
+                ],
+                [theirs.input, theirs.output, theirs.cache_read],
+                "{}",
+                kept.name
+            );
+        }
+    }
+}
+
+#[test]
+fn thoughts_and_results_are_as_the_model_knows_them() {
+    let all = chats();
+    let turn = |name: &str| {
+        let log = all.iter().find(|log| log.name == format!("gemini/{name}")).expect("it is there");
+        read(&log.bytes, log.format).remove(0)
+    };
+    let parallel = turn("chat_parallel.jsonl");
+    assert_eq!(parallel.thread.rounds.len(), 2, "a reply with its calls, and the answer");
+    assert_eq!(parallel.thread.rounds[0].blocks.len(), 5, "a thought, a text, three calls");
+    let calls = parallel.calls();
+    let results: Vec<String> = calls
+        .iter()
+        .map(|call| call.result.as_ref().expect("it was answered").content.text().to_string())
+        .collect();
+    assert_eq!(results[..2], ["hello world\nsecond line\n", "bee\n"]);
+    assert!(results[2].starts_with("<untrusted_context>\nOutput: parallel\nerr"), "{}", results[2]);
+    assert!(format!("{:?}", parallel.thread.rounds[0].blocks[0]).contains("Three at once."));
+    let asked = turn("chat_loop.jsonl");
+    assert_eq!(
+        prompts(&asked),
+        ["[[slow]] x"],
+        "what the program asks in the user's place is not the user's"
+    );
+    assert_eq!(asked.thread.prompts.len(), 2);
+}
+
+#[test]
+fn whole_recordings_are_no_errors() {
+    for log in chats() {
+        let mut checker = Checker::new(log.format);
+        checker.feed(&log.bytes);
+        let (findings, _) = checker.finish();
+        let wrong: Vec<_> = findings.iter().filter(|finding| finding.level == Level::Error).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:?}", log.name);
+    }
+}
+
+/// A message's line may be written again with more in it, taken back, or left out of the conversation.
+#[test]
+fn a_line_takes_the_place_of_an_earlier_one() {
+    let header =
+        r#"{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#;
+    let user =
+        |id: &str, text: &str| format!(r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":[{{"text":"{text}"}}]}}"#);
+    let reply = |id: &str, text: &str, more: &str| {
+        format!(r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"{text}","model":"m"{more}}}"#)
+    };
+    let call = |status: &str, result: &str| {
+        format!(
+            r#","toolCalls":[{{"id":"c1","name":"glob","args":{{"pattern":"*"}},"status":"{status}","timestamp":"2026-01-01T00:00:03.000Z"{result}}}]"#
+        )
+    };
+    let result = r#","result":[{"functionResponse":{"id":"c1","name":"glob","response":{"output":"a\nb"}}}]"#;
+    let chat = [
+        header.to_owned(),
+        user("u1", "find"),
+        reply("a1", "I look.", ""),
+        reply("a1", "I look.", &call("executing", "")),
+        reply("a1", "I look.", &call("success", result)),
+        r#"{"id":"r1","timestamp":"2026-01-01T00:00:04.000Z","type":"user","content":[{"functionResponse":{"id":"c1","name":"glob","response":{"output":"a\nb"}}}]}"#.to_owned(),
+        reply("a2", "Two files.", ""),
+        r#"{"$rewindTo":"a2"}"#.to_owned(),
+        user("u2", "again"),
+        r#"{"id":"e1","timestamp":"2026-01-01T00:00:05.000Z","type":"error","content":"no quota"}"#.to_owned(),
+    ]
+    .join("\n");
+    let turns = read(chat.as_bytes(), format("gemini:chat"));
+    assert_eq!(turns.len(), 2);
+    assert_eq!(
+        said(&turns[0]),
+        [
+            "text I look.".to_owned(),
+            r#"call c1 glob {"pattern":"*"} -> Some((false, None))"#.to_owned(),
+            "text Two files.".to_owned()
+        ]
+    );
+    assert_eq!(turns[0].calls()[0].result.as_ref().expect("it was answered").content.text(), "a\nb");
+    let failed = turns[1].outcome.as_ref().expect("each ends");
+    assert!(failed.is_error, "{failed:?}");
+    let options = Options {
+        ledger: Some("log".to_owned()),
+        ..Options::new(format("gemini:chat"), format("claude"))
+    };
+    let ledger = convert(&options, chat.as_bytes()).ledger;
+    assert!(
+        ledger.lines().any(|line| line.contains("\"line\":8") && line.contains("taken back")),
+        "{ledger}"
+    );
+}
+
+/// The one document that older versions write, as one line, and a conversation that stands in the header alone.
+#[test]
+fn messages_in_the_header_are_read() {
+    let chat = r#"{"sessionId":"s","projectHash":"p","startTime":"2025-09-01T00:00:00.000Z","lastUpdated":"2025-09-01T00:00:09.000Z","messages":[{"id":"u1","timestamp":"2025-09-01T00:00:01.000Z","type":"user","content":"list"},{"id":"a1","timestamp":"2025-09-01T00:00:02.000Z","type":"gemini","content":"Done.","thoughts":[],"tokens":{"input":10,"output":2,"cached":0,"thoughts":0,"tool":0,"total":12},"model":"m","toolCalls":[{"id":"c1","name":"glob","args":{},"result":[{"functionResponse":{"id":"c1","name":"glob","response":{"output":"a"}}}],"status":"success","timestamp":"2025-09-01T00:00:03.000Z"}]}]}"#;
+    let turns = read(chat.as_bytes(), format("gemini:chat"));
+    assert_eq!(turns.len(), 1);
+    assert_eq!(prompts(&turns[0]), ["list"]);
+    assert_eq!(said(&turns[0]), ["text Done.", "call c1 glob {} -> Some((false, None))"]);
+}
+
+/// What is written is a file that the program goes on with: a header, one line a message, results in their calls.
+#[test]
+fn a_session_of_another_is_written_as_the_program_reads_it() {
+    let log = goldens()
+        .into_iter()
+        .find(|log| log.name == "claude/transcript_parallel.jsonl")
+        .expect("it is there");
+    let written = convert(&Options::new(log.format, format("gemini:chat")), &log.bytes).out;
+    let (there, back) = (read(&log.bytes, log.format), read(&written, format("gemini:chat")));
+    let text = String::from_utf8(written).expect("what is written is text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("{\"sessionId\":\"") && lines[0].contains("\"projectHash\":\""),
+        "{text}"
+    );
+    assert_eq!(text.matches("\"sessionId\"").count(), 1, "{text}");
+    assert!(
+        !lines
+            .iter()
+            .any(|line| line.contains("\"type\":\"user\"") && line.contains("functionResponse")),
+        "{text}"
+    );
+    let results = |turns: &[Turn]| -> Vec<String> {
+        let calls = turns.iter().flat_map(Turn::calls);
+        calls.filter_map(|call| Some(call.result.as_ref()?.content.text().to_string())).collect()
+    };
+    assert_eq!(results(&there).len(), results(&back).len());
+    assert_eq!(
+        there.iter().map(prompts).collect::<Vec<_>>(),
+        back.iter().map(prompts).collect::<Vec<_>>()
+    );
+}
