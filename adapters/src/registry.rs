@@ -22,6 +22,8 @@ macro_rules! vendors {
                 gemini Gemini,
                 codex Codex,
                 atif Atif,
+                acp Acp,
+                opencode Opencode,
                 agentglot Agentglot,
             }
             apis {

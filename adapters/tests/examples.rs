@@ -66,6 +66,8 @@ fn a_session_is_written() {
         "cursor",
         "codex",
         "codex:app-server",
+        "acp",
+        "opencode",
         "agentglot",
     ] {
         let mut out = Vec::new();

@@ -190,6 +190,11 @@ fn check(group: &str, from: Format, to: Format, log: &str, calls: &[usize], resu
         wanted.iter_mut().zip(calls).for_each(|(item, &call)| item.0 = place(call));
         replies.iter_mut().zip(results).for_each(|(item, &call)| item.0 = place(call));
     }
+    if to.dialect == Dialect::Opencode {
+        // A call stands in one line with its result; one without a result comes at the end.
+        let place = |id: &String| replies.iter().position(|reply| reply.0 == *id).unwrap_or(usize::MAX);
+        wanted.sort_by_key(|(id, ..)| place(id));
+    }
     if to.dialect == Dialect::Agentglot {
         // Events are as the source has them: each call where it ends.
         found.sort();

@@ -81,10 +81,12 @@ fn does_not_grow_with_the_log() {
         "cursor",
         "gemini",
         "codex",
+        "opencode",
         "claude:transcript",
         "qwen-code:chat",
         "codex:app-server",
         "codex:rollout",
+        "acp",
     ] {
         let from = format(dialect);
         let mut chance = Chance::new(3);

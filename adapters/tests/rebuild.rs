@@ -223,6 +223,8 @@ fn no_member_that_the_protocol_names_is_unknown() {
             Dialect::Gemini => &["gemini.md"],
             Dialect::Codex => &["codex.md"],
             Dialect::Atif => &["atif.md"],
+            Dialect::Acp => &["acp.md"],
+            Dialect::Opencode => &["opencode.md"],
             Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[],
         };
         for name in names {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use agentglot_adapters::convert::Options;
 
 /// A dialect that has tools, and the mode in which its calls are whole.
-const SPEAKERS: [(&str, &str); 7] = [
+const SPEAKERS: [(&str, &str); 8] = [
     ("claude", "claude"),
     ("qwen-code", "qwen-code"),
     ("qwen", "qwen-code"),
@@ -20,6 +20,7 @@ const SPEAKERS: [(&str, &str); 7] = [
     ("cursor", "cursor"),
     ("gemini", "gemini"),
     ("codex", "codex"),
+    ("opencode", "opencode"),
 ];
 
 /// The calls of a log: names and arguments.
@@ -45,7 +46,9 @@ fn calls(log: &[u8]) -> Vec<(String, Value)> {
         if line["type"] == "tool_call" && line["arguments"].is_object() {
             add(&line["name"], &line["arguments"]);
         }
-        if line["type"] == "tool_use" {
+        if line["type"] == "tool_use" && line["part"].is_object() {
+            add(&line["part"]["tool"], &line["part"]["state"]["input"]);
+        } else if line["type"] == "tool_use" {
             add(&line["tool_name"], &line["parameters"]);
         }
         if line["type"] == "item.started" && line["item"]["server"] != "builtin" {
@@ -140,6 +143,13 @@ fn line(dialect: &str, name: &str, input: &Value) -> (String, String) {
             members.extend(input.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
             (json!({"type": "item.started", "item": item}).to_string(), "/item".to_owned())
         }
+        "opencode" => (
+            json!({"type": "tool_use", "timestamp": 1, "sessionID": "s", "part": {
+                "type": "tool", "tool": name, "callID": "c1", "state": {"status": "running", "input": input},
+            }})
+            .to_string(),
+            "/part/state/input".to_owned(),
+        ),
         "gemini" => (
             json!({"type": "tool_use", "timestamp": "t", "tool_name": name, "tool_id": "c1", "parameters": input}).to_string(),
             "/parameters".to_owned(),
@@ -248,7 +258,7 @@ proptest! {
     fn each_argument_goes_over_or_is_told(choices in prop::collection::vec(any::<u8>(), 40)) {
         let tools = tools();
         for (dialect, name) in tools.keys() {
-            for to in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex"] {
+            for to in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex", "opencode"] {
                 if to != dialect {
                     told(&tools, (dialect, name), to, &choices)?;
                 }
@@ -260,7 +270,7 @@ proptest! {
 #[test]
 fn every_tool_that_is_written_has_its_arguments_on_the_page() {
     let told: BTreeSet<(String, String)> = tools().into_keys().collect();
-    for dialect in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex"] {
+    for dialect in ["claude", "qwen-code", "tricode", "cursor", "gemini", "codex", "opencode"] {
         let vendor = format(dialect).dialect;
         let tools = agentglot_adapters::raw::tools::Tools::of(vendor).expect("it has tools");
         for (kind, names) in tools.names {

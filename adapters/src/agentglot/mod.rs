@@ -33,6 +33,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: true,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: &[],
@@ -50,6 +51,7 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/usage", "/outcome/usage"],
     lists_denials: true,
+    says_ends: true,
 };
 
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.

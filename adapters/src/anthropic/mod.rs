@@ -30,6 +30,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -47,6 +48,7 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/usage", "/message/usage"],
     lists_denials: false,
+    says_ends: true,
 };
 
 static WORDS: Vocabulary = Vocabulary {

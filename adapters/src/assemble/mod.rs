@@ -48,6 +48,7 @@ pub struct Assembler {
     one_turn_a_run: bool,
     /// What the source says stands on lines, not in one value for all of it.
     has_lines: bool,
+    both_sides: bool,
     threads: Threads<Thread>,
     calls: Calls,
     asked: Asked,
@@ -119,6 +120,7 @@ impl Assembler {
             ids_name_rounds: source.vendor().ids_name_rounds,
             one_turn_a_run: source.vendor().one_turn_a_run,
             has_lines: source.vendor().modes[0].layout != Layout::Document,
+            both_sides: source.vendor().both_sides,
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -265,7 +267,8 @@ impl Assembler {
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
-        if self.duties.watch {
+        let elsewhere = self.both_sides && self.duties.foreign && !matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_));
+        if self.duties.watch || elsewhere {
             return;
         }
         match self.answered(input, down) {

@@ -42,6 +42,13 @@ impl<'a> Members<'a> {
         self.list.push((key, value));
     }
 
+    /// All members, as they are now.
+    pub(crate) fn seen(&self, cx: &Cx<'a>) -> Self {
+        let mut list = ArenaVec::with_capacity_in(self.list.len(), cx.arena);
+        list.extend_from_slice(&self.list);
+        Self { list }
+    }
+
     /// The value of the first member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
         self.list.iter().find(|(key, _)| key.is(name)).map(|(_, value)| *value)

@@ -408,8 +408,8 @@ impl<'c, 'a> Heard<'c, 'a> {
         if let Some(chain) = chain {
             state.tree.line(event, &chain, *of_subagent, line, report);
         }
-        // What is kept on disk says nothing of turns, nor does a whole session in one document.
-        let has_turns = !format.is_store() && format.dialect.modes()[0].layout != Layout::Document;
+        // What is kept on disk says nothing of turns.
+        let has_turns = vendor.says_ends && !format.is_store();
         if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
         }

@@ -53,6 +53,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -70,6 +71,7 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
     lists_denials: true,
+    says_ends: true,
 };
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.

@@ -48,6 +48,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: true,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -71,4 +72,5 @@ pub static VENDOR: Vendor = Vendor {
         "/payload/info",
     ],
     lists_denials: false,
+    says_ends: true,
 };

@@ -173,8 +173,8 @@ impl Core {
         let source = options.from;
         let collects = matches!(encoder, Encoder::Collector(_));
         let identity = is_copied(&options, collects);
-        // Where that is all that a dialect has, a value is a whole session.
-        let is_a_session = options.to.dialect.modes()[0].layout == Layout::Document;
+        // Where nothing says how turns end, a value is a whole session.
+        let is_a_session = !options.to.dialect.vendor().says_ends;
         Self {
             identity,
             by_heart: by_heart(&options, identity),

@@ -50,6 +50,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: true,
     ids_name_rounds: true,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: true,
     // Its typed calls are made of these.
     agent_tools: Some(Dialect::Claude),
@@ -68,4 +69,5 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/usage"],
     lists_denials: false,
+    says_ends: true,
 };

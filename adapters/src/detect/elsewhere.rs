@@ -4,22 +4,13 @@ use super::opened::{Opened, word};
 
 /// What a line is, if it is of no dialect that can be read but of a format that is known.
 pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
-    let session_words = |prefix: &str| line.word("method").starts_with(prefix);
     Some(match line.kind {
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
-        "step_start" | "text" | "tool_use" | "error" if line.has_all(&["timestamp", "sessionID"]) => "a stream of `opencode run --format json`",
+        _ if line.word("id").starts_with("evt_") && line.has("properties") => "events of OpenCode's server",
         _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
-        _ if line.word("jsonrpc") == "2.0" && (session_words("session/") || is_initialize(line)) => "JSON-RPC of the Agent Client Protocol (ACP)",
         _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
-        _ if line.has_all(&["dir", "msg"]) && line.find(&["msg", "jsonrpc"]).is_some() => {
-            "a recorded conversation in JSON-RPC, as of the Agent Client Protocol (ACP)"
-        }
         _ => return None,
     })
-}
-
-fn is_initialize(line: &Opened<'_>) -> bool {
-    line.word("method") == "initialize" && line.find(&["params", "protocolVersion"]).is_some()
 }
 
 /// Byte streams that are no text in UTF-8.
@@ -45,17 +36,12 @@ mod tests {
     #[test]
     fn what_others_write_is_told_by_name() {
         for (line, name) in [
-            (
-                r#"{"type":"step_start","timestamp":1795244739516,"sessionID":"ses_e0","part":{}}"#,
-                "opencode run",
-            ),
             (r#"{"info":{"id":"ses_e0"},"messages":[]}"#, "OpenCode exported"),
-            (r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, "AG-UI"),
             (
-                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#,
-                "Agent Client Protocol",
+                r#"{"id":"evt_1","type":"session.idle","properties":{"sessionID":"ses_1"}}"#,
+                "OpenCode's server",
             ),
-            (r#"{"dir":"c2a","ms":0,"msg":{"jsonrpc":"2.0","id":0}}"#, "Agent Client Protocol"),
+            (r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, "AG-UI"),
             (r#"{"jsonrpc":"2.0","id":0,"result":{}}"#, "JSON-RPC"),
         ] {
             let found = name_of(&Opened::new(line)).unwrap_or_else(|| panic!("{line}"));

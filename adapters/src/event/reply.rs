@@ -149,9 +149,9 @@ impl<'a> Stop<'a> {
     pub fn read(word: Str<'a>) -> Self {
         let kind = match word.as_escaped() {
             "end_turn" | "stop" => StopKind::Done,
-            "tool_use" | "tool_calls" | "function_call" => StopKind::Tools,
+            "tool_use" | "tool_calls" | "tool-calls" | "function_call" => StopKind::Tools,
             "max_tokens" | "length" | "model_context_window_exceeded" => StopKind::Length,
-            "refusal" | "content_filter" => StopKind::Refusal,
+            "refusal" | "content_filter" | "content-filter" => StopKind::Refusal,
             "stop_sequence" => StopKind::Sequence,
             "pause_turn" => StopKind::Pause,
             "error" => StopKind::Error,

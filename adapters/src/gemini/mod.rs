@@ -43,6 +43,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: true,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -60,6 +61,7 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/stats", "/tokens"],
     lists_denials: false,
+    says_ends: true,
 };
 
 /// Where a line has its error.

@@ -58,6 +58,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -75,4 +76,5 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &["/usage"],
     lists_denials: false,
+    says_ends: true,
 };

@@ -44,6 +44,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -68,6 +69,7 @@ pub static VENDOR: Vendor = Vendor {
         "/usageMetadata",
     ],
     lists_denials: true,
+    says_ends: true,
 };
 
 static WORDS: Vocabulary = Vocabulary {

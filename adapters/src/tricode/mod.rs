@@ -44,6 +44,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: true,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -61,6 +62,7 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &[],
     lists_denials: false,
+    says_ends: true,
 };
 
 /// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.

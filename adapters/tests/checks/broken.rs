@@ -60,6 +60,11 @@ fn is_plain(line: &Line) -> bool {
 
 /// Every way to break one rule of this log.
 fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
+    let told_by = if log.name.starts_with("acp/") {
+        Dialect::Acp
+    } else {
+        log.format.dialect
+    };
     let mut all = Vec::new();
     calls(log, lines, &mut all);
     // How a turn ended that is kept on disk is no line that could be missing.
@@ -70,6 +75,16 @@ fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
         pieces(lines, &mut all);
     }
     members(log, lines, &mut all);
+    all.retain(|broken| match told_by {
+        // Behind an error another one is a notice there.
+        Dialect::Opencode => broken.rule != Rule::SecondOutcome,
+        // Each update may come again, and a session that is loaded says what was said before, without its ends.
+        Dialect::Acp => !matches!(
+            broken.rule,
+            Rule::SecondResult | Rule::ResultBeforeCall | Rule::SecondOutcome | Rule::MissingOutcome | Rule::MissingInit | Rule::LineAfterOutcome
+        ),
+        _ => true,
+    });
     all
 }
 

@@ -47,7 +47,7 @@ pub fn leaves(value: &Json) -> Vec<Leaf<'_>> {
 }
 
 /// Keys of words that belong to a protocol, whatever they look like.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 13] = [
     "type",
     "object",
     "subtype",
@@ -60,6 +60,7 @@ const WORDS: [&str; 12] = [
     "permissionMode",
     "permission_mode",
     "mode",
+    "method",
 ];
 
 /// A value that is its own: it cannot stand in an output by accident. Words of protocols (`content_block_delta`,

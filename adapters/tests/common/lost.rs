@@ -76,6 +76,8 @@ fn said_again(from: Format, leaf: &Leaf<'_>, text: &str, said: &Said) -> bool {
         Dialect::Qwen => text.strip_prefix("chatcmpl-").is_some_and(|id| said.has(id)),
         // docs/agentglot.md: the place of a field.
         Dialect::Agentglot => leaf.key == "at",
+        // docs/opencode.md: a part says again what it is a part of.
+        Dialect::Opencode => matches!(leaf.pointer.as_str(), "/part/sessionID" | "/part/messageID" | "/part/type"),
         _ => false,
     }
 }
@@ -83,7 +85,7 @@ fn said_again(from: Format, leaf: &Leaf<'_>, text: &str, said: &Said) -> bool {
 /// Values of an output that are worked out of the input by a rule of the target's page, and so cannot be found in it.
 fn worked_out(from: Format, to: Format, key: &str, text: &str) -> bool {
     // docs/cursor.md: Cursor's results are typed; the text that the model sees is made of their parts.
-    if from.dialect == Dialect::Cursor && matches!(key, "content" | "result" | "text" | "output" | "message") {
+    if from.dialect == Dialect::Cursor && matches!(key, "content" | "result" | "text" | "output" | "message" | "error") {
         return true;
     }
     match to.dialect {

@@ -128,6 +128,7 @@ pub fn recordings() -> Vec<Log> {
         let lines = name.ends_with(".out.jsonl")
             || host
             || name.starts_with("codex/sdk/")
+            || dialect == "acp" && name.ends_with(".jsonl")
             || plain && name.ends_with(".jsonl") && !name.ends_with(".api.jsonl");
         let whole = name.ends_with(".out.json")
             || dialect == "atif" && name.ends_with(".json")

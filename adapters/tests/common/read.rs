@@ -39,6 +39,8 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Codex, _) if format.mode.name == "app-server" => app_server(bytes),
         (Dialect::Codex, _) => codex(bytes),
         (Dialect::Atif, _) => atif(bytes),
+        (Dialect::Acp, _) => acp(bytes),
+        (Dialect::Opencode, _) => opencode(bytes),
         (Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic, _) => events(bytes),
     };
     merged(items)
@@ -530,6 +532,49 @@ fn app_server_tool(kind: &str) -> Option<(&'static str, &'static [&'static str])
     })
 }
 
+/// Nothing says that a turn is over but an error, or a round that called nothing.
+fn opencode(bytes: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut over = false;
+    for object in objects(bytes) {
+        let part = object.get("part").cloned().unwrap_or(Json::Null);
+        if std::mem::take(&mut over) && object.str("type") != "error" {
+            items.push(Item::End { ok: true });
+        }
+        match object.str("type") {
+            "text" => items.push(Item::Text(part.str("text").to_owned())),
+            "reasoning" => items.push(Item::Think(part.str("text").to_owned())),
+            "tool_use" => {
+                let id = part.str("callID").to_owned();
+                let state = part.get("state").cloned().unwrap_or(Json::Null);
+                items.push(Item::Call {
+                    id: id.clone(),
+                    name: part.str("tool").to_owned(),
+                    input: state.get("input").map_or("{}".to_owned(), Json::canonical),
+                });
+                let text = match state.str("status") {
+                    "completed" => state.str("output"),
+                    "error" => state.str("error"),
+                    _ => continue,
+                };
+                let failed = state.at(&["metadata", "exit"]).is_some_and(|exit| exit.canonical() != "0");
+                items.push(Item::Result {
+                    id,
+                    ok: state.str("status") == "completed" && !failed,
+                    text: Some(text.to_owned()),
+                });
+            }
+            "step_finish" => over = !["tool-calls", "unknown"].contains(&part.str("reason")),
+            "error" => items.push(Item::End { ok: false }),
+            _ => {}
+        }
+    }
+    if over {
+        items.push(Item::End { ok: true });
+    }
+    items
+}
+
 fn codex_call(item: &Json, kind: &str, number: usize) -> Item {
     let id = number.to_string();
     if item.str("server") == "builtin" {
@@ -584,6 +629,75 @@ fn atif(bytes: &[u8]) -> Vec<Item> {
             });
         }
     }
+    items
+}
+
+/// Both directions of the Agent Client Protocol, bare or as a recorder wrapped the messages. Of a call the last arguments before its result
+/// count; what a call shows is its result. A call is told when it runs, or when something else is said.
+fn acp(bytes: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut waiting: Vec<(String, String, String)> = Vec::new();
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let flush = |waiting: &mut Vec<(String, String, String)>, items: &mut Vec<Item>| {
+        for (id, name, input) in waiting.drain(..) {
+            items.push(Item::Call { id, name, input });
+        }
+    };
+    for line in objects(bytes) {
+        let message = line.get("msg").filter(|_| line.get("dir").is_some()).cloned().unwrap_or(line);
+        let update = message.at(&["params", "update"]).cloned().unwrap_or(Json::Null);
+        match update.str("sessionUpdate") {
+            "agent_message_chunk" | "agent_thought_chunk" => {
+                let text = update.get("content").map_or("", |content| content.str("text")).to_owned();
+                if !text.is_empty() {
+                    flush(&mut waiting, &mut items);
+                }
+                items.push(match update.str("sessionUpdate") {
+                    "agent_message_chunk" => Item::Text(text),
+                    _ => Item::Think(text),
+                });
+            }
+            "tool_call" | "tool_call_update" => {
+                let id = update.str("toolCallId").to_owned();
+                if update.str("sessionUpdate") == "tool_call" {
+                    let input = update.get("rawInput").map_or("{}".to_owned(), Json::canonical);
+                    waiting.push((id.clone(), update.str("name").to_owned(), input));
+                } else if let Some(call) = waiting.iter_mut().find(|call| call.0 == id)
+                    && let Some(input) = update.get("rawInput")
+                {
+                    call.2 = input.canonical();
+                }
+                let shown: String = update
+                    .items("content")
+                    .iter()
+                    .filter_map(|part| part.get("content"))
+                    .map(|content| content.str("text"))
+                    .collect();
+                if update.get("content").is_some() {
+                    texts.insert(id.clone(), shown);
+                }
+                if matches!(update.str("status"), "completed" | "failed") {
+                    flush(&mut waiting, &mut items);
+                    let text = Some(update.str("rawOutput").to_owned()).filter(|text| !text.is_empty());
+                    items.push(Item::Result {
+                        text: text.or_else(|| texts.remove(&id)),
+                        id,
+                        ok: update.str("status") == "completed",
+                    });
+                }
+            }
+            _ => {}
+        }
+        if message.at(&["result", "stopReason"]).is_some() {
+            flush(&mut waiting, &mut items);
+            let reason = message.at(&["result", "stopReason"]).and_then(Json::text).unwrap_or_default();
+            items.push(Item::End { ok: reason == "end_turn" });
+        } else if message.get("error").is_some() && message.get("method").is_none() {
+            flush(&mut waiting, &mut items);
+            items.push(Item::End { ok: false });
+        }
+    }
+    flush(&mut waiting, &mut items);
     items
 }
 

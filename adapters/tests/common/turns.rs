@@ -47,6 +47,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
     let is_rollout = format.dialect == Dialect::Codex && format.is_store();
     let is_app_server = format.dialect == Dialect::Codex && format.mode.name == "app-server";
     let mut session = String::new();
+    let mut over = false;
     for object in objects(bytes) {
         let id = match format.dialect {
             Dialect::Qwen => object.str("id").strip_prefix("chatcmpl-").unwrap_or_default(),
@@ -57,6 +58,8 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
                 _ => "",
             },
             Dialect::Codex => object.str("thread_id"),
+            Dialect::Acp => acp_session(&object),
+            Dialect::Opencode => object.str("sessionID"),
             _ => object.str("session_id"),
         };
         if !id.is_empty() && id != session {
@@ -73,6 +76,8 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Codex if is_app_server => app_server(&object),
             Dialect::Codex if is_rollout => rollout(&object),
             Dialect::Codex => codex(&object),
+            Dialect::Acp => acp(&object),
+            Dialect::Opencode => opencode(&object, &mut over),
             Dialect::Agentglot => event(&object),
             // Whole trajectories are counted by nobody here.
             Dialect::Tricode | Dialect::Atif | Dialect::Openai | Dialect::Anthropic => Step::None,
@@ -295,6 +300,56 @@ fn rollout(object: &Json) -> Step {
     }
 }
 
+fn acp_session(object: &Json) -> &str {
+    let message = message(object);
+    let named = message.at(&["params", "sessionId"]).or_else(|| message.at(&["result", "sessionId"]));
+    named.and_then(Json::text).unwrap_or_default()
+}
+
+/// Hosts fail to answer too: questions in an agent's own words.
+fn is_agents_error(object: &Json) -> bool {
+    let code = message(object).at(&["error", "code"]).map(Json::compact);
+    object.str("dir") != "c2a" && code.is_some_and(|code| code != "-32601")
+}
+
+fn acp(object: &Json) -> Step {
+    let message = message(object);
+    let update = message.at(&["params", "update"]);
+    let idle = update.is_some_and(|update| update.str("state") == "idle" && update.get("stopReason").is_some());
+    match update.map_or("", |update| update.str("sessionUpdate")) {
+        "state_update" if idle => return Step::Ends,
+        "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan" | "plan_update" => return Step::Perhaps,
+        "user_message_chunk" | "user_message" => return Step::Perhaps,
+        _ => {}
+    }
+    match message.str("method") {
+        "session/prompt" => Step::Again,
+        "" if message.at(&["result", "stopReason"]).is_some() => Step::Ends,
+        // What else was asked may fail too; what a session is opened with may be said behind what was said in it.
+        "" if is_agents_error(object) => Step::Gives,
+        "" if message.at(&["result", "configOptions"]).is_some() || message.at(&["result", "modes"]).is_some() => Step::Gives,
+        _ => Step::None,
+    }
+}
+
+/// A round that called nothing is the last one of its turn, unless an error follows. `over`: such a one was the last line.
+fn opencode(object: &Json, over: &mut bool) -> Step {
+    match object.str("type") {
+        "step_start" if std::mem::take(over) => Step::Begins,
+        "step_finish" => {
+            let reason = object.at(&["part", "reason"]).and_then(Json::text);
+            *over = !matches!(reason, Some("tool-calls" | "unknown"));
+            Step::Inside
+        }
+        "step_start" | "text" | "reasoning" | "tool_use" => Step::Inside,
+        "error" => {
+            *over = false;
+            Step::Ends
+        }
+        _ => Step::None,
+    }
+}
+
 fn event(object: &Json) -> Step {
     match object.str("event") {
         "outcome" => Step::Ends,
@@ -315,6 +370,11 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::Atif => String::from_utf8_lossy(bytes).matches("\"outcome\":{").count(),
         Dialect::Codex if format.mode.name == "app-server" => count(&|o| message(o).str("method") == "turn/completed"),
         Dialect::Codex => count(&|o| matches!(o.str("type"), "turn.completed" | "turn.failed")),
+        Dialect::Acp => count(&|o| acp(o) == Step::Ends || is_agents_error(o)),
+        Dialect::Opencode => super::read::read(format, bytes)
+            .iter()
+            .filter(|item| matches!(item, super::read::Item::End { .. }))
+            .count(),
         Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {
             let text = String::from_utf8_lossy(bytes);

@@ -21,10 +21,12 @@ pub enum Telling {
     Gemini,
     Tricode,
     Codex,
+    Acp,
+    Opencode,
 }
 
 impl Telling {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Claude,
         Self::ClaudePartial,
         Self::QwenCode,
@@ -36,6 +38,8 @@ impl Telling {
         Self::Gemini,
         Self::Tricode,
         Self::Codex,
+        Self::Acp,
+        Self::Opencode,
     ];
 
     /// The format's name.
@@ -49,6 +53,8 @@ impl Telling {
             Self::Gemini => "gemini",
             Self::Tricode => "tricode",
             Self::Codex => "codex",
+            Self::Acp => "acp",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -77,6 +83,7 @@ impl Telling {
                 ..all
             },
             Self::Codex => Room { call_ids: false, ..all },
+            Self::Opencode => Room { pairs: true, ..all },
             _ => all,
         }
     }
@@ -93,6 +100,8 @@ impl Telling {
             Self::Gemini => gemini(story, chance),
             Self::Tricode => tricode(story),
             Self::Codex => codex(story),
+            Self::Acp => acp(story, chance),
+            Self::Opencode => opencode(story),
         }
     }
 }
@@ -544,6 +553,107 @@ fn codex(story: &Story) -> String {
             true => format!("{{\"type\":\"turn.completed\",\"usage\":{{\"input_tokens\":{sum},\"cached_input_tokens\":0,\"output_tokens\":{sum}}}}}\n"),
             false => "{\"type\":\"error\",\"message\":\"The model does not exist\"}\n{\"type\":\"turn.failed\",\"error\":{\"message\":\"The model does not exist\"}}\n".to_owned(),
         };
+    }
+    log
+}
+
+/// The Agent Client Protocol, with bare messages. Ids of prompts and of the agent's questions collide.
+fn acp(story: &Story, chance: &mut Chance) -> String {
+    let session = &story.session;
+    let mut log = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"session/new\",\"params\":{{\"cwd\":\"/home/ada\",\"mcpServers\":[]}}}}\n\
+         {{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{{\"sessionId\":\"{session}\"}}}}\n"
+    );
+    let update = |kind: &str, rest: &str| {
+        let update = format!("{{\"sessionUpdate\":\"{kind}\",{rest}}}");
+        format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"{session}\",\"update\":{update}}}}}\n")
+    };
+    let text = |text: &str| format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text));
+    for (number, turn) in story.turns.iter().enumerate() {
+        let id = number + 1;
+        log += &format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"session/prompt\",\"params\":{{\"sessionId\":\"{session}\",\"prompt\":[{}]}}}}\n",
+            text(&turn.prompt)
+        );
+        for round in &turn.rounds {
+            for (kind, said) in [("agent_thought_chunk", &round.thought), ("agent_message_chunk", &round.text)] {
+                for piece in said.iter().flat_map(|said| pieces(said, chance)) {
+                    log += &update(kind, &format!("\"content\":{}", text(&piece)));
+                }
+            }
+            for call in &round.calls {
+                let rest = format!(
+                    "\"toolCallId\":\"{}\",\"title\":\"a call\",\"name\":\"{}\",\"kind\":\"other\",\"status\":\"in_progress\",\"rawInput\":{}",
+                    call.id, call.name, call.input
+                );
+                log += &update("tool_call", &rest);
+            }
+            for call in &round.calls {
+                let status = if call.ok { "completed" } else { "failed" };
+                let content = format!("[{{\"type\":\"content\",\"content\":{}}}]", text(&call.result));
+                let rest = format!("\"toolCallId\":\"{}\",\"status\":\"{status}\",\"content\":{content}", call.id);
+                log += &update("tool_call_update", &rest);
+            }
+        }
+        log += &match turn.ok {
+            true => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"stopReason\":\"end_turn\"}}}}\n"),
+            false => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32603,\"message\":\"The model does not exist\"}}}}\n"),
+        };
+    }
+    log
+}
+
+/// OpenCode's `run --format json`: whole parts, each call with its result.
+fn opencode(story: &Story) -> String {
+    let mut log = String::new();
+    let mut count = 0;
+    let mut line = |kind: &str, round: &str, part: &str| {
+        count += 1;
+        let places = format!("\"id\":\"prt_{count}\",\"messageID\":\"{round}\",\"sessionID\":\"{}\"", story.session);
+        let head = format!(
+            "\"type\":\"{kind}\",\"timestamp\":{},\"sessionID\":\"{}\"",
+            1_795_244_716_000_u64 + count,
+            story.session
+        );
+        format!("{{{head},\"part\":{{{places},{part}}}}}\n")
+    };
+    for turn in &story.turns {
+        for (number, round) in turn.rounds.iter().enumerate() {
+            log += &line("step_start", &round.id, "\"type\":\"step-start\"");
+            for (kind, text) in [("reasoning", &round.thought), ("text", &round.text)] {
+                if let Some(text) = text {
+                    let part = format!("\"type\":\"{kind}\",\"text\":{},\"time\":{{\"start\":1,\"end\":2}}", quoted(text));
+                    log += &line(kind, &round.id, &part);
+                }
+            }
+            for call in &round.calls {
+                let (status, said) = if call.ok { ("completed", "output") } else { ("error", "error") };
+                let state = format!("\"status\":\"{status}\",\"input\":{},\"{said}\":{}", call.input, quoted(&call.result));
+                let part = format!(
+                    "\"type\":\"tool\",\"tool\":\"{}\",\"callID\":\"{}\",\"state\":{{{state},\"time\":{{\"start\":1,\"end\":2}}}}",
+                    call.name, call.id
+                );
+                log += &line("tool_use", &round.id, &part);
+            }
+            let last = number + 1 == turn.rounds.len();
+            if last && !turn.ok {
+                continue;
+            }
+            let reason = if last { "stop" } else { "tool-calls" };
+            let tokens = "\"tokens\":{\"total\":16,\"input\":7,\"output\":9,\"reasoning\":0,\"cache\":{\"write\":0,\"read\":0}},\"cost\":0.5";
+            log += &line(
+                "step_finish",
+                &round.id,
+                &format!("\"reason\":\"{reason}\",\"type\":\"step-finish\",{tokens}"),
+            );
+        }
+        if !turn.ok {
+            let error = "\"error\":{\"name\":\"APIError\",\"data\":{\"message\":\"terminated\"}}";
+            log += &format!(
+                "{{\"type\":\"error\",\"timestamp\":1795244717000,\"sessionID\":\"{}\",{error}}}\n",
+                story.session
+            );
+        }
     }
     log
 }

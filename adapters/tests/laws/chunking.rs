@@ -33,6 +33,8 @@ fn small(logs: Vec<Log>) -> Vec<Log> {
         "gemini",
         "codex",
         "codex:app-server",
+        "acp",
+        "opencode",
         "claude:json",
         "gemini:json",
     ] {

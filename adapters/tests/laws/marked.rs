@@ -151,9 +151,17 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     let gone: Vec<&LedgerEntry> = of(&[Fate::Dropped, Fate::Damaged]).into_iter().filter(elsewhere).collect();
     let merged = of(&[Fate::Merged]);
     // A session's id names the line: for it alone none counts as carried.
-    let names_the_line = matches!(spot.pointer.as_str(), "/session_id" | "/id");
+    let names_the_line = matches!(
+        spot.pointer.as_str(),
+        "/session_id" | "/sessionID" | "/id" | "/params/sessionId" | "/msg/params/sessionId"
+    );
     // A target that counts its calls has other ids, and says so of each.
-    let is_id = names_the_line || spot.pointer.rsplit('/').next().is_some_and(|key| key == "id" || key.ends_with("_id") || key.ends_with("Id"));
+    let is_id = names_the_line
+        || spot
+            .pointer
+            .rsplit('/')
+            .next()
+            .is_some_and(|key| key == "id" || key.ends_with("_id") || key.ends_with("Id"));
     if said && (names_the_line || !gone.is_empty() && spot.what == What::Number) {
         return None;
     }

@@ -239,6 +239,10 @@ fn of_depth() {
             "gemini",
             r#"{"type":"tool_use","timestamp":"t","tool_name":"write_file","tool_id":"c","parameters":@}"#,
         ),
+        (
+            "opencode",
+            r#"{"type":"tool_use","timestamp":1,"sessionID":"s","part":{"tool":"write","callID":"c","state":{"status":"error","input":@,"error":"e","metadata":@}}}"#,
+        ),
         ("gemini", r#"{"type":"result","timestamp":"t","status":"error","error":@,"stats":@}"#),
         (
             "agentglot",

@@ -124,6 +124,39 @@ fn logs(body: &str, input: &str) -> Vec<(Format, String)> {
         r#"{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}"#.to_owned(),
     ]
     .join("\n");
+    let update =
+        |rest: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":{rest}}}}}}}"#);
+    let text = format!(r#"{{"type":"text","text":"{body}"}}"#);
+    let acp = [
+        r#"{"jsonrpc":"2.0","id":0,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}"#.to_owned(),
+        update(&format!(r#""agent_thought_chunk","content":{text}"#)),
+        update(&format!(r#""agent_message_chunk","content":{text}"#)),
+        update(&format!(
+            r#""tool_call","toolCallId":"c1","title":"t","name":"Frobnicate","status":"in_progress","rawInput":{input}"#
+        )),
+        update(&format!(
+            r#""tool_call_update","toolCallId":"c1","status":"completed","content":[{{"type":"content","content":{text}}}]"#
+        )),
+        update(&format!(r#""agent_message_chunk","content":{text}"#)),
+        r#"{"jsonrpc":"2.0","id":0,"result":{"stopReason":"end_turn"}}"#.to_owned(),
+    ]
+    .join("\n");
+    let of_part = |kind: &str, part: String| {
+        format!(r#"{{"type":"{kind}","timestamp":1,"sessionID":"s","part":{{"id":"prt_1","messageID":"m","sessionID":"s",{part}}}}}"#)
+    };
+    let opencode = [
+        of_part("step_start", r#""type":"step-start""#.to_owned()),
+        of_part("reasoning", format!(r#""type":"reasoning","text":"{body}""#)),
+        of_part(
+            "tool_use",
+            format!(
+                r#""type":"tool","tool":"Frobnicate","callID":"c","state":{{"status":"completed","input":{input},"output":"{body}","title":"x","metadata":{{}},"time":{{"start":1,"end":1}}}}"#
+            ),
+        ),
+        of_part("text", format!(r#""type":"text","text":"{body}""#)),
+        of_part("step_finish", r#""type":"step-finish","reason":"stop","cost":0"#.to_owned()),
+    ]
+    .join("\n");
     let named = |name: &str, log: String| (format(name), log + "\n");
     vec![
         named("claude", shaped(false)),
@@ -132,6 +165,8 @@ fn logs(body: &str, input: &str) -> Vec<(Format, String)> {
         named("qwen:stream-chunk-json", chunks),
         named("cursor", cursor),
         named("codex", codex),
+        named("acp", acp),
+        named("opencode", opencode),
     ]
 }
 
@@ -199,6 +234,8 @@ fn in_tool_inputs() {
                 | Dialect::Gemini
                 | Dialect::Codex
                 | Dialect::Atif
+                | Dialect::Acp
+                | Dialect::Opencode
                 | Dialect::Agentglot
                 | Dialect::Openai
                 | Dialect::Anthropic => text.contains(INPUT) || to == events() && in_string(),

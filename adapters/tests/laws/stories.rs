@@ -17,6 +17,7 @@ fn room(to: &str) -> crate::common::story::Room {
         "gemini" => Telling::Gemini.room(),
         "tricode" => Telling::Tricode.room(),
         "codex" => Telling::Codex.room(),
+        "opencode" => Telling::Opencode.room(),
         _ => all,
     }
 }
@@ -104,8 +105,8 @@ fn go_over() {
                 } else {
                     (numbered(wanted), numbered(found))
                 };
-                // Tricode pairs what others group, and its room shows it both ways.
-                let found = if target == "tricode" || telling != Telling::Tricode {
+                // Tricode and OpenCode pair what others group, and their room shows it both ways.
+                let found = if target == "tricode" || !matches!(telling, Telling::Tricode | Telling::Opencode) {
                     found
                 } else {
                     paired(found)

@@ -31,6 +31,7 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,
+    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
@@ -48,4 +49,5 @@ pub static VENDOR: Vendor = Vendor {
     commands_outlive_turns: false,
     usage_at: &[],
     lists_denials: false,
+    says_ends: true,
 };

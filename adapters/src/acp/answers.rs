@@ -1,0 +1,434 @@
+//! What was asked, and what is answered.
+
+use super::decode::{Decoder, Line};
+use super::fields::knows;
+use super::{MODELS, MODES, RESULT};
+use crate::chat::{FieldList, Members};
+use crate::codec::Cx;
+use crate::event::{
+    At, Count, Event, Fields, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Response, Scope, Session, Sink, Stop, Usage,
+};
+use crate::json::{Error, Raw, Shape, Str};
+
+/// Questions that wait for their answer, by the id as it is spelled.
+#[derive(Debug, Default)]
+pub(super) struct Asked(Vec<(String, Question)>);
+
+/// A question.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) method: Method,
+    /// Its place among all questions.
+    pub(super) at: u64,
+    pub(super) session: String,
+    /// For [`Method::Session`]: the folder, and whether what was said in the session is said again.
+    pub(super) cwd: String,
+    pub(super) replays: bool,
+    /// For [`Method::Permission`]: the call, the answers to choose from, and whether they permit.
+    pub(super) call: String,
+    pub(super) options: Vec<(String, bool)>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Prompt,
+    /// `session/new`, `session/load` and others that open a session.
+    Session,
+    Permission,
+    Other,
+}
+
+impl Question {
+    pub(super) const fn of(method: Method) -> Self {
+        Self {
+            method,
+            at: 0,
+            session: String::new(),
+            cwd: String::new(),
+            replays: false,
+            call: String::new(),
+            options: Vec::new(),
+        }
+    }
+}
+
+impl Asked {
+    /// More than anybody has open; the oldest are forgotten.
+    const MOST: usize = 256;
+
+    pub(super) fn add(&mut self, id: &str, question: Question) {
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.take(id);
+        self.0.push((id.to_owned(), question));
+    }
+
+    fn find(&self, id: &str) -> Option<usize> {
+        self.0.iter().position(|(known, _)| known == id)
+    }
+
+    fn take(&mut self, id: &str) -> Option<Question> {
+        Some(self.0.remove(self.find(id)?).1)
+    }
+
+    fn asked_at(&self, id: &str) -> Option<u64> {
+        Some(self.0[self.find(id)?].1.at)
+    }
+
+    /// Whether a session is opened whose turns are said again.
+    pub(super) fn replays(&self) -> bool {
+        self.0.iter().any(|(_, question)| question.replays)
+    }
+}
+
+impl Decoder {
+    pub(super) fn answer<'a>(&mut self, mut line: Line<'a>, by_host: Option<bool>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
+        let cx = line.cx;
+        let id = line.message.get("id").map_or("", Raw::as_str);
+        let result = line.message.get("result");
+        let by_host = by_host.unwrap_or_else(|| self.is_hosts(id, result));
+        if by_host {
+            let question = self.agent_asked.take(id);
+            self.hosts_answer(line, question, sink);
+            return Ok(());
+        }
+        let question = self.host_asked.take(id);
+        self.last = question.clone().map(|question| (id.to_owned(), question));
+        if let Some(question) = question.as_ref().filter(|question| !question.session.is_empty()) {
+            question.session.clone_into(&mut self.session);
+        }
+        let says = |name: &str| result.is_some_and(|result| result.get(name).is_some());
+        let (method, cwd, replays) = question.map_or((None, String::new(), false), |q| (Some(q.method), q.cwd, q.replays));
+        let replayed = replays && self.turn.replayed;
+        if replayed {
+            self.tell_calls(true, &cx, sink);
+            self.end_replayed(&cx, sink);
+        }
+        match method {
+            // The answer in version 2 is only that it was heard.
+            Some(Method::Prompt) | None if says("stopReason") => self.prompt_answer(line, sink),
+            // A log of the agent's alone holds no prompts.
+            Some(Method::Prompt) | None if line.message.get("error").is_some() && (method.is_some() || self.is_unasked()) => {
+                self.prompt_answer(line, sink);
+            }
+            Some(Method::Session) | None if result.is_some_and(|r| r.shape() == Some(Shape::Object)) && (method.is_some() || says("sessionId")) => {
+                self.opened(line, cwd, replayed, sink);
+            }
+            _ => {
+                let origin = self.origin(&cx);
+                let response = cx.keep(line.response());
+                let fields = line.fields();
+                sink.event(&Event {
+                    origin,
+                    kind: Kind::Response(response),
+                    fields: line.rest(fields),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a turn is going on that no prompt began.
+    const fn is_unasked(&self) -> bool {
+        self.turns == 0 && self.turn.said
+    }
+
+    /// Whether a bare answer is the host's: both sides may have asked under this id.
+    fn is_hosts(&self, id: &str, result: Option<Raw<'_>>) -> bool {
+        let says = |names: &[&str]| names.iter().any(|name| result.is_some_and(|result| result.get(name).is_some()));
+        let looks = match () {
+            () if says(&["outcome", "action"]) => Some(true),
+            () if says(&["stopReason", "sessionId", "protocolVersion", "messageId", "configOptions", "modes"]) => Some(false),
+            () => None,
+        };
+        match (self.host_asked.asked_at(id), self.agent_asked.asked_at(id)) {
+            (Some(_), None) => false,
+            (None, Some(_)) => true,
+            (None, None) => looks.unwrap_or(false),
+            // The one that was asked later; whoever has waited longer has been passed over by it.
+            (Some(host), Some(agent)) => looks.unwrap_or(agent > host),
+        }
+    }
+
+    fn hosts_answer<'a>(&mut self, mut line: Line<'a>, question: Option<Question>, sink: &mut dyn Sink<'a>) {
+        let cx = line.cx;
+        let mut response = line.response();
+        let mut fields = line.fields();
+        let permission = question.filter(|question| question.method == Method::Permission);
+        if let (Some(question), Some(body)) = (permission, response.body) {
+            let answer = permits(&question, body);
+            self.calls.permitted(&question.call, answer == Answer::Allow);
+            response.body = Some(Raw::checked(answer.words()));
+            if let Some(members) = Members::of(body, &cx) {
+                members.pour(RESULT, knows, &mut fields);
+            }
+        }
+        let origin = self.origin(&cx);
+        sink.input(&Input {
+            origin,
+            kind: InputKind::Response(cx.keep(response)),
+            fields: line.rest(fields),
+        });
+    }
+
+    /// A session was opened. What was said in it before has named it.
+    fn opened<'a>(&mut self, mut line: Line<'a>, cwd: String, named: bool, sink: &mut dyn Sink<'a>) {
+        let cx = line.cx;
+        let mut result = line
+            .message
+            .take("result", &cx)
+            .and_then(|result| Members::of(result, &cx))
+            .unwrap_or_else(|| Members::new(&cx));
+        if !named {
+            line.session = result.get("sessionId").and_then(Raw::string);
+        }
+        let mut fields = line.fields();
+        let mut inner = |name: &str, key: &str, at: At<'static>| {
+            let mut members = Members::of(result.get(name)?, &cx)?;
+            let current = members.text(key, &cx);
+            if current.is_some() {
+                result.take_raw(name);
+                members.pour(at, knows, &mut fields);
+            }
+            current
+        };
+        let permission_mode = inner("modes", "currentModeId", MODES);
+        let model = inner("models", "currentModelId", MODELS);
+        let options = result.get("configOptions");
+        let chosen = |category: &str| {
+            let is = |option: &Raw<'a>| option.get("category").and_then(Raw::string).is_some_and(|word| word.is(category));
+            options?.elements().find(is)?.get("currentValue")?.string()
+        };
+        let session = cx.keep(Session {
+            cwd: (!cwd.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&cwd))),
+            model: model.or_else(|| chosen("model")),
+            permission_mode: permission_mode.or_else(|| chosen("mode")),
+            ..Session::default()
+        });
+        result.pour(RESULT, knows, &mut fields);
+        self.cwd = cwd;
+        let origin = self.origin_of(&line);
+        sink.event(&Event {
+            origin,
+            kind: Kind::Session(session),
+            fields: line.rest(fields),
+        });
+    }
+
+    /// The turn is over, as the answer to its prompt says.
+    fn prompt_answer<'a>(&mut self, mut line: Line<'a>, sink: &mut dyn Sink<'a>) {
+        let cx = line.cx;
+        let mut fields = line.fields();
+        let mut ends = Ends::default();
+        match line.message.shaped("error", Shape::Object, &cx) {
+            Some(error) => ends.error(error, &cx, &mut fields),
+            None => {
+                if let Some(mut result) = line.message.take("result", &cx).and_then(|result| Members::of(result, &cx)) {
+                    ends.read(&mut result, &cx, &mut fields);
+                    result.pour(RESULT, knows, &mut fields);
+                }
+            }
+        }
+        let origin = self.origin(&cx);
+        let fields = line.rest(fields);
+        self.outcome(ends, origin, &cx, sink, fields);
+    }
+
+    /// Tells how a turn ended.
+    pub(super) fn outcome<'a>(&mut self, ends: Ends<'a>, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>, fields: Fields<'a>) {
+        self.tell_calls(true, cx, sink);
+        self.end_block(origin, sink);
+        self.turn = super::decode::Turn::default();
+        self.turns = self.turns.saturating_sub(1);
+        self.calls.clear();
+        let cost = (!self.cost.is_empty()).then(|| Raw::checked(cx.arena.alloc_str(&self.cost)));
+        let outcome = cx.keep(Outcome {
+            synthetic: ends.synthetic,
+            error: ends.error,
+            word: ends.word,
+            usage: ends.usage,
+            stop: ends
+                .word
+                .filter(|word| matches!(word.as_escaped(), "end_turn" | "max_tokens" | "refusal"))
+                .map(Stop::read),
+            cost_usd: cost,
+            ..Outcome::new(ends.kind)
+        });
+        sink.event(&Event {
+            origin,
+            kind: Kind::Outcome(outcome),
+            fields,
+        });
+    }
+}
+
+/// How a turn ended.
+pub(super) struct Ends<'a> {
+    kind: OutcomeKind,
+    word: Option<Str<'a>>,
+    error: Option<Str<'a>>,
+    usage: Option<Usage<'a>>,
+    synthetic: bool,
+}
+
+impl Default for Ends<'_> {
+    fn default() -> Self {
+        Self {
+            kind: OutcomeKind::Success,
+            word: None,
+            error: None,
+            usage: None,
+            synthetic: false,
+        }
+    }
+}
+
+impl<'a> Ends<'a> {
+    /// Takes out of an object why a turn ended and what it took.
+    pub(super) fn read(&mut self, from: &mut Members<'a>, cx: &Cx<'a>, fields: &mut FieldList<'a>) {
+        self.word = from.text("stopReason", cx);
+        self.kind = match self.word.map_or("", Str::as_escaped) {
+            "max_tokens" => OutcomeKind::Limit(Limit::Tokens),
+            "max_turn_requests" => OutcomeKind::Limit(Limit::Turns),
+            "refusal" => OutcomeKind::Refused,
+            "cancelled" => OutcomeKind::Cancelled,
+            "error" => OutcomeKind::Failed(Place::Model),
+            _ => OutcomeKind::Success,
+        };
+        if let Some(usage) = from.shaped("usage", Shape::Object, cx) {
+            self.usage = Some(read_usage(usage));
+        }
+        let meta = from.get("_meta");
+        let said = meta.and_then(|meta| meta.get("quota")).and_then(|quota| quota.get("token_count"));
+        if let Some(said) = said.filter(|said| self.usage.is_none() && said.get("input_tokens").is_some()) {
+            let count = |name| said.get(name).and_then(Count::read);
+            self.usage = Some(Usage {
+                input: count("input_tokens"),
+                output: count("output_tokens"),
+                inclusive: true,
+                scope: Scope::Turn,
+                ..Usage::default()
+            });
+        }
+        self.made_up(meta, cx);
+        if let Some(kind) = word_of(meta, "outcome").and_then(OutcomeKind::read) {
+            self.kind = kind;
+        }
+        self.error = meta.and_then(|meta| meta.get("error")).and_then(Raw::string);
+        if let Some(error) = from.shaped("error", Shape::Object, cx) {
+            self.error(error, cx, fields);
+        }
+    }
+
+    fn made_up(&mut self, meta: Option<Raw<'a>>, cx: &Cx<'a>) {
+        let flag = meta.and_then(|meta| meta.get("synthetic")).filter(|flag| flag.bool() == Some(true));
+        if let Some(flag) = flag {
+            cx.took(flag.as_str());
+            self.synthetic = true;
+        }
+    }
+
+    /// An error ended it.
+    fn error(&mut self, error: Raw<'a>, cx: &Cx<'a>, fields: &mut FieldList<'a>) {
+        let Some(mut members) = Members::of(error, cx) else { return };
+        let number = members.get("code").filter(|code| code.shape() == Some(Shape::Number));
+        let code = number.and_then(Raw::i64);
+        self.word = self.word.or(number.map(|code| Str::trusted(code.as_str())));
+        self.made_up(members.get("data"), cx);
+        let data = members.get("data");
+        if let Some(usage) = data
+            .and_then(|data| data.get("usage"))
+            .filter(|usage| usage.shape() == Some(Shape::Object))
+        {
+            self.usage = Some(read_usage(usage));
+        }
+        self.kind = match (code, word_of(data, "outcome").and_then(OutcomeKind::read)) {
+            (_, Some(kind)) => kind,
+            (Some(-32800), _) => OutcomeKind::Cancelled,
+            (Some(-32700 | -32602..=-32600), _) => OutcomeKind::Failed(Place::Protocol),
+            (Some(-32002), _) => OutcomeKind::Failed(Place::Backend),
+            _ => OutcomeKind::Failed(Place::Model),
+        };
+        // The message says nothing where the details do.
+        let details = data.and_then(|data| data.get("details")).and_then(Raw::string);
+        let message = members.get("message").and_then(Raw::string);
+        self.error = match details.filter(|_| message.is_some_and(|message| message.is("Internal error"))) {
+            Some(details) => Some(details),
+            None => members.text("message", cx),
+        };
+        members.pour(At::Part("/error"), knows, fields);
+    }
+}
+
+fn word_of<'a>(from: Option<Raw<'a>>, name: &str) -> Option<&'a str> {
+    Some(from?.get(name)?.string()?.as_escaped())
+}
+
+/// Cache reads and writes are counted apart.
+pub(super) fn read_usage(usage: Raw<'_>) -> Usage<'_> {
+    let count = |name| usage.get(name).and_then(Count::read);
+    Usage {
+        input: count("inputTokens"),
+        output: count("outputTokens"),
+        cache_read: count("cachedReadTokens"),
+        cache_write: count("cachedWriteTokens"),
+        total: count("totalTokens"),
+        scope: Scope::Turn,
+        raw: Some(usage),
+        ..Usage::default()
+    }
+}
+
+impl<'a> Line<'a> {
+    /// An answer as it is.
+    fn response(&mut self) -> Response<'a> {
+        let cx = self.cx;
+        let id = self.id();
+        if id.is_some() {
+            self.message.take_raw("id");
+        }
+        let error = self.message.take("error", &cx);
+        Response {
+            id,
+            ok: error.is_none(),
+            body: self.message.take("result", &cx),
+            error,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Allow,
+    Deny,
+    /// The turn is given up.
+    Cancel,
+}
+
+impl Answer {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Allow => "{\"behavior\":\"allow\"}",
+            Self::Deny => "{\"behavior\":\"deny\",\"message\":\"\"}",
+            Self::Cancel => "{\"behavior\":\"deny\",\"message\":\"\",\"interrupt\":true}",
+        }
+    }
+}
+
+/// What a host's choice comes to.
+fn permits(question: &Question, body: Raw<'_>) -> Answer {
+    let outcome = body.get("outcome");
+    let chosen = outcome.and_then(|outcome| outcome.get("optionId")).and_then(Raw::string);
+    match chosen {
+        None => Answer::Cancel,
+        Some(chosen) => {
+            let known = question.options.iter().find(|(id, _)| id == chosen.as_escaped());
+            match known.map_or_else(|| chosen.as_escaped().starts_with("allow"), |(_, allows)| *allows) {
+                true => Answer::Allow,
+                false => Answer::Deny,
+            }
+        }
+    }
+}

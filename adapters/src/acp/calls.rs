@@ -1,0 +1,404 @@
+//! Calls: what is said of them, message by message, and what that comes to.
+
+use super::decode::Decoder;
+use crate::chat::Members;
+use crate::codec::{Cx, Dialect};
+use crate::event::{Block, Content, Event, Fields, Kind, Origin, Permission, Reply, ResultStatus, Sink, ToolCall, ToolResult};
+use crate::json::{Raw, Shape, Str};
+use crate::tools::kind_of;
+
+/// The calls of a turn, in the order in which they are first spoken of.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+/// A call as far as it is known. Texts are bodies of JSON strings.
+#[derive(Debug, Default)]
+struct Call {
+    id: String,
+    name: String,
+    kind: String,
+    title: String,
+    parent: String,
+    /// The arguments as they are spelled; empty while none are known.
+    input: String,
+    path: String,
+    /// What is changed in a file, as it is spelled.
+    diff: String,
+    /// What it has shown.
+    shown: String,
+    printed: String,
+    /// The call was told; its result was.
+    told: bool,
+    ended: bool,
+    refused: bool,
+}
+
+/// What was known of a call before a message spoke of it.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    input: String,
+    shown: String,
+}
+
+/// What a message makes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It is known, or known better.
+    Known,
+    /// It is whole, and begins.
+    Runs,
+    /// It is over.
+    Ended,
+}
+
+impl Calls {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn find(&self, id: Str<'_>) -> Option<usize> {
+        self.0.iter().rposition(|call| call.id == id.as_escaped())
+    }
+
+    /// Whether a call has been spoken of.
+    pub(super) fn knows(&self, id: Str<'_>) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// What is known of a call, before another message speaks of it.
+    pub(super) fn known(&self, id: Str<'_>) -> Known {
+        let call = self.find(id).map(|at| &self.0[at]);
+        call.map_or_else(Known::default, |call| Known {
+            input: call.input.clone(),
+            shown: call.shown.clone(),
+        })
+    }
+
+    /// The arguments of a call are said.
+    pub(super) fn hear_input(&mut self, id: Str<'_>, input: Raw<'_>) {
+        if let Some(at) = self.find(id) {
+            input.as_str().clone_into(&mut self.0[at].input);
+        }
+    }
+
+    /// The arguments of a call, as it is told.
+    pub(super) fn input(&self, id: Str<'_>) -> String {
+        self.find(id).map_or_else(|| "{}".to_owned(), |at| self.0[at].input())
+    }
+
+    /// Whether the arguments of a call are those that the message says which was heard last, and would not be without it.
+    pub(super) fn takes_input(&mut self, id: Str<'_>, before: &Known) -> bool {
+        let Some(at) = self.find(id) else { return false };
+        let call = &mut self.0[at];
+        if call.input() != call.input {
+            return false;
+        }
+        let said = std::mem::replace(&mut call.input, before.input.clone());
+        let takes = call.input() != said;
+        call.input = said;
+        takes
+    }
+
+    /// The text of a result that the message which was heard last does not say itself.
+    pub(super) fn unsaid<'c>(&'c self, id: Str<'_>, before: &'c Known, output: Option<Raw<'c>>) -> &'c str {
+        self.find(id).map_or("", |at| self.0[at].unsaid(before, output))
+    }
+
+    /// A message speaks of a call: keeps what it says.
+    pub(super) fn hear(&mut self, id: Str<'_>, said: &Members<'_>) -> Step {
+        let at = self.find(id).unwrap_or_else(|| {
+            self.0.push(Call {
+                id: id.as_escaped().to_owned(),
+                ..Call::default()
+            });
+            self.0.len() - 1
+        });
+        let call = &mut self.0[at];
+        let text = |name: &str| said.get(name).and_then(Raw::string);
+        let meta = said.get("_meta");
+        let own = meta.and_then(|meta| meta.get("claudeCode"));
+        if let Some(name) = text("name").or_else(|| inner(own, "toolName")).or_else(|| inner(meta, "toolName")) {
+            name.as_escaped().clone_into(&mut call.name);
+        }
+        for (to, from) in [
+            (&mut call.kind, text("kind")),
+            (&mut call.title, text("title")),
+            (&mut call.parent, inner(own, "parentToolUseId")),
+        ] {
+            if let Some(from) = from {
+                from.as_escaped().clone_into(to);
+            }
+        }
+        if let Some(input) = said.get("rawInput").filter(|input| !input.is_null()) {
+            input.as_str().clone_into(&mut call.input);
+        }
+        if let Some(place) = said.get("locations").and_then(|list| list.elements().next())
+            && let Some(path) = inner(Some(place), "path")
+        {
+            path.as_escaped().clone_into(&mut call.path);
+        }
+        if let Some(shown) = said.get("content").filter(|list| list.shape() == Some(Shape::Array)) {
+            call.shown.clear();
+            call.diff.clear();
+            for part in shown.elements() {
+                match inner(Some(part), "type").map_or("", Str::as_escaped) {
+                    "diff" if call.diff.is_empty() => part.as_str().clone_into(&mut call.diff),
+                    _ => call.shown.push_str(shown_text(part).unwrap_or_default().as_escaped()),
+                }
+            }
+        }
+        if let Some(piece) = inner(meta.and_then(|meta| meta.get("terminal_output_delta")), "data") {
+            call.printed.push_str(piece.as_escaped());
+        }
+        match text("status").map_or("", Str::as_escaped) {
+            "completed" | "failed" | "cancelled" if !call.ended => Step::Ended,
+            "in_progress" if !call.told => Step::Runs,
+            _ => Step::Known,
+        }
+    }
+
+    /// Whether a call was told.
+    pub(super) fn is_told(&self, id: Str<'_>) -> bool {
+        self.find(id).is_some_and(|at| self.0[at].told)
+    }
+
+    /// The host has said whether a call may run.
+    pub(super) fn permitted(&mut self, id: &str, permits: bool) {
+        if let Some(at) = self.find(Str::trusted(id)) {
+            self.0[at].refused = !permits;
+        }
+    }
+
+    /// A call as a request for permission says it.
+    pub(super) fn told<'a>(&self, id: Str<'a>, said: &Members<'a>, cx: &Cx<'a>) -> Permission<'a> {
+        let Some(at) = self.find(id) else { return Permission::default() };
+        let call = self.0[at].call(id, Some(said), cx);
+        Permission {
+            name: call.name,
+            call: Some(id),
+            input: Some(call.input),
+            suggestions: None,
+        }
+    }
+
+    /// What came of a call: the text that the model sees is what the agent says it is, or what it shows to people.
+    ///
+    /// What the message says stays in it where it would be known without it.
+    pub(super) fn result<'a>(&mut self, id: Str<'a>, said: &mut Members<'a>, before: &Known, cancelled: bool, cx: &Cx<'a>) -> ToolResult<'a> {
+        let at = self.find(id).unwrap_or_default();
+        let call = &mut self.0[at];
+        call.ended = true;
+        let (status, word) = match said.get("status").and_then(Raw::string).map_or("", Str::as_escaped) {
+            "completed" => (ResultStatus::Success, true),
+            "cancelled" => (ResultStatus::Canceled, true),
+            _ if call.refused => (ResultStatus::Denied, true),
+            _ if cancelled => (ResultStatus::Canceled, false),
+            _ => (ResultStatus::Error, true),
+        };
+        if word {
+            said.word("status", cx);
+        }
+        let output = said.get("rawOutput");
+        let content = match output.and_then(Raw::string).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                if text.as_escaped() != call.unsaid(before, None) {
+                    said.take_raw("rawOutput");
+                }
+                Content::Text(text)
+            }
+            None => call
+                .shown(said, before, output, cx)
+                .unwrap_or_else(|| call.output(output, said, before, cx)),
+        };
+        ToolResult {
+            call: id,
+            name: None,
+            status,
+            content,
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        }
+    }
+}
+
+impl Call {
+    /// As it is told. What the message `said` says itself is told as its part.
+    fn call<'a>(&self, id: Str<'a>, said: Option<&Members<'a>>, cx: &Cx<'a>) -> ToolCall<'a> {
+        let name = [&self.name, &self.kind]
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .map_or("other", String::as_str);
+        let own = |key: &str| said?.get(key)?.string().filter(|text| text.as_escaped() == name);
+        let name = own("name")
+            .or_else(|| own("kind"))
+            .unwrap_or_else(|| Str::trusted(cx.arena.alloc_str(name)));
+        let known = self.input();
+        let here = said.and_then(|said| said.get("rawInput"));
+        let input = match here.filter(|input| input.as_str() == known) {
+            Some(input) => input,
+            // They were checked when they were read, or are made of what was.
+            None => Raw::checked(cx.arena.alloc_str(&known)),
+        };
+        ToolCall {
+            id,
+            name,
+            kind: kind_of(Dialect::Acp, name),
+            input,
+            fields: &[],
+        }
+    }
+
+    /// The arguments. Agents that do not say them show what a call is about.
+    fn input(&self) -> String {
+        if !self.input.is_empty() && (self.input != "{}" || self.is_bare()) {
+            return self.input.clone();
+        }
+        let mut input = String::from("{");
+        let mut add = |key: &str, value: &str| {
+            input.push_str(if input.len() > 1 { ",\"" } else { "\"" });
+            input.push_str(key);
+            input.push_str("\":");
+            input.push_str(value);
+        };
+        let diff = Raw::trusted(&self.diff);
+        if !self.diff.is_empty() {
+            for key in ["path", "oldText", "newText"] {
+                if let Some(value) = diff.get(key).filter(|value| !value.is_null()) {
+                    add(key, value.as_str());
+                }
+            }
+        } else if self.kind == "execute" && !self.title.is_empty() {
+            add("command", &format!("\"{}\"", self.title));
+        } else if !self.path.is_empty() {
+            add("path", &format!("\"{}\"", self.path));
+        } else if !self.title.is_empty() && self.name.is_empty() {
+            add("title", &format!("\"{}\"", self.title));
+        }
+        input.push('}');
+        input
+    }
+
+    /// Whether nothing else is known of what it is about, or the agent says arguments as a rule.
+    fn is_bare(&self) -> bool {
+        !self.name.is_empty() || self.diff.is_empty() && self.path.is_empty() && self.title.is_empty()
+    }
+
+    /// The text of a result that the message which was heard last does not say itself.
+    fn unsaid<'c>(&'c self, before: &'c Known, output: Option<Raw<'c>>) -> &'c str {
+        if let Some(text) = written(output) {
+            return text.as_escaped();
+        }
+        if self.printed.is_empty() { &before.shown } else { &self.printed }
+    }
+
+    /// The text of a result that shows nothing new.
+    fn output<'a>(&self, output: Option<Raw<'a>>, said: &Members<'a>, before: &Known, cx: &Cx<'a>) -> Content<'a> {
+        if let Some(text) = written(output) {
+            return Content::Text(text);
+        }
+        let piece = said
+            .get("_meta")
+            .and_then(|meta| meta.get("terminal_output_delta"))
+            .and_then(|piece| piece.get("data"))
+            .and_then(Raw::string);
+        let kept = self.unsaid(before, None);
+        if kept.is_empty() && said.get("content").is_some_and(|list| list.as_str() == "[]") {
+            return Content::Blocks(&[]);
+        }
+        match piece.filter(|piece| piece.as_escaped() == kept) {
+            Some(text) => Content::Text(text),
+            None => Content::Text(Str::trusted(cx.arena.alloc_str(kept))),
+        }
+    }
+
+    /// The texts of what a message shows of a call, taken out of it; `None` if there are none.
+    fn shown<'a>(&self, said: &mut Members<'a>, before: &Known, output: Option<Raw<'a>>, cx: &Cx<'a>) -> Option<Content<'a>> {
+        let list = said.get("content")?;
+        let mut blocks = bumpalo::collections::Vec::new_in(cx.arena);
+        blocks.extend(list.elements().filter_map(shown_text).map(|text| Block::Text { text, fields: &[] }));
+        let plain = |part: Raw<'a>| {
+            let inside = part.get("content")?;
+            let (outer, inner) = (part.get("type")?, inside.get("type")?);
+            (part.members().count() == 2 && inside.members().count() == 2 && inner.string()?.is("text")).then_some((outer, inner))
+        };
+        if list.elements().all(|part| plain(part).is_some()) && !blocks.is_empty() && super::lines::shown(list) != self.unsaid(before, output) {
+            for (outer, inner) in list.elements().filter_map(plain) {
+                cx.took(outer.as_str());
+                cx.took(inner.as_str());
+            }
+            said.take_raw("content");
+        }
+        match blocks.as_slice() {
+            [] => None,
+            [Block::Text { text, .. }] => Some(Content::Text(*text)),
+            _ => Some(Content::Blocks(blocks.into_bump_slice())),
+        }
+    }
+}
+
+/// The text in an output of the tool's own form.
+fn written(output: Option<Raw<'_>>) -> Option<Str<'_>> {
+    let words = ["formatted_output", "aggregated_output", "text", "output", "stdout"];
+    words.into_iter().find_map(|name| output?.get(name)?.string())
+}
+
+fn inner<'a>(of: Option<Raw<'a>>, name: &str) -> Option<Str<'a>> {
+    of?.get(name)?.string()
+}
+
+/// The text of a part of what a call shows.
+fn shown_text(part: Raw<'_>) -> Option<Str<'_>> {
+    part.get("content")?.get("text")?.string()
+}
+
+impl Decoder {
+    /// Tells the calls that were spoken of and not told: those whose arguments are known, or all.
+    pub(super) fn tell_calls<'a>(&mut self, all: bool, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        for at in 0..self.calls.0.len() {
+            let call = &self.calls.0[at];
+            if !call.told && (all || call.input.len() > 2) {
+                let id = Str::trusted(cx.arena.alloc_str(&call.id));
+                let parent = (!call.parent.is_empty()).then(|| Str::trusted(cx.arena.alloc_str(&call.parent)));
+                let origin = Origin { parent, ..self.origin(cx) };
+                self.tell_call(id, None, &[], origin, cx, sink);
+            }
+        }
+    }
+
+    /// The same, but for the call that a message speaks of.
+    pub(super) fn tell_calls_but<'a>(&mut self, id: Str<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
+        let Some(own) = self.calls.find(id) else {
+            return self.tell_calls(false, cx, sink);
+        };
+        let told = std::mem::replace(&mut self.calls.0[own].told, true);
+        self.tell_calls(false, cx, sink);
+        self.calls.0[own].told = told;
+    }
+
+    /// Tells a call, if that has not been done. `said` is what the message says of it.
+    pub(super) fn tell_call<'a>(
+        &mut self,
+        id: Str<'a>,
+        said: Option<&Members<'a>>,
+        fields: Fields<'a>,
+        origin: Origin<'a>,
+        cx: &Cx<'a>,
+        sink: &mut dyn Sink<'a>,
+    ) {
+        let Some(at) = self.calls.find(id).filter(|at| !self.calls.0[*at].told) else {
+            return;
+        };
+        self.begin_round(origin, sink);
+        self.end_block(origin, sink);
+        self.calls.0[at].told = true;
+        let blocks = cx.list(&[Block::Call(self.calls.0[at].call(id, said, cx))]);
+        let reply = cx.keep(Reply { blocks, ..Reply::default() });
+        sink.event(&Event {
+            origin,
+            kind: Kind::Reply(reply),
+            fields,
+        });
+    }
+}

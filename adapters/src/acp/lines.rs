@@ -1,0 +1,139 @@
+//! What a call looks like to people, and blocks of content.
+
+use bumpalo::Bump;
+
+use crate::codec::Dialect;
+use crate::event::{Block, Content, ToolCall, ToolKind};
+use crate::json::{Out, Raw, Str};
+use crate::tools::args::Args;
+use crate::tools::{Tools, kind_of};
+
+/// Writes what a call is shown with, behind its id: title, name, kind, places, changes and arguments.
+pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) {
+    let arena = Bump::new();
+    let args = Tools::of(source).and_then(|tools| tools.args(call.name, call.input, &arena));
+    let (path, title) = match &args {
+        Some(Args::Read(read)) => (Some(read.path), read.path),
+        Some(Args::Write { path, .. } | Args::Edit { path, .. } | Args::MultiEdit { path, .. } | Args::Delete { path }) => (Some(*path), *path),
+        Some(Args::List { path, .. }) => (Some(*path), *path),
+        Some(Args::Shell(shell)) => (None, shell.command),
+        _ => (None, call.name),
+    };
+    out.lit(",\"title\":");
+    out.str(if title.is_empty() { call.name } else { title });
+    out.lit(",\"name\":");
+    out.str(call.name);
+    let kind = match call.kind {
+        ToolKind::Other => kind_of(source, call.name),
+        kind => kind,
+    };
+    out.lit(",\"kind\":\"");
+    out.lit(word(kind));
+    out.lit("\"");
+    if let Some(path) = path {
+        out.lit(",\"locations\":[{\"path\":");
+        out.str(path);
+        out.lit("}]");
+    }
+    match &args {
+        Some(Args::Write { path, content }) => diff(*path, None, *content, out),
+        Some(Args::Edit { path, change }) => {
+            if let Some(old) = change.old {
+                diff(*path, Some(old), change.new, out);
+            }
+        }
+        _ => {}
+    }
+    out.unchecked_if(",\"rawInput\":", Some(call.input));
+}
+
+fn diff(path: Str<'_>, old: Option<Str<'_>>, new: Str<'_>, out: &mut Out) {
+    out.lit(",\"content\":[{\"type\":\"diff\",\"path\":");
+    out.str(path);
+    out.lit(",\"oldText\":");
+    out.str_or_null(old);
+    out.lit(",\"newText\":");
+    out.str(new);
+    out.lit("}]");
+}
+
+/// The texts of what a call shows, one after the other.
+pub(super) fn shown(list: Raw<'_>) -> String {
+    list.elements()
+        .filter_map(|part| part.get("content")?.get("text")?.string())
+        .map(Str::as_escaped)
+        .collect()
+}
+
+/// The word for what a tool does.
+const fn word(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read | ToolKind::List => "read",
+        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Mkdir => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Shell => "execute",
+        ToolKind::Grep | ToolKind::Glob | ToolKind::WebSearch => "search",
+        ToolKind::Fetch => "fetch",
+        ToolKind::Todo | ToolKind::Subagent => "think",
+        ToolKind::ExitPlan => "switch_mode",
+        ToolKind::Mcp | ToolKind::Ask | ToolKind::Other => "other",
+    }
+}
+
+/// Writes the blocks of content, each behind `before` and before `behind`.
+pub(super) fn blocks(content: Content<'_>, before: &str, behind: &str, out: &mut Out) {
+    let one;
+    let list = match content {
+        Content::Text(text) => {
+            one = [Block::Text { text, fields: &[] }];
+            &one[..]
+        }
+        Content::Blocks(blocks) => blocks,
+    };
+    let mut first = true;
+    for block in list {
+        let image;
+        let whole = match block {
+            Block::Text { .. } => None,
+            Block::Media(media) => match picture(media.raw) {
+                Some(found) => {
+                    image = found;
+                    Some(image)
+                }
+                None => continue,
+            },
+            _ => continue,
+        };
+        out.lit(if std::mem::replace(&mut first, false) { "" } else { "," });
+        out.lit(before);
+        match (block, whole) {
+            (_, Some((kind, data))) => {
+                out.lit("{\"type\":\"image\",\"mimeType\":");
+                out.str(kind);
+                out.lit(",\"data\":");
+                out.str(data);
+                out.lit("}");
+            }
+            (Block::Text { text: said, .. }, None) => text(*said, out),
+            _ => {}
+        }
+        out.lit(behind);
+    }
+}
+
+/// The type and the data of an image, as this dialect or Anthropic's says them.
+fn picture(raw: Raw<'_>) -> Option<(Str<'_>, Str<'_>)> {
+    let (kind, data) = match raw.get("source") {
+        Some(source) => (source.get("media_type")?, source.get("data")?),
+        None => (raw.get("mimeType")?, raw.get("data")?),
+    };
+    raw.check().ok()?;
+    Some((kind.string()?, data.string()?))
+}
+
+/// Writes a block with a text.
+pub(super) fn text(text: Str<'_>, out: &mut Out) {
+    out.lit("{\"type\":\"text\",\"text\":");
+    out.str(text);
+    out.lit("}");
+}

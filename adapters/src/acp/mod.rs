@@ -1,0 +1,77 @@
+//! The Agent Client Protocol (docs/acp.md).
+//!
+//! A log is a conversation of an editor, the client, with its agent: JSON-RPC in both directions, bare or as a recorder wrapped it
+//! (`{"dir":"c2a","ms":7,"msg":…}`). Requests go both ways, each side counts its own, and an answer says nothing but the number. The prompt is a
+//! request, and in version 1 the turn's outcome is its answer; in version 2 that is a change of the state. Read are both; written is
+//! version 1.
+
+mod answers;
+mod calls;
+mod decode;
+mod encode;
+pub(crate) mod fields;
+mod lines;
+mod own;
+pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
+mod turn;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+pub use decode::Decoder;
+pub use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::event::At;
+use crate::vendor::{Facts, Pieces, Vendor};
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "acp",
+    about: "the Agent Client Protocol",
+    modes: &[Mode::new("v1", Layout::Lines)],
+    decoder: |_| Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    stores: &[],
+    one_turn_a_run: false,
+    ids_name_rounds: false,
+    stores_others: false,
+    both_sides: true,
+    pieces_on_request: false,
+    agent_tools: None,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
+    program: None,
+    permission_modes: &[],
+    tools: None,
+    arguments_at: "/params/update/rawInput",
+    detail: None,
+    facts: Facts::Usual,
+    pieces: Pieces::Made,
+    host_answers: false,
+    commands_outlive_turns: false,
+    usage_at: &["/result/usage", "/params/update/usage", "/msg/result/usage", "/msg/params/update/usage"],
+    lists_denials: false,
+    says_ends: false,
+};
+
+/// What a recorder wraps around a message.
+const RECORDED: At<'static> = At::Part("/recorded");
+/// Where a message has its parameters.
+const PARAMS: At<'static> = At::Part("/params");
+/// Where a notification has what is new.
+const UPDATE: At<'static> = At::Part("/params/update");
+/// Where a request for permission has the call.
+const TOOL_CALL: At<'static> = At::Part("/params/toolCall");
+/// Where an answer has what was asked for.
+const RESULT: At<'static> = At::Part("/result");
+/// Where it has the modes of a session.
+const MODES: At<'static> = At::Part("/result/modes");
+/// Where it has the models of a session.
+const MODELS: At<'static> = At::Part("/result/models");

@@ -1,0 +1,154 @@
+//! The protocol's messages, read and written.
+
+use super::VENDOR;
+use crate::codec::{Dialect, Format};
+use crate::convert::{Converter, Options};
+
+fn convert(from: Dialect, to: Dialect, log: &str) -> String {
+    let options = Options {
+        keep_spelling: true,
+        ..Options::new(Format::from(from), Format::from(to))
+    };
+    let mut converter = Converter::new(options);
+    let mut out = Vec::new();
+    converter.feed(log.as_bytes(), &mut out);
+    converter.finish(&mut out);
+    String::from_utf8(out).expect("what is written is UTF-8")
+}
+
+/// The events of a log, without the header.
+fn events(log: &str) -> Vec<String> {
+    let text = convert(Dialect::Acp, Dialect::Agentglot, log);
+    text.lines()
+        .skip(1)
+        .filter(|line| !line.starts_with("{\"spelling\""))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn has(events: &[String], words: &[&str]) -> usize {
+    events.iter().filter(|event| words.iter().all(|word| event.contains(word))).count()
+}
+
+const PROMPT: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}"#;
+const ASKS: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","kind":"execute","title":"ls"},"options":[{"optionId":"x","name":"No","kind":"reject_once"}]}}"#;
+
+#[test]
+fn fields_are_sorted() {
+    assert!(VENDOR.fields.is_sorted_by(|(one, _), (other, _)| one < other));
+}
+
+/// Both sides have asked under one id: bare answers are told apart by what they say, and by who asked last.
+#[test]
+fn ids_that_collide_are_different_questions() {
+    let refused = r#"{"jsonrpc":"2.0","id":3,"result":{"outcome":{"outcome":"selected","optionId":"x"}}}"#;
+    let over = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
+    let found = events(&[PROMPT, ASKS, refused, over].join("\n"));
+    assert_eq!(has(&found, &["\"input\":\"response\"", "\"deny\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"outcome\"", "\"success\""]), 1, "{found:#?}");
+    // An error says nothing about who: the later question is answered first.
+    let unknown = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}"#;
+    let failed = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no model"}}"#;
+    let found = events(&[PROMPT, ASKS, unknown, failed].join("\n"));
+    assert_eq!(has(&found, &["\"input\":\"response\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"outcome\"", "failed_model", "no model"]), 1, "{found:#?}");
+}
+
+#[test]
+fn answers_to_nobody_end_nothing() {
+    let found = events(&[PROMPT, r#"{"jsonrpc":"2.0","id":99,"error":{"code":-32603,"message":"x"}}"#].join("\n"));
+    assert_eq!(has(&found, &["\"event\":\"response\""]), 1, "{found:#?}");
+    assert_eq!(has(&found, &["\"event\":\"outcome\"", "\"synthetic\":true"]), 1, "{found:#?}");
+}
+
+/// The question introduces the call, whose name and arguments are what is shown of it.
+#[test]
+fn a_question_introduces_its_call() {
+    let result = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","content":[{"type":"content","content":{"type":"text","text":"a b"}}]}}}"#;
+    let found = events(&[PROMPT, ASKS, result].join("\n"));
+    assert_eq!(
+        has(&found, &["\"type\":\"call\"", "\"name\":\"execute\"", "{\"command\":\"ls\"}"]),
+        1,
+        "{found:#?}"
+    );
+    assert_eq!(has(&found, &["\"event\":\"tool_result\"", "\"a b\""]), 1, "{found:#?}");
+}
+
+/// Calls are written as editors need them: announced, running, done; changes as diffs.
+#[test]
+fn calls_are_written_in_steps() {
+    let log = [
+        r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"model":"m","permissionMode":"default","uuid":"1"}"#,
+        r#"{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/a","old_string":"x","new_string":"y"}}]},"session_id":"s","uuid":"2"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"done","is_error":true}]},"session_id":"s","uuid":"3"}"#,
+        r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s","uuid":"4"}"#,
+    ]
+    .join("\n");
+    let out = convert(Dialect::Claude, Dialect::Acp, &log);
+    let place = |words: &str| out.find(words).unwrap_or_else(|| panic!("{words} in {out}"));
+    let steps = [
+        r#""status":"pending""#,
+        r#""content":[{"type":"diff","path":"/w/a","oldText":"x","newText":"y"}]"#,
+        r#""status":"in_progress""#,
+        r#""status":"failed""#,
+        r#""stopReason":"max_turn_requests""#,
+    ];
+    assert!(steps.map(place).is_sorted(), "{out}");
+    // It is read as the same, and written as it was.
+    assert_eq!(
+        convert(Dialect::Agentglot, Dialect::Acp, &convert(Dialect::Acp, Dialect::Agentglot, &out)),
+        out
+    );
+}
+
+/// Whatever it is, it is told or kept.
+#[test]
+fn rubbish_is_kept() {
+    for line in [
+        "not json",
+        "[]",
+        "{}",
+        r#"{"jsonrpc":"2.0"}"#,
+        r#"{"dir":"x","msg":{}}"#,
+        r#"{"dir":"a2c","ms":1,"msg":[]}"#,
+        r#"{"jsonrpc":"2.0","id":null,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":{},"method":"session/update","params":[]}"#,
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"brand_new"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"_x/y"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{}}"#,
+    ] {
+        let log = format!("{line}\n");
+        let stored = convert(Dialect::Acp, Dialect::Agentglot, &log);
+        assert_eq!(convert(Dialect::Agentglot, Dialect::Acp, &stored), log, "{stored}");
+    }
+}
+
+/// Of what was said before a session was loaded nobody says how it ended: each turn ends once, and that is marked.
+#[test]
+fn turns_that_are_said_again_end_once_each() {
+    let says = |word: &str, message: &str, text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"{word}","messageId":"{message}","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+        )
+    };
+    let load = r#"{"jsonrpc":"2.0","id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}"#;
+    let again = [
+        says("user_message_chunk", "", "one, "),
+        says("user_message_chunk", "", "in pieces"),
+        says("agent_message_chunk", "", "first"),
+        says("user_message_chunk", "u2", "two, stopped"),
+        says("user_message_chunk", "u3", "three"),
+        says("agent_message_chunk", "", "third"),
+    ];
+    let ends = |log: &[&str]| has(&events(&log.join("\n")), &["\"event\":\"outcome\"", "\"synthetic\":true"]);
+    let again: Vec<&str> = again.iter().map(String::as_str).collect();
+    let loaded = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    assert_eq!(ends(&[&[load], &again[..], &[loaded]].concat()), 3);
+    // Cut off, prompted before the answer, and without the host's side.
+    assert_eq!(ends(&[&[load], &again[..]].concat()), 3);
+    assert_eq!(ends(&[&[load], &again[..], &[PROMPT]].concat()), 4);
+    assert_eq!(ends(&again), 3);
+    let found = convert(Dialect::Acp, Dialect::Claude, &[&[load], &again[..], &[loaded]].concat().join("\n"));
+    assert_eq!(found.matches("\"type\":\"result\"").count(), 3, "{found}");
+    assert_eq!(found.matches("\"synthetic\":true").count(), 3, "{found}");
+}

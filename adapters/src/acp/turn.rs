@@ -1,0 +1,315 @@
+//! A turn: its prompt, what is new, and its outcome, which answers the prompt.
+
+use super::encode::{Encoder, answer};
+use super::lines;
+use crate::event::{
+    Block, ChatRequest, Content, Event, Fatal, Kind, Limit, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope,
+    Session, ToolCall, ToolResult, Usage,
+};
+use crate::json::{Out, Raw, Str};
+use crate::trace::Kept;
+
+/// The turn that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// All that the model said in it, escaped.
+    said: String,
+    /// What its rounds took, and where the source says it.
+    usage: Option<Usage<'static>>,
+    pub(super) tokens: Kept,
+    /// It was told that the turn failed.
+    failed: bool,
+}
+
+/// What becomes of the tokens of rounds.
+pub(super) const NO_TOKENS: &str = "no place in acp: a turn says its tokens, a model call does not";
+
+impl Encoder {
+    pub(super) fn conversation(&mut self, event: &Event<'_>, out: &mut Out) {
+        match event.kind {
+            Kind::Prompt(prompt) => self.prompt(prompt, out),
+            Kind::RoundStart(_) | Kind::BlockStart(_) | Kind::BlockStop(_) => out.carried(),
+            Kind::RoundEnd(end) => {
+                if let Some(usage) = &end.usage {
+                    Usage::add(&mut self.turn.usage, usage);
+                    out.carried();
+                }
+            }
+            Kind::Delta(delta) => self.piece(delta.piece, out),
+            Kind::Reply(reply) => self.reply(reply, out),
+            Kind::ToolResult(result) => self.result(result, out),
+            Kind::Outcome(outcome) => self.outcome(outcome, out),
+            Kind::Fatal(fatal) => self.fatal(fatal, out),
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, prompt: &Prompt<'_>, out: &mut Out) {
+        if matches!(prompt.source, PromptSource::Host | PromptSource::Echo) {
+            self.ask_for(prompt.content, out);
+        }
+    }
+
+    /// The host's prompt. While one waits for its answer, what else the user says is told by the agent.
+    pub(super) fn ask_for(&mut self, content: Content<'_>, out: &mut Out) {
+        self.introduce(&Session::default(), out);
+        if self.prompt.is_some() {
+            for text in content.texts() {
+                self.begin_update("user_message_chunk", out);
+                out.lit(",\"content\":");
+                lines::text(text, out);
+                out.lit("}}}\n");
+            }
+            return;
+        }
+        let id = self.request("session/prompt", out);
+        self.prompt = Some(id);
+        out.lit("\"sessionId\":\"");
+        out.lit(&self.session);
+        out.lit("\",\"prompt\":[");
+        lines::blocks(content, "", "", out);
+        out.lit("]}}\n");
+    }
+
+    /// The prompt of a Chat Request.
+    pub(super) fn chat(&mut self, chat: &ChatRequest<'_>, out: &mut Out) {
+        let is_user = |message: &Raw<'_>| message.get("role").and_then(Raw::string).is_some_and(|role| role.is("user"));
+        let last = chat.messages.and_then(|messages| messages.elements().filter(is_user).last());
+        let parts = chat.parts.or_else(|| last?.get("content"));
+        let Some(parts) = parts.filter(|_| chat.tool_call.is_none()) else {
+            return;
+        };
+        let texts: Vec<Block<'_>> = match parts.string() {
+            Some(text) => vec![Block::Text { text, fields: &[] }],
+            None => {
+                let inner = parts.elements().filter_map(|part| part.get("text")?.string());
+                inner.map(|text| Block::Text { text, fields: &[] }).collect()
+            }
+        };
+        if !texts.is_empty() {
+            self.ask_for(Content::Blocks(&texts), out);
+        }
+    }
+
+    pub(super) fn piece(&mut self, piece: Piece<'_>, out: &mut Out) {
+        let (kind, text) = match piece {
+            Piece::Text(text) => ("agent_message_chunk", text),
+            Piece::Thinking(text) => ("agent_thought_chunk", text),
+            _ => return,
+        };
+        if text.is_empty() {
+            return out.used(text.as_escaped());
+        }
+        self.introduce(&Session::default(), out);
+        if matches!(piece, Piece::Text(_)) {
+            self.turn.said.push_str(text.as_escaped());
+        }
+        self.begin_update(kind, out);
+        out.lit(",\"content\":");
+        lines::text(text, out);
+        out.lit("}}}\n");
+    }
+
+    fn reply(&mut self, reply: &Reply<'_>, out: &mut Out) {
+        for block in reply.blocks {
+            match block {
+                Block::Call(call) => self.call(call, out),
+                // They went over in pieces.
+                Block::Text { .. } | Block::Thinking(_) => out.carried(),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
+        self.heard.insert(call.id.as_escaped().to_owned());
+        self.introduce(&Session::default(), out);
+        self.begin_update("tool_call", out);
+        out.lit(",\"toolCallId\":");
+        out.str(call.id);
+        out.lit(",\"status\":\"pending\"");
+        lines::call(call, self.style.source_format().dialect, out);
+        out.lit("}}}\n");
+        self.begin_update("tool_call_update", out);
+        out.lit(",\"toolCallId\":");
+        out.str(call.id);
+        out.lit(",\"status\":\"in_progress\"}}}\n");
+    }
+
+    fn result(&mut self, result: &ToolResult<'_>, out: &mut Out) {
+        self.introduce(&Session::default(), out);
+        self.begin_update("tool_call_update", out);
+        out.lit(",\"toolCallId\":");
+        out.str(result.call);
+        let success = result.status == ResultStatus::Success;
+        out.lit(if success {
+            ",\"status\":\"completed\""
+        } else {
+            ",\"status\":\"failed\""
+        });
+        out.lit(",\"content\":[");
+        lines::blocks(result.content, "{\"type\":\"content\",\"content\":", "}", out);
+        out.lit("]}}}\n");
+    }
+
+    fn fatal(&mut self, fatal: &Fatal<'_>, out: &mut Out) {
+        let outcome = Outcome {
+            error: Some(fatal.message),
+            ..Outcome::new(OutcomeKind::Failed(Place::Backend))
+        };
+        self.end(&outcome, out);
+        self.turn.failed = true;
+    }
+
+    fn outcome(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        if self.turn.failed {
+            // What the session has used goes on, whether a line says it or not.
+            if let Some(usage) = outcome.usage.filter(|usage| usage.scope == Scope::Session) {
+                usage.of_turn(&mut self.total);
+            }
+            out.merged("the error was told already");
+        } else {
+            self.answer(outcome, out);
+            self.end(outcome, out);
+        }
+        out.drop_held(&mut self.turn.tokens, NO_TOKENS);
+        self.turn = Turn::default();
+        self.heard.clear();
+    }
+
+    /// The answer that the outcome says again; one that nothing said before is said now.
+    fn answer(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        let Some(text) = outcome.text.filter(|text| !text.is_empty() && !outcome.is_error) else {
+            return;
+        };
+        let said = Str::trusted(&self.turn.said);
+        if said.as_escaped().contains(text.as_escaped()) || said.unescape().contains(&*text.unescape()) {
+            return out.used(text.as_escaped());
+        }
+        self.piece(Piece::Text(text), out);
+    }
+
+    /// Answers the prompt.
+    fn end(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        self.introduce(&Session::default(), out);
+        out.carried();
+        let id = match self.prompt.take() {
+            Some(id) => Some(id),
+            None if self.is_own() => None,
+            None => Some(self.next_id()),
+        };
+        let usage = match outcome.usage {
+            Some(usage) if usage.scope == Scope::Session => Some(usage.of_turn(&mut self.total)),
+            Some(usage) => Some(usage),
+            None => self.turn.usage,
+        };
+        if outcome.usage.is_none() {
+            out.release(&mut self.turn.tokens);
+        }
+        if let OutcomeKind::Failed(place) = outcome.kind {
+            return failure(id, outcome, place, usage.as_ref(), out);
+        }
+        match id {
+            Some(id) => answer(id, out),
+            None => out.lit("{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{"),
+        }
+        out.lit("\"stopReason\":\"");
+        out.lit(stop_reason(outcome.kind));
+        out.lit("\"");
+        if let Some(usage) = usage {
+            out.lit(",\"usage\":");
+            tokens(&usage, out);
+        }
+        let plain = !matches!(outcome.kind, OutcomeKind::Limit(Limit::Budget | Limit::Retries | Limit::Time));
+        let error = outcome.error.filter(|text| !text.is_empty());
+        if !plain || outcome.synthetic || error.is_some() {
+            out.lit(",\"_meta\":{");
+            marks(outcome, !plain, out);
+            if let Some(error) = error {
+                out.lit(if !plain || outcome.synthetic { ",\"error\":" } else { "\"error\":" });
+                out.str(error);
+            }
+            out.lit("}");
+        }
+        out.lit("}}\n");
+    }
+}
+
+/// An error answers the prompt.
+fn failure(id: Option<u64>, outcome: &Outcome<'_>, place: Place, usage: Option<&Usage<'_>>, out: &mut Out) {
+    out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
+    match id {
+        Some(id) => out.number(id),
+        None => out.lit("null"),
+    }
+    out.lit(",\"error\":{\"code\":-32603,\"message\":");
+    out.invented("/error/code", "an error needs a number");
+    match outcome.error.or(outcome.text).filter(|text| !text.is_empty()) {
+        Some(message) => out.str(message),
+        None => {
+            out.lit("\"Internal error\"");
+            out.invented("/error/message", "the source does not say what went wrong");
+        }
+    }
+    let usage = usage.filter(|usage| !usage.is_blank());
+    let marked = place != Place::Model || outcome.synthetic;
+    if marked || usage.is_some() {
+        out.lit(",\"data\":{");
+        marks(outcome, place != Place::Model, out);
+        if let Some(usage) = usage {
+            out.lit(if marked { ",\"usage\":" } else { "\"usage\":" });
+            tokens(usage, out);
+        }
+        out.lit("}");
+    }
+    out.lit("}}\n");
+}
+
+/// What no word here says.
+fn marks(outcome: &Outcome<'_>, says_kind: bool, out: &mut Out) {
+    if says_kind {
+        out.lit("\"outcome\":\"");
+        out.lit(outcome.kind.as_str());
+        out.lit("\"");
+    }
+    if outcome.synthetic {
+        out.lit(if says_kind { ",\"synthetic\":true" } else { "\"synthetic\":true" });
+    }
+}
+
+const fn stop_reason(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Refused => "refusal",
+        OutcomeKind::Limit(Limit::Tokens) => "max_tokens",
+        OutcomeKind::Limit(_) => "max_turn_requests",
+        OutcomeKind::Cancelled => "cancelled",
+        OutcomeKind::Success | OutcomeKind::Failed(_) => "end_turn",
+    }
+}
+
+/// Writes what a turn took. Sums are needed.
+fn tokens(usage: &Usage<'_>, out: &mut Out) {
+    usage.sources().for_each(|source| out.used(source));
+    let value = |count: Option<crate::event::Count<'_>>| count.map_or(0, |count| count.value);
+    let fresh = usage.fresh_tokens().unwrap_or(0);
+    let sum = fresh
+        .saturating_add(value(usage.output))
+        .saturating_add(value(usage.cache_read))
+        .saturating_add(value(usage.cache_write));
+    if usage.input.is_none() || usage.output.is_none() {
+        out.invented("/result/usage", "numbers that the source does not say are needed");
+    }
+    for (name, number) in [
+        ("{\"totalTokens\":", Some(usage.total.map_or(sum, |total| total.value))),
+        (",\"inputTokens\":", Some(fresh)),
+        (",\"outputTokens\":", Some(value(usage.output))),
+        (",\"cachedReadTokens\":", usage.cache_read.map(|count| count.value)),
+        (",\"cachedWriteTokens\":", usage.cache_write.map(|count| count.value)),
+    ] {
+        if let Some(number) = number {
+            out.lit(name);
+            out.number(number);
+        }
+    }
+    out.lit("}");
+}

@@ -1,0 +1,83 @@
+//! Events to OpenCode's lines: who writes what.
+
+use super::turn::{Behind, Turn};
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{Event, Input, Time, Topic};
+use crate::json::{Out, Str};
+use crate::trace::Kept;
+
+/// Writes it.
+///
+/// Lines that were read in this dialect go back as they were (`own`). Everything else becomes rounds of parts (`turn`).
+#[derive(Debug)]
+pub struct Encoder {
+    pub(super) style: Style,
+    /// The session's id, escaped; empty until it is known or made up.
+    pub(super) session: String,
+    /// Where the source says it, until it is said here.
+    pub(super) named: Kept,
+    /// The id of the reply whose parts are written.
+    pub(super) message: String,
+    /// The last time that the source said, in milliseconds.
+    pub(super) time: Option<i64>,
+    /// How many ids were made.
+    pub(super) ids: u64,
+    pub(super) turn: Turn,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            session: String::new(),
+            named: Kept::default(),
+            message: String::new(),
+            time: None,
+            ids: 0,
+            turn: Turn::default(),
+        }
+    }
+
+    /// Parts follow of the reply with this id, if it has one.
+    pub(super) fn enter(&mut self, message: Option<Str<'_>>) {
+        if let Some(id) = message {
+            id.as_escaped().clone_into(&mut self.message);
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS
+    }
+
+    fn takes_fields(&self) -> bool {
+        self.style.source == Dialect::Opencode
+    }
+
+    fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
+        let is_met = session.is_none_or(|id| id.as_escaped() == self.session);
+        is_met && self.style.source != Dialect::Opencode && matches!(topic, Topic::Thinking | Topic::Status)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.session) {
+            id.as_escaped().clone_into(&mut self.session);
+            out.drop_held(&mut self.named, "another id follows before anything is said");
+        }
+        self.time = event.origin.time.and_then(Time::millis).or(self.time);
+        match self.style.source {
+            Dialect::Opencode => self.own(event, out),
+            _ => self.foreign(event, out),
+        }
+    }
+
+    // The prompt stands on the command line.
+    fn input(&mut self, _: &Input<'_>, _: &mut Out) {}
+
+    fn finish(&mut self, out: &mut Out) {
+        self.end_round(Behind::Nothing, out);
+        out.drop_held(&mut self.named, "a session is named with what is said in it, and nothing was");
+    }
+}

@@ -1,0 +1,79 @@
+//! OpenCode: `opencode run --format json` (docs/opencode.md).
+//!
+//! One process is one turn: `step_start`, whole parts of the reply, `step_finish`, once for each round. A call stands in one line with what
+//! came of it, when it is over. Nothing says what was asked, and no line ends the turn: how it ended is worked out of the last round.
+
+mod decode;
+mod encode;
+pub(crate) mod fields;
+mod own;
+mod parts;
+pub(crate) mod recognise;
+#[cfg(feature = "schema")]
+mod schema;
+mod tools;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use decode::Decoder;
+pub use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::event::At;
+use crate::vendor::{Facts, Pieces, Vendor};
+
+/// What this folder says of itself.
+pub static VENDOR: Vendor = Vendor {
+    name: "opencode",
+    about: "OpenCode's run --format json",
+    modes: &[Mode::new("run", Layout::Lines)],
+    decoder: |_| Decoder::default().into(),
+    host_decoder: None,
+    encoder: Some(|style| Encoder::new(style).into()),
+    stores: &[],
+    one_turn_a_run: true,
+    ids_name_rounds: true,
+    stores_others: false,
+    both_sides: false,
+    pieces_on_request: false,
+    agent_tools: None,
+    fields: fields::KNOWN,
+    recognise: recognise::recognise,
+    #[cfg(feature = "schema")]
+    schema: &schema::SIDES,
+    program: None,
+    permission_modes: &[],
+    tools: Some(&tools::TOOLS),
+    arguments_at: "/part/state/input",
+    detail: Some(&tools::DETAIL),
+    facts: Facts::Never,
+    pieces: Pieces::Made,
+    host_answers: false,
+    commands_outlive_turns: false,
+    usage_at: &["/part/tokens"],
+    lists_denials: false,
+    says_ends: true,
+};
+
+/// Where fields of a part stand.
+const PART: At<'static> = At::Part("/part");
+/// Where those of a call's state do.
+const STATE: At<'static> = At::Part("/part/state");
+/// Where those of an error do.
+const ERROR: At<'static> = At::Part("/error");
+/// Where those of what is known of an error do.
+const DATA: At<'static> = At::Part("/error/data");
+
+/// The tool that answers for one that is not there, or that was called in a wrong way. It is always completed.
+const INVALID: &str = "invalid";
+/// Why a round is over behind which the turn goes on, though it called nothing.
+const GOES_ON: &str = "unknown";
+/// What a call that was cut off says.
+const ABORTED: &str = "Tool execution aborted";
+/// What calls say that were not allowed, at their beginning.
+const DENIED: [&str; 2] = [
+    "The user rejected permission to use this specific tool call",
+    "The user has specified a rule which prevents you from using this specific tool call",
+];

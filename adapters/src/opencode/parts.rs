@@ -1,0 +1,143 @@
+//! Parts of messages, which are the same in every format: read into blocks, calls and results.
+
+use super::fields::knows;
+use super::{ABORTED, DENIED, INVALID, PART, STATE};
+use crate::chat::{FieldList, Members};
+use crate::codec::{Cx, Dialect};
+use crate::event::{Content, Count, Detail, DetailShape, ResultStatus, Stop, ToolCall, ToolResult, Usage};
+use crate::json::{Raw, Shape, Str};
+use crate::tools::kind_of;
+
+/// A part of a message, of which the members are taken out that have been understood.
+pub(super) struct Part<'a> {
+    pub(super) members: Members<'a>,
+    pub(super) cx: Cx<'a>,
+}
+
+/// A call, and what came of it if that is known.
+pub(super) struct Called<'a> {
+    pub(super) call: ToolCall<'a>,
+    pub(super) result: Option<ToolResult<'a>>,
+    /// Those of its state, then those of the part.
+    pub(super) fields: FieldList<'a>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn of(raw: Raw<'a>, cx: &Cx<'a>) -> Option<Self> {
+        let members = Members::of(raw, cx)?;
+        Some(Self { members, cx: *cx })
+    }
+
+    /// Takes out a member that says again what is known.
+    pub(super) fn again(&mut self, name: &str, known: &str) {
+        let cx = self.cx;
+        if self
+            .members
+            .get(name)
+            .and_then(Raw::string)
+            .is_some_and(|said| said.as_escaped() == known)
+        {
+            self.members.word(name, &cx);
+        }
+    }
+
+    /// Which message it is a part of.
+    pub(super) fn message(&mut self) -> Option<Str<'a>> {
+        let cx = self.cx;
+        self.members.text("messageID", &cx)
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Option<Str<'a>> {
+        let cx = self.cx;
+        self.members.text(name, &cx)
+    }
+
+    /// What is left of it.
+    pub(super) fn rest(self) -> FieldList<'a> {
+        let mut fields = FieldList::new_in(self.cx.arena);
+        self.members.pour(PART, knows, &mut fields);
+        fields
+    }
+
+    /// The call that it is; the name of what it lacks if it is none.
+    pub(super) fn call(mut self) -> Result<Called<'a>, &'static str> {
+        let cx = self.cx;
+        let name = self.text("tool").ok_or("part/tool")?;
+        let id = self.text("callID").ok_or("part/callID")?;
+        let state = self.members.shaped("state", Shape::Object, &cx).and_then(|state| Members::of(state, &cx));
+        let mut state = state.ok_or("part/state")?;
+        let word = state.get("status").and_then(Raw::string).ok_or("part/state/status")?;
+        let call = ToolCall {
+            id,
+            name,
+            kind: kind_of(Dialect::Opencode, name),
+            input: state.take("input", &cx).ok_or("part/state/input")?,
+            fields: &[],
+        };
+        let done = match word.as_escaped() {
+            "completed" => Some(state.text("output", &cx).ok_or("part/state/output")?),
+            "error" => Some(state.text("error", &cx).ok_or("part/state/error")?),
+            _ => None,
+        };
+        let result = done.map(|text| {
+            state.word("status", &cx);
+            let metadata = state.shaped("metadata", Shape::Object, &cx);
+            let status = status(word.is("completed"), call.name, text, metadata);
+            ToolResult {
+                call: id,
+                name: Some(name),
+                status,
+                content: Content::Text(text),
+                is_error: None,
+                detail: metadata.map(|raw| Detail {
+                    shape: DetailShape::Opencode,
+                    raw,
+                }),
+                fields: &[],
+                of: Some(call),
+            }
+        });
+        let mut fields = FieldList::new_in(cx.arena);
+        state.pour(STATE, knows, &mut fields);
+        self.members.pour(PART, knows, &mut fields);
+        Ok(Called { call, result, fields })
+    }
+
+    /// Why the round stopped and what it took. The tokens stay, for they hold more than there is a place for.
+    pub(super) fn finish(&mut self) -> Option<(Stop<'a>, Option<Usage<'a>>)> {
+        let cx = self.cx;
+        let stop = Stop::read(self.members.text("reason", &cx)?);
+        Some((stop, self.members.get("tokens").and_then(usage)))
+    }
+}
+
+/// A command that failed is completed all the same, and so is a call of a tool that does not exist.
+fn status(completed: bool, tool: Str<'_>, text: Str<'_>, metadata: Option<Raw<'_>>) -> ResultStatus {
+    let exit = metadata.and_then(|metadata| metadata.get("exit")).filter(|exit| !exit.is_null());
+    match completed {
+        true if tool.is(INVALID) || exit.is_some_and(|exit| exit.as_str() != "0") => ResultStatus::Error,
+        true => ResultStatus::Success,
+        false if text.is(ABORTED) => ResultStatus::Canceled,
+        false if DENIED.iter().any(|words| text.as_escaped().starts_with(words)) => ResultStatus::Denied,
+        false => ResultStatus::Error,
+    }
+}
+
+/// The tokens of a round. What the cache answered and took is not in the input, and what was thought not in the output.
+pub(super) fn usage(tokens: Raw<'_>) -> Option<Usage<'_>> {
+    let cache = tokens.get("cache");
+    let thought = tokens.get("reasoning").and_then(Raw::u64).unwrap_or(0);
+    let output = tokens.get("output").and_then(Count::read);
+    let usage = Usage {
+        input: tokens.get("input").and_then(Count::read),
+        output: output.map(|output| Count {
+            value: output.value.saturating_add(thought),
+            ..output
+        }),
+        cache_read: cache.and_then(|cache| cache.get("read")).and_then(Count::read),
+        cache_write: cache.and_then(|cache| cache.get("write")).and_then(Count::read),
+        total: tokens.get("total").and_then(Count::read),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
+}
