@@ -118,10 +118,7 @@ fn a_dialect_that_was_named_wrongly_is_told() {
 #[test]
 fn formats_of_other_programs_are_told_by_name() {
     let scratch = Scratch::new();
-    for (bytes, name) in [
-        (&b"BZh91AY&SY"[..], "bzip2 data"),
-        (b"\xfd7zXZ\0\0", "xz data"),
-    ] {
+    for (bytes, name) in [(&b"BZh91AY&SY"[..], "bzip2 data"), (b"\xfd7zXZ\0\0", "xz data")] {
         let input = scratch.file("in.jsonl", bytes);
         let ran = run(["convert", "--to", "claude", arg(&input)]);
         assert_eq!(ran.code, 2, "{}", ran.err);
