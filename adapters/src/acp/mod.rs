@@ -15,6 +15,7 @@ mod own;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
+mod tools;
 mod turn;
 mod update;
 
@@ -49,7 +50,7 @@ pub static VENDOR: Vendor = Vendor {
     schema: &schema::SIDES,
     program: None,
     permission_modes: &[],
-    tools: None,
+    tools: Some(&tools::TOOLS),
     arguments_at: "/params/update/rawInput",
     detail: None,
     facts: Facts::Usual,

@@ -148,7 +148,7 @@ impl Encoder {
                 let newer = field(fields, UPDATE, "plan").is_some();
                 begin_news(origin, if newer { "plan_update" } else { "plan" }, fields, out);
                 if !newer {
-                    out.unchecked_if(",\"entries\":", call.input.get("entries"));
+                    out.unchecked_if(",\"entries\":", call.input.get("todos"));
                 }
                 end_news(fields, &[], out);
             }

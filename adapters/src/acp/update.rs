@@ -308,8 +308,8 @@ impl Decoder {
         self.begin_round(origin, sink);
         self.end_block(origin, sink);
         self.plans += 1;
-        let input = bumpalo::format!(in cx.arena, "{{\"entries\":{}}}", entries.as_str()).into_bump_str();
-        cx.stands_for(&input["{\"entries\":".len()..input.len() - 1], entries.as_str());
+        let input = bumpalo::format!(in cx.arena, "{{\"todos\":{}}}", entries.as_str()).into_bump_str();
+        cx.stands_for(&input["{\"todos\":".len()..input.len() - 1], entries.as_str());
         let id = Str::trusted(bumpalo::format!(in cx.arena, "plan_{}", self.plans).into_bump_str());
         if let Some(trace) = cx.trace {
             trace.note(crate::event::Fate::Invented, "", "a plan is no call here: it gets an id");
