@@ -22,6 +22,9 @@ pub struct Mode {
     pub name: &'static str,
     /// Its lines have words of their own, not those of the dialect's other modes: what one says is no line of the others.
     pub apart: bool,
+    /// Its logs hold what host and agent say to each other, and the agent's side tells the prompts. Other dialects' logs are the agent's:
+    /// nothing of the host's goes over to them.
+    pub both_sides: bool,
 }
 
 /// What a log looks like.
@@ -65,12 +68,22 @@ impl Mode {
     /// A mode by its name and what it looks like.
     pub const fn new(name: &'static str, layout: Layout) -> Self {
         let apart = matches!(layout, Layout::Store);
-        Self { layout, name, apart }
+        Self {
+            layout,
+            name,
+            apart,
+            both_sides: false,
+        }
     }
 
     /// The same with words of its own.
     pub const fn with_own_words(self) -> Self {
         Self { apart: true, ..self }
+    }
+
+    /// The same in whose logs both sides speak.
+    pub const fn of_both_sides(self) -> Self {
+        Self { both_sides: true, ..self }
     }
 }
 

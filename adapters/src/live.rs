@@ -169,7 +169,7 @@ impl Speaker {
             ..Duties::default()
         };
         Self {
-            assembler: Assembler::new(from, want, duties),
+            assembler: Assembler::new(from.into(), want, duties),
             encoder,
             whole: same && to.vendor().pieces_on_request && !manner.partial,
             out: Out::new(None),

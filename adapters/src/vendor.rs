@@ -35,9 +35,6 @@ pub struct Vendor {
     /// Whether it stores the events of other dialects: below a header that says whose they are, tools are named as they named them, and
     /// what is stored goes back as it was.
     pub stores_others: bool,
-    /// Whether its logs hold what host and agent say to each other. Other dialects' logs are the agent's: besides the prompts nothing of the
-    /// host's goes over to them.
-    pub both_sides: bool,
     /// Whether an answer comes in pieces only for those who ask for them; the whole follows in any case.
     pub pieces_on_request: bool,
     /// The dialect whose tools the built-in agent uses in this one, where those are not its own.

@@ -33,7 +33,7 @@ use crate::vendor::{Facts, Pieces, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "acp",
     about: "the Agent Client Protocol",
-    modes: &[Mode::new("v1", Layout::Lines)],
+    modes: &[Mode::new("v1", Layout::Lines).of_both_sides()],
     decoder: |_| Decoder::default().into(),
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
@@ -41,7 +41,6 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,
-    both_sides: true,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,

@@ -6,7 +6,7 @@ use bumpalo::Bump;
 use crate::event::ToolKind;
 use crate::json::{Raw, Shape, Str};
 use crate::tools::args::{Args, Change, Read, Shell, Todo};
-use crate::tools::json::{array, members, optional, whole};
+use crate::tools::json::{members, optional, whole};
 use crate::tools::table::{Tools, names};
 
 names! {

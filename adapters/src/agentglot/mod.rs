@@ -33,7 +33,6 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: true,
     stores_others: true,
-    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: &[],

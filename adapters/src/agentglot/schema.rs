@@ -13,11 +13,11 @@ use crate::schema::{Line, Side, Sides, line};
 pub(super) static SIDES: Sides = Sides {
     agent: Side {
         lines: LINES,
-        tags: &["event", "agentglot"],
+        tags: &["event", "agentglot", "input"],
     },
     host: Some(Side {
         lines: LINES,
-        tags: &["event", "agentglot"],
+        tags: &["event", "agentglot", "input"],
     }),
 };
 
@@ -40,7 +40,7 @@ const LINES: &[Line] = &[
     line::<Fatal>(&[("event", "fatal")]),
     line::<Noise>(&[("event", "noise")]),
     line::<Unknown>(&[("event", "unknown")]),
-    line::<Input>(&[("event", "input")]),
+    line::<Input>(&[("input", "")]),
 ];
 
 /// The first line.

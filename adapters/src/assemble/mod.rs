@@ -13,7 +13,7 @@ mod thread;
 mod turn;
 mod waiting;
 
-use crate::codec::{Cx, Dialect, Encode, Encoder, Layout, Want};
+use crate::codec::{Cx, Encode, Encoder, Format, Layout, Want};
 use crate::event::{Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
@@ -113,14 +113,15 @@ impl<'a> Desk<'_, '_, 'a> {
 
 impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.
-    pub fn new(source: Dialect, want: Want, duties: Duties) -> Self {
+    pub fn new(source: Format, want: Want, duties: Duties) -> Self {
+        let vendor = source.dialect.vendor();
         Self {
             want,
             duties,
-            ids_name_rounds: source.vendor().ids_name_rounds,
-            one_turn_a_run: source.vendor().one_turn_a_run,
-            has_lines: source.vendor().modes[0].layout != Layout::Document,
-            both_sides: source.vendor().both_sides,
+            ids_name_rounds: vendor.ids_name_rounds,
+            one_turn_a_run: vendor.one_turn_a_run,
+            has_lines: vendor.modes[0].layout != Layout::Document,
+            both_sides: source.mode.both_sides,
             threads: Threads::default(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -267,7 +268,7 @@ impl Assembler {
         if matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_)) {
             self.turn.prompted = true;
         }
-        let elsewhere = self.both_sides && self.duties.foreign && !matches!(input.kind, InputKind::Prompt(_) | InputKind::Chat(_));
+        let elsewhere = self.both_sides && self.duties.foreign;
         if self.duties.watch || elsewhere {
             return;
         }

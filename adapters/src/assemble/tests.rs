@@ -32,7 +32,7 @@ fn assemble(source: Dialect, want: Want, duties: Duties, log: &str) -> Vec<Strin
         verbose: false,
     };
     let mut encoder = Encoder::new(Dialect::Agentglot, style);
-    let mut assembler = Assembler::new(source, want, duties);
+    let mut assembler = Assembler::new(source.into(), want, duties);
     let mut out = Out::default();
     let mut decoder = agentglot::Decoder::default();
     let arena = Bump::new();

@@ -134,7 +134,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     };
     let as_is = identity || gives_back(options, source) && !collects;
     let want = if as_is { Want::AS_IS } else { encoder.want() };
-    let mut assembler = Assembler::new(source.dialect, want, duties);
+    let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler
 }

@@ -50,7 +50,6 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: true,
     ids_name_rounds: true,
     stores_others: false,
-    both_sides: false,
     pieces_on_request: true,
     // Its typed calls are made of these.
     agent_tools: Some(Dialect::Claude),

@@ -205,7 +205,7 @@ fn anew(log: &str, style: Style) -> String {
     }
     let mut decoder = Decoder::default();
     let mut encoder = crate::codec::Encoder::new(Dialect::Cursor, style);
-    let mut assembler = Assembler::new(Dialect::Cursor, encoder.want(), Duties::default());
+    let mut assembler = Assembler::new(Dialect::Cursor.into(), encoder.want(), Duties::default());
     let mut out = Out::default();
     for line in log.lines() {
         let arena = Bump::new();

@@ -58,7 +58,6 @@ pub static VENDOR: Vendor = Vendor {
     one_turn_a_run: false,
     ids_name_rounds: false,
     stores_others: false,
-    both_sides: false,
     pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
