@@ -184,7 +184,7 @@ fn check(group: &str, from: Format, to: Format, log: &str, calls: &[usize], resu
             .map(|(at, &call)| (place(at), Some(format!("result {call}"))))
             .collect();
     }
-    if to.dialect == Dialect::Codex {
+    if to == format("codex") {
         // Calls are numbered as they come.
         let place = |wanted: usize| calls.iter().position(|call| *call == wanted).map_or(0, |at| at + 1).to_string();
         wanted.iter_mut().zip(calls).for_each(|(item, &call)| item.0 = place(call));

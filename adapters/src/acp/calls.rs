@@ -238,8 +238,17 @@ impl Call {
         let here = said.and_then(|said| said.get("rawInput"));
         let input = match here.filter(|input| input.as_str() == known) {
             Some(input) => input,
-            // They were checked when they were read, or are made of what was.
-            None => Raw::checked(cx.arena.alloc_str(&known)),
+            None => {
+                // They were checked when they were read, or are made of what was.
+                let made = Raw::checked(cx.arena.alloc_str(&known));
+                let shown = said.and_then(|said| said.get("content")).into_iter().flat_map(Raw::elements);
+                for (key, value) in shown.flat_map(Raw::members) {
+                    if let Some(own) = made.get(key.as_escaped()).filter(|own| *own == value) {
+                        cx.stands_for(own.as_str(), value.as_str());
+                    }
+                }
+                made
+            }
         };
         ToolCall {
             id,

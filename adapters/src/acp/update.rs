@@ -309,7 +309,11 @@ impl Decoder {
         self.end_block(origin, sink);
         self.plans += 1;
         let input = bumpalo::format!(in cx.arena, "{{\"todos\":{}}}", entries.as_str()).into_bump_str();
-        cx.stands_for(&input["{\"todos\":".len()..input.len() - 1], entries.as_str());
+        let begin = entries.as_str().as_ptr() as usize - "{\"todos\":".len();
+        for value in entries.elements().flat_map(Raw::members).map(|(_, value)| value.as_str()) {
+            let at = value.as_ptr() as usize - begin;
+            cx.stands_for(&input[at..at + value.len()], value);
+        }
         let id = Str::trusted(bumpalo::format!(in cx.arena, "plan_{}", self.plans).into_bump_str());
         if let Some(trace) = cx.trace {
             trace.note(crate::event::Fate::Invented, "", "a plan is no call here: it gets an id");

@@ -52,7 +52,7 @@ impl Encoder {
 
     /// Whether events are to be written as the lines that they were read from.
     fn is_own(&self) -> bool {
-        self.style.source == Dialect::Gemini && !self.is_document()
+        self.style.is_own(Dialect::Gemini) && !self.is_document()
     }
 
     /// Makes sure that there is a session's id to write.
@@ -240,7 +240,7 @@ impl Encode for Encoder {
     }
 
     fn takes_fields(&self) -> bool {
-        self.style.source == Dialect::Gemini
+        self.style.is_own(Dialect::Gemini)
     }
 
     fn sums_usage(&self) -> bool {

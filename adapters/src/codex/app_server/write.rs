@@ -47,7 +47,7 @@ impl Encoder {
             Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage.filter(|_| self.turn.said.is_some()) {
                     // The reply was given up; what is said of it may go on.
-                    usage.sources().for_each(|source| out.used(source));
+                    usage.parts().for_each(|source| out.used(source));
                     Usage::add(&mut self.total, &usage.with_cache());
                     out.carried();
                 } else if let Some(usage) = end.usage.filter(|_| self.turn.open) {
@@ -344,7 +344,7 @@ impl Encoder {
             }
             if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {
                 if self.turn.counted {
-                    usage.sources().for_each(|source| out.used(source));
+                    usage.parts().for_each(|source| out.used(source));
                 } else {
                     self.tokens(event, &usage, out);
                 }

@@ -329,7 +329,7 @@ impl Encoder {
             }
             if let Some(usage) = outcome.usage.filter(|usage| !usage.is_blank()) {
                 if self.turn.counted {
-                    usage.sources().for_each(|source| out.used(source));
+                    usage.parts().for_each(|source| out.used(source));
                 } else {
                     self.tokens(event.origin.time, &usage, out);
                 }
