@@ -224,8 +224,14 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
     fn passes_over(&mut self, topic: Topic, session: Option<Str<'a>>) -> bool {
         let general = self.options.strict || self.identity || self.down.cx.trace.is_some();
         let unheard = !general && self.assembler.is_in(session) && self.down.encoder.passes_over(topic, session);
-        self.told.events += u32::from(unheard);
-        self.told.aside |= unheard;
+        if unheard {
+            self.told.events += 1;
+            self.told.aside = true;
+            *self.fresh = false;
+            if session.is_some() {
+                self.sessions.notice(topic);
+            }
+        }
         unheard
     }
 

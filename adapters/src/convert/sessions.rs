@@ -71,11 +71,17 @@ impl Sessions {
     #[inline]
     pub(crate) fn read(&mut self, kind: &Kind<'_>) {
         self.next = match kind {
-            Kind::Notice(notice) if notice.topic == Topic::Reset => Next::Same,
+            Kind::Notice(notice) => return self.notice(notice.topic),
             // The program is over, and its turn with it.
             Kind::Fatal(_) => Next::Another,
             _ => Next::Open,
         };
+    }
+
+    /// A notice of the session was read.
+    #[inline]
+    pub(crate) const fn notice(&mut self, topic: Topic) {
+        self.next = if matches!(topic, Topic::Reset) { Next::Same } else { Next::Open };
     }
 
     /// What follows is another session's.
