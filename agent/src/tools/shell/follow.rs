@@ -223,11 +223,15 @@ impl Follow {
                 () = sleep_until(until), if deadline.is_some() => match (exit.is_some(), stop) {
                     // It is gone, and something of it still holds the pipes: what lies in them is read, the rest is killed.
                     (true, _) | (false, Stop::Killed) => {
-                        process.signal(Kill::KILL);
+                        // On a busy machine this may be the first time that they are read: then nobody holds them.
+                        let left = self.rest(tell);
+                        if left || cause != Cause::Itself {
+                            process.signal(Kill::KILL);
+                        }
                         if cause != Cause::Itself {
                             process.kill_all().await;
                         }
-                        let left = self.rest(tell);
+                        self.rest(tell);
                         return (exit, cause, left && cause == Cause::Itself);
                     }
                     (false, Stop::No) => {
@@ -297,13 +301,12 @@ impl Follow {
         }
     }
 
-    /// What lies in the pipes now. Whether anybody still held them.
+    /// Reads what lies in the pipes now. Whether anybody still holds them.
     fn rest(&mut self, tell: &dyn Fn(Progress<'_>)) -> bool {
-        let open = self.stdout.is_some() || self.stderr.is_some();
         // A pipe holds a piece or two, unless somebody still writes.
         self.read(0, PIECES, tell);
         self.read(1, PIECES, tell);
-        open
+        self.stdout.is_some() || self.stderr.is_some()
     }
 }
 
