@@ -6,7 +6,7 @@ use super::opened::{Opened, word};
 pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     Some(match line.kind {
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
-        _ if line.word("id").starts_with("evt_") && line.has("properties") => "events of OpenCode's server",
+        _ if line.word("id").starts_with("evt_") && line.has("properties") => "a stream of events of OpenCode's server",
         _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
         _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
         _ => return None,
