@@ -171,6 +171,11 @@ fn what_nobody_has_described_is_allowed() {
     // All trajectories are of one kind.
     for (dialect, input) in all().into_iter().filter(|(dialect, _)| *dialect != Dialect::Atif) {
         let validator = validator(dialect, input);
+        let mut future = future.clone();
+        // Among stored events it is what names a host's line.
+        if dialect == Dialect::Agentglot {
+            future["input"] = json!("future");
+        }
         assert!(validator.is_valid(&future), "{} {input}", dialect.name());
     }
 }
