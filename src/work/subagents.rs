@@ -32,7 +32,8 @@ pub(crate) fn beside(input: &Input, from: Format) -> Vec<Subagent> {
 }
 
 fn folder(store: &Store, input: &Input) -> Option<PathBuf> {
-    let path = input.path()?;
+    // What stands in a pipe can be read once only.
+    let path = input.path().filter(|path| path.is_file())?;
     let parent = path.parent()?.to_str()?;
     let parent = if parent.is_empty() { "." } else { parent };
     let name = if store.names_subagents() {
@@ -94,6 +95,9 @@ fn called(mut files: Vec<PathBuf>, session: &Input) -> Vec<Subagent> {
 /// Leaves out of what was found in folders what stands beside those files, which is no log; and, if they are `joined` to the session that
 /// they belong to, the files themselves.
 pub(crate) fn leave_to_their_sessions(inputs: &mut Vec<Input>, joined: bool) {
+    if !inputs.iter().any(|input| matches!(input, Input::InFolder { .. })) {
+        return;
+    }
     let stores: Vec<&Store> = Dialect::ALL.iter().flat_map(|dialect| dialect.vendor().stores).collect();
     let mut folders = HashMap::new();
     for input in inputs.iter() {

@@ -170,3 +170,17 @@ fn a_session_that_names_its_subagents_is_read_with_them() {
         ran.text()
     );
 }
+
+/// What stands in a pipe can be read once only: nobody looks into it for a session's id before.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_is_named_as_a_file_is_read_whole() {
+    for (log, format) in [("claude/cli_agent.out.jsonl", "claude"), ("gemini/chat_agent.jsonl", "gemini:chat")] {
+        let shell = format!(
+            "cat '{GOLDEN}{log}' | '{}' convert --from {format} --to {format} /dev/stdin",
+            env!("CARGO_BIN_EXE_agentglot")
+        );
+        let out = std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), golden(log), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+}
