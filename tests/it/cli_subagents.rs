@@ -181,6 +181,11 @@ fn a_pipe_that_is_named_as_a_file_is_read_whole() {
             env!("CARGO_BIN_EXE_agentglot")
         );
         let out = std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
-        assert_eq!(String::from_utf8(out.stdout).unwrap(), golden(log), "{}", String::from_utf8_lossy(&out.stderr));
+        assert_eq!(
+            String::from_utf8(out.stdout).unwrap(),
+            golden(log),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
     }
 }
