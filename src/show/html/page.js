@@ -217,21 +217,28 @@
     const search = async () => {
       const wanted = $("find").value.toLowerCase();
       const mine = ++asked;
+      const rows = [];
       [matches, at] = [[], -1];
       if (wanted) {
         for (const row of main.querySelectorAll(".row, .session")) {
           await breath();
           if (mine !== asked) return;
-          if (words(row).toLowerCase().includes(wanted)) matches.push(row);
+          if (words(row).toLowerCase().includes(wanted)) rows.push(row);
         }
       }
+      matches = rows;
       tell();
       if (window.Highlight) {
         CSS.highlights.delete("here");
         CSS.highlights.set("found", marks(matches.slice(0, 200)));
       }
     };
-    const move = (by) => {
+    let [pause, searching] = [];
+    const now = () => { clearTimeout(pause); pause = undefined; return searching = search(); };
+    const move = async (by) => {
+      if (pause) now();
+      // A second key that comes while the first still searches waits as well, and keeps its place.
+      await searching;
       if (!matches.length) return;
       at = at < 0 && by < 0 ? matches.length - 1 : (at + by + matches.length) % matches.length;
       const row = matches[at];
@@ -249,13 +256,10 @@
       }
       tell();
     };
-    let pause;
-    const now = async () => { clearTimeout(pause); pause = undefined; await search(); };
     $("find").oninput = () => { clearTimeout(pause); pause = setTimeout(now, 200); };
-    $("find").onkeydown = async (event) => {
+    $("find").onkeydown = (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
-      if (pause) await now();
       move(event.shiftKey ? -1 : 1);
     };
     $("next").onclick = () => move(1);
