@@ -103,7 +103,7 @@ impl Cuts {
     /// Takes the next line, with its line feed. Returns whether the log may be cut before it.
     pub fn line(&mut self, line: &[u8]) -> bool {
         // The header of stored events stands before the first line of a session, and belongs to it. A model's stream is one reply.
-        if line.len() > self.max_line || self.dialect.vendor().stores_others || self.dialect.is_api() {
+        if line.len() > self.max_line || self.dialect.vendor().logs.stores_others || self.dialect.is_api() {
             return false;
         }
         if self.session.len() >= Self::TELLING && memchr::memmem::find(line, self.session.as_bytes()).is_some() {

@@ -163,7 +163,7 @@ impl Speaker {
             Some(tools) if manner.agent => tools,
             _ => from,
         };
-        let native = manner.native_tools && tools != to && !tools.vendor().stores_others && !to.vendor().stores_others;
+        let native = manner.native_tools && tools != to && !tools.vendor().logs.stores_others && !to.vendor().logs.stores_others;
         let duties = Duties {
             tools: native.then(|| Translate::new(tools, to)),
             ..Duties::default()
@@ -171,7 +171,7 @@ impl Speaker {
         Self {
             assembler: Assembler::new(from.into(), want, duties),
             encoder,
-            whole: same && to.vendor().pieces_on_request && !manner.partial,
+            whole: same && to.vendor().logs.pieces_on_request && !manner.partial,
             out: Out::new(None),
             arena: Bump::new(),
         }

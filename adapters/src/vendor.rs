@@ -27,16 +27,6 @@ pub struct Vendor {
     pub encoder: Option<fn(Style) -> Encoder>,
     /// The files in which its program keeps sessions: what else there is to know of those of its modes.
     pub stores: &'static [Store],
-    /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
-    pub one_turn_a_run: bool,
-    /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
-    /// signs.
-    pub ids_name_rounds: bool,
-    /// Whether it stores the events of other dialects: below a header that says whose they are, tools are named as they named them, and
-    /// what is stored goes back as it was.
-    pub stores_others: bool,
-    /// Whether an answer comes in pieces only for those who ask for them; the whole follows in any case.
-    pub pieces_on_request: bool,
     /// The dialect whose tools the built-in agent uses in this one, where those are not its own.
     pub agent_tools: Option<Dialect>,
     /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by
@@ -53,10 +43,27 @@ pub struct Vendor {
     pub program: Option<&'static Program>,
     /// What its agent's tools are called, and how their arguments and results are spelled; `None` where calls are those of any agent.
     pub tools: Option<&'static Tools>,
-    /// Where a line says the arguments of a call, as a JSON pointer; `NAME` stands for the tool's name.
-    pub(crate) arguments_at: &'static str,
     /// The structured form in which it says the results of tools, beside what the model sees.
     pub(crate) detail: Option<&'static DetailReader>,
+    /// What is so of its logs and not of all.
+    pub logs: Logs,
+}
+
+/// What is so of the logs of some vendors and not of others.
+#[derive(Clone, Copy, Debug)]
+pub struct Logs {
+    /// Whether a run of its program is one turn, so that a session's facts always begin another turn.
+    pub one_turn_a_run: bool,
+    /// Whether all lines of one reply carry one id that no other reply has. Without it the end of a round is told by other
+    /// signs.
+    pub ids_name_rounds: bool,
+    /// Whether it stores the events of other dialects: below a header that says whose they are, tools are named as they named them, and
+    /// what is stored goes back as it was.
+    pub stores_others: bool,
+    /// Whether an answer comes in pieces only for those who ask for them; the whole follows in any case.
+    pub pieces_on_request: bool,
+    /// Where a line says the arguments of a call, as a JSON pointer; `NAME` stands for the tool's name.
+    pub(crate) arguments_at: &'static str,
     /// Whether a log begins with its session's facts, before anything of a turn.
     pub(crate) facts: Facts,
     /// Who says where replies and blocks in pieces begin and stop, and numbers the blocks.
@@ -71,6 +78,24 @@ pub struct Vendor {
     pub lists_denials: bool,
     /// Whether its logs say of each turn how it ended. Trajectories do not, nor do the earlier turns of a session that is loaded.
     pub says_ends: bool,
+}
+
+impl Logs {
+    /// Those of a vendor of whose logs none of this has to be said.
+    pub(crate) const USUAL: Self = Self {
+        one_turn_a_run: false,
+        ids_name_rounds: false,
+        stores_others: false,
+        pieces_on_request: false,
+        arguments_at: "",
+        facts: Facts::Always,
+        pieces: Pieces::Made,
+        host_answers: false,
+        commands_outlive_turns: false,
+        usage_at: &[],
+        lists_denials: false,
+        says_ends: true,
+    };
 }
 
 /// Whether a log begins with its session's facts.

@@ -169,7 +169,7 @@ impl Plan {
         let log = Arc::new(log);
         let options = &log.options;
         tracing::info!(log = log.name, from = %options.from, to = %options.to, "reading");
-        let has_headers = options.from.dialect.vendor().stores_others;
+        let has_headers = options.from.dialect.vendor().logs.stores_others;
         let separable = self.jobs > 1
             && options.from.is_streaming()
             && !has_headers

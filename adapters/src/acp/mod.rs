@@ -27,7 +27,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::event::At;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -38,10 +38,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -50,15 +46,14 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/params/update/rawInput",
     detail: None,
-    facts: Facts::Usual,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/result/usage", "/params/update/usage", "/msg/result/usage", "/msg/params/update/usage"],
-    lists_denials: false,
-    says_ends: false,
+    logs: Logs {
+        arguments_at: "/params/update/rawInput",
+        facts: Facts::Usual,
+        usage_at: &["/result/usage", "/params/update/usage", "/msg/result/usage", "/msg/params/update/usage"],
+        says_ends: false,
+        ..Logs::USUAL
+    },
 };
 
 /// What a recorder wraps around a message.

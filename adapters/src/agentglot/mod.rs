@@ -19,7 +19,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -30,10 +30,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: true,
-    stores_others: true,
-    pieces_on_request: false,
     agent_tools: None,
     fields: &[],
     recognise: recognise::recognise,
@@ -42,15 +38,15 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
-    arguments_at: "",
     detail: None,
-    facts: Facts::Never,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/usage", "/outcome/usage"],
-    lists_denials: true,
-    says_ends: true,
+    logs: Logs {
+        ids_name_rounds: true,
+        stores_others: true,
+        facts: Facts::Never,
+        usage_at: &["/usage", "/outcome/usage"],
+        lists_denials: true,
+        ..Logs::USUAL
+    },
 };
 
 /// The version that is written. A reader takes any log whose version it knows and leaves members that it does not know alone.

@@ -16,7 +16,7 @@ pub use decode::Decoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Pieces, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -27,10 +27,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: None,
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: true,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -39,15 +35,14 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
-    arguments_at: "",
     detail: None,
-    facts: Facts::Never,
-    pieces: Pieces::Replies,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/usage", "/message/usage"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        ids_name_rounds: true,
+        facts: Facts::Never,
+        pieces: Pieces::Replies,
+        usage_at: &["/usage", "/message/usage"],
+        ..Logs::USUAL
+    },
 };
 
 static WORDS: Vocabulary = Vocabulary {

@@ -118,8 +118,8 @@ impl Assembler {
         Self {
             want,
             duties,
-            ids_name_rounds: vendor.ids_name_rounds,
-            one_turn_a_run: vendor.one_turn_a_run,
+            ids_name_rounds: vendor.logs.ids_name_rounds,
+            one_turn_a_run: vendor.logs.one_turn_a_run,
             has_lines: vendor.modes[0].layout != Layout::Document,
             both_sides: source.mode.both_sides,
             threads: Threads::default(),

@@ -22,7 +22,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::Mode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -33,10 +33,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -45,15 +41,12 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: &[],
     tools: None,
-    arguments_at: "",
     detail: None,
-    facts: Facts::Usual,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &[],
-    lists_denials: false,
-    says_ends: false,
+    logs: Logs {
+        facts: Facts::Usual,
+        says_ends: false,
+        ..Logs::USUAL
+    },
 };
 
 /// The version that is written.

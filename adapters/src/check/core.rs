@@ -144,7 +144,7 @@ impl Core {
     /// What the line is beside what it says.
     fn look(&mut self, value: &str, line: &mut Line<'_>) {
         let Self { report, schemas, .. } = self;
-        usage::look(Raw::trusted(value), self.format.dialect.vendor().usage_at, line, report);
+        usage::look(Raw::trusted(value), self.format.dialect.vendor().logs.usage_at, line, report);
         // Where a rule says what is wrong, its schema need not.
         if report.worst < Some(super::Level::Error)
             && let Some(schemas) = schemas
@@ -392,14 +392,14 @@ impl<'c, 'a> Heard<'c, 'a> {
             of_subagent,
             ..
         } = &mut **core;
-        let stored = format.dialect.vendor().stores_others;
+        let stored = format.dialect.vendor().logs.stores_others;
         let chain = vendor.stores.iter().find(|store| store.mode == format.mode).and_then(|store| store.chain);
         state.origin(event, stored, line, report);
         let parent = event.origin.parent;
-        let pieces = vendor.pieces;
+        let pieces = vendor.logs.pieces;
         let about = About {
-            facts: vendor.facts,
-            refusal_ends: vendor.one_turn_a_run,
+            facts: vendor.logs.facts,
+            refusal_ends: vendor.logs.one_turn_a_run,
             stored,
             document: format.mode.layout == Layout::Document,
             turn: event.origin.turn,
@@ -409,7 +409,7 @@ impl<'c, 'a> Heard<'c, 'a> {
             state.tree.line(event, &chain, *of_subagent, line, report);
         }
         // What is kept on disk says nothing of turns.
-        let has_turns = vendor.says_ends && !format.is_store();
+        let has_turns = vendor.logs.says_ends && !format.is_store();
         if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
         }
@@ -446,13 +446,13 @@ impl<'c, 'a> Heard<'c, 'a> {
                 for block in reply.blocks {
                     if let Block::Call(call) = block {
                         calls.call(call.id, Told::Whole, parent, line, report);
-                        if vendor.commands_outlive_turns && call.kind == ToolKind::Shell {
+                        if vendor.logs.commands_outlive_turns && call.kind == ToolKind::Shell {
                             calls.excuse(call.id);
                         }
                     }
                 }
             }
-            Kind::Request(request) if vendor.host_answers => {
+            Kind::Request(request) if vendor.logs.host_answers => {
                 if let Some(call) = request.permission.and_then(|permission| permission.call) {
                     calls.excuse(call);
                 }

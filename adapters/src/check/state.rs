@@ -69,7 +69,7 @@ impl State {
         self.calls.end(report);
         for round in self.threads.all() {
             // A model's stream says nothing else of its end.
-            round.end_turn(vendor.encoder.is_none(), vendor.pieces, report);
+            round.end_turn(vendor.encoder.is_none(), vendor.logs.pieces, report);
         }
     }
 }

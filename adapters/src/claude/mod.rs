@@ -30,7 +30,7 @@ pub use encode::Encoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Layout, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Pieces, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "2.1.329";
@@ -50,10 +50,6 @@ pub static VENDOR: Vendor = Vendor {
         _ => Encoder::new(style).into(),
     }),
     stores: &[transcript::STORE],
-    one_turn_a_run: false,
-    ids_name_rounds: true,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -62,15 +58,15 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: PermissionMode::NAMES,
     tools: Some(&tools::TOOLS),
-    arguments_at: "/message/content/0/input",
     detail: Some(&tools::DETAIL),
-    facts: Facts::Always,
-    pieces: Pieces::Replies,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
-    lists_denials: true,
-    says_ends: true,
+    logs: Logs {
+        ids_name_rounds: true,
+        arguments_at: "/message/content/0/input",
+        pieces: Pieces::Replies,
+        usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
+        lists_denials: true,
+        ..Logs::USUAL
+    },
 };
 
 /// How Claude Code uses Anthropic's vocabulary: as the API does.

@@ -26,7 +26,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -45,10 +45,6 @@ pub static VENDOR: Vendor = Vendor {
         _ => Encoder::new(style).into(),
     }),
     stores: &[rollout::STORE],
-    one_turn_a_run: true,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -57,19 +53,18 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/item",
     detail: Some(&tools::DETAIL),
-    facts: Facts::Always,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: true,
-    usage_at: &[
-        "/usage",
-        "/params/tokenUsage",
-        "/msg/params/tokenUsage",
-        "/payload/usage",
-        "/payload/info",
-    ],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        one_turn_a_run: true,
+        arguments_at: "/item",
+        commands_outlive_turns: true,
+        usage_at: &[
+            "/usage",
+            "/params/tokenUsage",
+            "/msg/params/tokenUsage",
+            "/payload/usage",
+            "/payload/info",
+        ],
+        ..Logs::USUAL
+    },
 };

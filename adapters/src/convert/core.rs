@@ -82,7 +82,7 @@ impl std::ops::AddAssign for Silent {
 fn gives_back(options: &Options, source: Format) -> bool {
     let alike = options.to.dialect.modes().iter().filter(|mode| !mode.apart);
     let streaming = alike.filter(|&&mode| Format { mode, ..options.to }.is_streaming());
-    let stores = options.from.dialect.vendor().stores_others && source.dialect == options.to.dialect;
+    let stores = options.from.dialect.vendor().logs.stores_others && source.dialect == options.to.dialect;
     // Stored events say which mode they come from that has words of its own, but not which of several others.
     stores
         && match source.mode.apart || options.to.mode.apart {
@@ -118,7 +118,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     let collects = matches!(encoder, Encoder::Collector(_));
     let identity = is_copied(options, collects);
     let (from, to) = (source.dialect, options.to.dialect);
-    let native = options.tools == ToolNames::Native && from != to && !from.vendor().stores_others && !to.vendor().stores_others;
+    let native = options.tools == ToolNames::Native && from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others;
     let escape = |text: &String| {
         let mut body = String::new();
         crate::json::Str::escape(text, &mut body);
@@ -126,7 +126,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     };
     let duties = Duties {
         tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands)),
-        foreign: from != to && !from.vendor().stores_others && !to.vendor().stores_others,
+        foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
         repair: options.repair,
         gives_back: gives_back(options, source) && !collects,
         watch: identity,
@@ -174,7 +174,7 @@ impl Core {
         let collects = matches!(encoder, Encoder::Collector(_));
         let identity = is_copied(&options, collects);
         // Where nothing says how turns end, a value is a whole session.
-        let is_a_session = !options.to.dialect.vendor().says_ends;
+        let is_a_session = !options.to.dialect.vendor().logs.says_ends;
         Self {
             identity,
             by_heart: by_heart(&options, identity),

@@ -21,7 +21,7 @@ pub(super) enum Stored {
 
 impl Stored {
     pub(super) fn of(options: &Options) -> Self {
-        let stores = |format: Format| format.dialect.vendor().stores_others;
+        let stores = |format: Format| format.dialect.vendor().logs.stores_others;
         match (stores(options.from), stores(options.to)) {
             (false, true) if options.keep_spelling && options.from.is_writable() => Self::Storing(Box::new(Storing::of(options.from))),
             (true, false) => Self::Giving(Giving::default()),

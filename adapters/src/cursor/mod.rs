@@ -33,7 +33,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Dialect, Mode};
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "2026.09.10-fd3934a";
@@ -47,10 +47,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: true,
-    ids_name_rounds: true,
-    stores_others: false,
-    pieces_on_request: true,
     // Its typed calls are made of these.
     agent_tools: Some(Dialect::Claude),
     fields: fields::KNOWN,
@@ -60,13 +56,13 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: &[("plan", PermissionMode::Plan), ("ask", PermissionMode::Plan)],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/tool_call/NAME/args",
     detail: Some(&tools::DETAIL),
-    facts: Facts::Always,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/usage"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        one_turn_a_run: true,
+        ids_name_rounds: true,
+        pieces_on_request: true,
+        arguments_at: "/tool_call/NAME/args",
+        usage_at: &["/usage"],
+        ..Logs::USUAL
+    },
 };

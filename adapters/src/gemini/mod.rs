@@ -23,7 +23,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -40,10 +40,6 @@ pub static VENDOR: Vendor = Vendor {
         _ => Encoder::new(style).into(),
     }),
     stores: &[chat::STORE],
-    one_turn_a_run: true,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -52,15 +48,13 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/parameters",
     detail: None,
-    facts: Facts::Always,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/stats", "/tokens"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        one_turn_a_run: true,
+        arguments_at: "/parameters",
+        usage_at: &["/stats", "/tokens"],
+        ..Logs::USUAL
+    },
 };
 
 /// Where a line has its error.

@@ -17,7 +17,7 @@ pub use decode::Decoder;
 
 use crate::codec::Mode;
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -28,10 +28,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: None,
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -40,15 +36,12 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
-    arguments_at: "",
     detail: None,
-    facts: Facts::Never,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/usage"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        facts: Facts::Never,
+        usage_at: &["/usage"],
+        ..Logs::USUAL
+    },
 };
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::event::At;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -33,10 +33,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: true,
-    ids_name_rounds: true,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -45,15 +41,15 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/part/state/input",
     detail: Some(&tools::DETAIL),
-    facts: Facts::Never,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &["/part/tokens"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        one_turn_a_run: true,
+        ids_name_rounds: true,
+        arguments_at: "/part/state/input",
+        facts: Facts::Never,
+        usage_at: &["/part/tokens"],
+        ..Logs::USUAL
+    },
 };
 
 /// Where fields of a part stand.

@@ -41,7 +41,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::snake_tools;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Facts, Logs, Vendor};
 
 /// Replies piece by piece.
 const STREAM_CHUNK_JSON: Mode = Mode::new("stream-chunk-json", Layout::Pieces);
@@ -55,10 +55,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: Some(|| Decoder::of_host().into()),
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -67,13 +63,12 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),
-    arguments_at: "/choices/0/message/tool_calls/0/function/arguments",
     detail: Some(&read_display::DETAIL),
-    facts: Facts::Usual,
-    pieces: Pieces::Made,
-    host_answers: true,
-    commands_outlive_turns: false,
-    usage_at: &["/usage"],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        arguments_at: "/choices/0/message/tool_calls/0/function/arguments",
+        facts: Facts::Usual,
+        host_answers: true,
+        usage_at: &["/usage"],
+        ..Logs::USUAL
+    },
 };

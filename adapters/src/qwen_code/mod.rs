@@ -21,7 +21,7 @@ pub use encode::Encoder;
 use crate::blocks::{Signature, StartForm, UsageForm, Vocabulary};
 use crate::codec::{Dialect, Layout, Mode};
 use crate::snake_tools;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Pieces, Vendor};
 
 /// The version of the program that this folder was read off, and which it stands for.
 pub(crate) const VERSION: &str = "0.24.4";
@@ -41,10 +41,6 @@ pub static VENDOR: Vendor = Vendor {
         _ => Encoder::new(style).into(),
     }),
     stores: &[chat::STORE],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -53,22 +49,21 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: crate::launch::shared_flags::PERMISSION_MODES,
     tools: Some(&snake_tools::TOOLS),
-    arguments_at: "/message/content/0/input",
     detail: None,
-    facts: Facts::Always,
-    pieces: Pieces::Messages,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &[
-        "/message/usage",
-        "/event/usage",
-        "/event/message/usage",
-        "/usage",
-        "/modelUsage",
-        "/usageMetadata",
-    ],
-    lists_denials: true,
-    says_ends: true,
+    logs: Logs {
+        arguments_at: "/message/content/0/input",
+        pieces: Pieces::Messages,
+        usage_at: &[
+            "/message/usage",
+            "/event/usage",
+            "/event/message/usage",
+            "/usage",
+            "/modelUsage",
+            "/usageMetadata",
+        ],
+        lists_denials: true,
+        ..Logs::USUAL
+    },
 };
 
 static WORDS: Vocabulary = Vocabulary {

@@ -201,7 +201,7 @@ impl Translate {
     /// What an outcome says of refused calls (`[{tool_name,tool_use_id,tool_input}]`), with the target's own names and arguments;
     /// `None` when nothing changes.
     pub(crate) fn refused<'a>(&self, denials: Raw<'a>, arena: &'a Bump, out: &Out) -> Option<Raw<'a>> {
-        self.ends().filter(|_| self.to.vendor().lists_denials)?;
+        self.ends().filter(|_| self.to.vendor().logs.lists_denials)?;
         let mut list = String::from("[");
         let mut changed = false;
         for denial in denials.elements() {

@@ -67,7 +67,7 @@ impl Translate {
                 Became::Nothing => out.lost(slice, pieces, &format!("no place in {}: {name}", self.to.name())),
             }
         }
-        let at = self.to.vendor().arguments_at.replace("NAME", made.name.as_escaped());
+        let at = self.to.vendor().logs.arguments_at.replace("NAME", made.name.as_escaped());
         for (key, value) in Raw::trusted(&base.input).members() {
             let says_nothing = matches!(value.as_str(), "false" | "[]" | "{}") || value.string() == Some(call.id);
             if !says_nothing && !moved.iter().any(|moved| key.is(moved)) {

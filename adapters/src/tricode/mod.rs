@@ -30,7 +30,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -41,10 +41,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: true,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -53,15 +49,12 @@ pub static VENDOR: Vendor = Vendor {
     program: Some(&program::PROGRAM),
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
-    arguments_at: "/arguments",
     detail: None,
-    facts: Facts::Always,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &[],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        one_turn_a_run: true,
+        arguments_at: "/arguments",
+        ..Logs::USUAL
+    },
 };
 
 /// What Python's `repr()` prints of a JSON value: `{'x': 1, 's': "it's", 'b': True, 'n': None}`.

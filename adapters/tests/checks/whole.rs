@@ -97,7 +97,7 @@ fn what_we_write_breaks_no_rule() {
     let logs: Vec<Log> = goldens().into_iter().filter(|log| !log.hostile && !log.host).collect();
     parallel(&logs, |log, wrongs| {
         // What is kept on disk does not say how turns ended, nor do trajectories: what was worked out is marked.
-        let untold = log.format.is_store() || !log.format.dialect.vendor().says_ends;
+        let untold = log.format.is_store() || !log.format.dialect.vendor().logs.says_ends;
         let already: BTreeSet<Rule> = found(log.format, &log.bytes).into_iter().map(|finding| finding.rule).collect();
         for to in targets(log.format).into_iter().chain([events()]) {
             wrongs.check();
@@ -108,7 +108,7 @@ fn what_we_write_breaks_no_rule() {
             };
             for finding in errors(&written) {
                 // A program that is one turn says nothing where it fails.
-                let silent = finding.rule == Rule::MissingOutcome && (to.dialect.vendor().one_turn_a_run || log.name == FATAL || untold);
+                let silent = finding.rule == Rule::MissingOutcome && (to.dialect.vendor().logs.one_turn_a_run || log.name == FATAL || untold);
                 // One value says nothing of the session.
                 let silent = silent || finding.rule == Rule::MissingInit && !log.format.is_streaming();
                 if !silent && !already.contains(&finding.rule) {

@@ -17,7 +17,7 @@ pub use encode::Encoder;
 
 use crate::codec::Mode;
 use crate::launch::PermissionMode;
-use crate::vendor::{Facts, Pieces, Vendor};
+use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -28,10 +28,6 @@ pub static VENDOR: Vendor = Vendor {
     host_decoder: None,
     encoder: Some(|style| Encoder::new(style).into()),
     stores: &[],
-    one_turn_a_run: false,
-    ids_name_rounds: false,
-    stores_others: false,
-    pieces_on_request: false,
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,
@@ -40,13 +36,9 @@ pub static VENDOR: Vendor = Vendor {
     program: None,
     permission_modes: PermissionMode::NAMES,
     tools: None,
-    arguments_at: "/input",
     detail: None,
-    facts: Facts::Always,
-    pieces: Pieces::Made,
-    host_answers: false,
-    commands_outlive_turns: false,
-    usage_at: &[],
-    lists_denials: false,
-    says_ends: true,
+    logs: Logs {
+        arguments_at: "/input",
+        ..Logs::USUAL
+    },
 };
