@@ -24,11 +24,7 @@ impl Encoder {
     pub(super) fn own(&mut self, event: &Event<'_>, out: &mut Out) -> bool {
         let fields = event.fields;
         match event.kind {
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 out.unchecked(line);
                 out.lit("\n");

@@ -263,15 +263,8 @@ impl Encode for Encoder {
             Kind::Request(request) => self.request(event, request, out),
             Kind::Response(response) => self.response(&event.origin, event.fields, response, out),
             Kind::Withdraw(withdraw) => self.withdraw(&event.origin, event.fields, withdraw, out),
-            Kind::Noise(text) if self.own() && self.shows(Line::Side) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
-            Kind::Unknown(raw) if self.speaks() && self.shows(Line::Side) => {
-                out.raw(raw);
-                out.lit("\n");
-            }
+            Kind::Noise(text) if self.own() && self.shows(Line::Side) => out.copied_line(text),
+            Kind::Unknown(raw) if self.speaks() && self.shows(Line::Side) => out.copied_line(raw.as_str()),
             // What only other dialects say.
             Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
             }

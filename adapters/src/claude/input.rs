@@ -78,15 +78,8 @@ impl Encoder {
                 self.writer.fields(out, input.fields, LINE);
                 out.lit("}\n");
             }
-            InputKind::Noise(text) if self.own() => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
-            InputKind::Unknown(raw) if self.own() => {
-                out.raw(raw);
-                out.lit("\n");
-            }
+            InputKind::Noise(text) if self.own() => out.copied_line(text),
+            InputKind::Unknown(raw) if self.own() => out.copied_line(raw.as_str()),
             // Command hints and heartbeats are the RFC's.
             InputKind::Hint(_) | InputKind::HintCancel | InputKind::Heartbeat { .. } | InputKind::Noise(_) | InputKind::Unknown(_) => {}
         }

@@ -22,11 +22,7 @@ impl Encoder {
             }),
             Kind::ToolResult(result) => self.own_result(event, result, out),
             Kind::Outcome(outcome) => self::outcome(event, outcome, out),
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 out.unchecked(line);
                 out.lit("\n");

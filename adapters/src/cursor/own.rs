@@ -40,11 +40,7 @@ impl Encoder {
                     result(event, outcome, out);
                 }
             }
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 out.unchecked(line);
                 out.lit("\n");

@@ -146,11 +146,7 @@ impl Encoder {
                 close(behind, out);
             }
             Kind::Outcome(outcome) => self.own_outcome(outcome, time, fields, out),
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 out.unchecked(line);
                 out.lit("\n");

@@ -167,6 +167,13 @@ impl Out {
         self.trace.as_ref().is_some_and(|trace| trace.holds(part))
     }
 
+    /// Writes a line of the source as it was.
+    pub fn copied_line(&mut self, line: &str) {
+        self.used(line);
+        self.lit(line);
+        self.lit("\n");
+    }
+
     /// [`Self::used`] for a value that may be absent.
     #[inline]
     pub fn used_raw(&self, part: Option<Raw<'_>>) {

@@ -49,11 +49,7 @@ impl Encoder {
             }
             Kind::Notice(notice) => self::notice(event, notice, out),
             Kind::Outcome(outcome) => self::outcome(event, outcome, out),
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 out.unchecked(line);
                 out.lit("\n");

@@ -271,11 +271,7 @@ impl Encoder {
             Kind::Hint(hint) => self.hint(hint, &event.origin, fields, out),
             Kind::Heartbeat(heartbeat) => self.heartbeat(heartbeat, &event.origin, fields, out),
             Kind::CancelResult(cancel) => self.cancel(cancel, &event.origin, fields, out),
-            Kind::Noise(text) if self.own => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) if self.own => out.copied_line(text),
             Kind::Unknown(raw) if self.own => {
                 out.unchecked(raw);
                 out.lit("\n");

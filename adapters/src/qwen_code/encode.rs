@@ -313,11 +313,7 @@ impl Encode for Encoder {
                 out.carried();
                 self.core.fatal = Some(fatal.message.as_escaped().to_owned());
             }
-            Kind::Noise(text) if self.core.own && self.mode.layout == Layout::Lines => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) if self.core.own && self.mode.layout == Layout::Lines => out.copied_line(text),
             Kind::Unknown(raw) if self.core.own || self.core.agent => self.core.pen.line(raw, out),
             Kind::Noise(_) | Kind::Unknown(_) | Kind::Terminal(_) | Kind::Command(_) | Kind::Hint(_) | Kind::Heartbeat(_) | Kind::CancelResult(_) => {
             }

@@ -38,11 +38,7 @@ impl Own {
                     self.ask(permission.name, permission.input, ask::preview(fields), out);
                 }
             }
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            Kind::Noise(text) => out.copied_line(text),
             Kind::Unknown(line) => {
                 lines::value(line, out);
                 out.lit("\n");

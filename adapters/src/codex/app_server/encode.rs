@@ -67,11 +67,7 @@ impl Encode for Encoder {
         }
         match (line(event.fields), event.kind) {
             (Some(line), _) if self.own => write(line, out),
-            (_, Kind::Noise(text)) if self.own => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            (_, Kind::Noise(text)) if self.own => out.copied_line(text),
             (_, Kind::Unknown(line)) if self.own => write(line, out),
             // What one line says in several events is written with one of them. What was added to the log is of no line.
             _ if self.own && !is_added(event) => {}

@@ -353,17 +353,8 @@ impl Encoder {
             return;
         }
         let kind = match event.kind {
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-                return;
-            }
-            Kind::Unknown(raw) => {
-                out.raw(raw);
-                out.lit("\n");
-                return;
-            }
+            Kind::Noise(text) => return out.copied_line(text),
+            Kind::Unknown(raw) => return out.copied_line(raw.as_str()),
             Kind::Notice(Notice { name, .. }) => match name.as_escaped() {
                 HEADER | SET | REWIND => "",
                 "session_context" => "user",

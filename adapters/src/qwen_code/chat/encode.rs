@@ -225,17 +225,8 @@ impl Encoder {
                 out.lit("{\"type\":\"system\"");
                 debug_assert!(has("subtype") || !name.as_escaped().starts_with(TELEMETRY));
             }
-            Kind::Noise(text) => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-                return;
-            }
-            Kind::Unknown(raw) => {
-                out.raw(raw);
-                out.lit("\n");
-                return;
-            }
+            Kind::Noise(text) => return out.copied_line(text),
+            Kind::Unknown(raw) => return out.copied_line(raw.as_str()),
             _ => return,
         }
         out.str_if(",\"uuid\":", event.origin.id);

@@ -43,11 +43,7 @@ impl Core {
                 out.lit(",\"request\":{\"subtype\":\"interrupt\"}");
                 self.pen.close(out);
             }
-            InputKind::Noise(text) if self.own => {
-                out.used(text);
-                out.lit(text);
-                out.lit("\n");
-            }
+            InputKind::Noise(text) if self.own => out.copied_line(text),
             InputKind::Unknown(raw) if self.own => self.pen.line(raw, out),
             InputKind::Hint(_)
             | InputKind::HintCancel
