@@ -3,7 +3,8 @@
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 
-use crate::common::read::{Item, claude_pieces, read};
+use crate::common::read::claude::pieces as claude_pieces;
+use crate::common::read::{Item, read};
 use crate::common::story::Story;
 use crate::common::turns::{ends, turns};
 use crate::common::write::{Telling, common};
