@@ -45,7 +45,7 @@ pub fn run(diff: &Diff) -> Result<Status, Failure> {
     let text = if diff.json {
         format!("{:#}\n", found.json())
     } else {
-        found.text(diff.cut)
+        found.text(diff.cut, super::terminal_width())
     };
     super::print(text.as_bytes())?;
     Ok(status)

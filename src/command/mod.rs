@@ -22,7 +22,7 @@ pub mod stats;
 #[cfg(all(unix, feature = "agent"))]
 pub mod trust;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use crate::io::Target;
 use crate::status::{Failure, Status};
@@ -35,4 +35,10 @@ fn print(text: &[u8]) -> Result<Status, Failure> {
     };
     Target::stdout().write_all(text).map_err(failed)?;
     Ok(Status::Clean)
+}
+
+/// How wide standard output is, if it is a terminal.
+fn terminal_width() -> Option<usize> {
+    let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }

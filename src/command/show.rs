@@ -10,7 +10,7 @@ use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::{ErrorKind, Source as Written};
 
 use crate::io::{Console, Input, Output, Source, Target, other_side};
-use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Shown, TextPage, show};
+use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Row, Shown, TextPage, show};
 use crate::status::{Failure, Status};
 
 /// What is to be shown, and how.
@@ -126,11 +126,13 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
 }
 
 fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, name: &str, out: Out<'_>) -> io::Result<Shown> {
-    let width = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let colour = asked
         .colour
         .unwrap_or_else(|| on_terminal && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never);
-    let width = asked.width.or_else(|| if on_terminal { width() } else { None }).or(colour.then_some(100));
+    let width = asked
+        .width
+        .or_else(|| if on_terminal { super::terminal_width() } else { None })
+        .or(colour.then_some(100));
     let look = Look {
         colour,
         width,
@@ -144,7 +146,10 @@ fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, n
     let mut json;
     let page: &mut dyn Page = match asked.form {
         Form::Text => {
-            text = TextPage::new(out, look);
+            text = Resized {
+                page: TextPage::new(out, look),
+                follows: on_terminal && asked.follow && asked.width.is_none(),
+            };
             &mut text
         }
         Form::Markdown => {
@@ -161,6 +166,25 @@ fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, n
         }
     };
     show(log, from, name, &asked.pick, page)
+}
+
+/// A page of text. While a log grows, a person may make the terminal wider or narrower.
+struct Resized<'w> {
+    page: TextPage<Out<'w>>,
+    follows: bool,
+}
+
+impl Page for Resized<'_> {
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        if self.follows {
+            self.page.set_width(super::terminal_width());
+        }
+        self.page.row(row)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.page.flush()
+    }
 }
 
 /// The bytes of the log, and what they are written in.

@@ -44,7 +44,7 @@ pub fn run(stats: &Stats) -> Result<Status, Failure> {
         }
     }
     console.done();
-    super::print(written(&counter, stats.form).as_bytes())?;
+    super::print(written(&counter, stats.form, super::terminal_width()).as_bytes())?;
     Ok(status)
 }
 

@@ -7,6 +7,7 @@ use std::io;
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
+use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
 use super::words::{duration, money, number, shown};
 use super::{Cut, Page};
@@ -188,6 +189,9 @@ impl Page for Kept {
     }
 }
 
+/// What stands before each line: which side, and what it is.
+const MARGIN: usize = 13;
+
 impl Difference {
     /// Between two sessions of these names.
     pub fn between(names: [String; 2], kept: [Kept; 2]) -> Self {
@@ -215,8 +219,9 @@ impl Difference {
         self.steps.iter().all(|step| matches!(step, Step::Same(_)))
     }
 
-    /// As text.
-    pub fn text(&self, cut: Cut) -> String {
+    /// As text, in lines that are no longer than `width`.
+    pub fn text(&self, cut: Cut, width: Option<usize>) -> String {
+        let width = width.unwrap_or(usize::MAX);
         let mut text = String::new();
         if self.is_empty() {
             return text;
@@ -233,12 +238,17 @@ impl Difference {
             };
             let indent = "  ".repeat(thing.depth);
             let (line, more) = (shown(&thing.line), shown(&thing.more));
-            for (n, line) in line.lines().enumerate() {
+            let room = width.saturating_sub(MARGIN + indent.len()).max(20);
+            for (n, line) in line.lines().flat_map(|line| wrapped(line, room)).enumerate() {
                 let kind = if n == 0 { thing.kind } else { "" };
                 let _ = writeln!(text, "{}", format!("{side} {kind:<10} {indent}{line}").trim_end());
             }
             let (lines, hidden) = Cut::of(&more, cut.lines);
             for line in lines {
+                let line = match width {
+                    usize::MAX => line.to_owned(),
+                    _ => fitted(&line.replace('\t', "    "), room.saturating_sub(4)),
+                };
                 let _ = writeln!(text, "{}", format!("{side} {:<10} {indent}  │ {line}", "").trim_end());
             }
             if hidden > 0 {
@@ -362,7 +372,7 @@ mod tests {
         assert_ne!(log, other);
         assert!(between(&log, &other, IGNORED).is_empty());
         assert!(!between(&log, &other, Ignore::default()).is_empty());
-        assert_eq!(between(&log, &log, Ignore::default()).text(Cut::USUAL), "");
+        assert_eq!(between(&log, &log, Ignore::default()).text(Cut::USUAL, None), "");
     }
 
     #[test]
@@ -372,7 +382,7 @@ mod tests {
             .replace("The greeting is loud now.", "It shouts.")
             .replace("shouts and", "is loud and");
         let found = between(&log, &other, IGNORED);
-        let text = found.text(Cut::USUAL);
+        let text = found.text(Cut::USUAL, None);
         assert!(
             text.contains("-            │ +- The greeting is loud now.") || text.contains("- The greeting is loud now."),
             "{text}"
@@ -389,7 +399,7 @@ mod tests {
     fn agents_that_do_the_same_say_the_same() {
         // Two agents that read and changed the same file.
         let (one, other) = (golden("claude/cli_edit.out.jsonl"), golden("gemini/edit.out.jsonl"));
-        let text = between(&one, &other, IGNORED).text(Cut::USUAL);
+        let text = between(&one, &other, IGNORED).text(Cut::USUAL, None);
         assert!(text.contains("the same"), "{text}");
     }
 }

@@ -26,6 +26,7 @@ pub use html::HtmlPage;
 pub use json::JsonPage;
 pub use markdown::MarkdownPage;
 pub use piece::Picture;
+pub(crate) use rendered::{fitted, wrapped};
 pub use row::{By, Ended, Head, Row, State, What};
 pub use text::{Look, TextPage};
 pub use walk::{Pick, Walk};

@@ -20,7 +20,7 @@ pub(super) fn markdown(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The pieces of a text, none wider than that: cut at blanks where there are any.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut line = Line::default();
     let mut lines = Vec::new();
     for word in text.split_inclusive(' ') {
@@ -31,7 +31,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A text that is no wider than that; what is cut off is replaced by `…`.
-pub(super) fn fitted(text: &str, width: usize) -> String {
+pub(crate) fn fitted(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

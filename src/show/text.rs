@@ -1,6 +1,6 @@
 //! Text: for a terminal, or plain.
 
-use std::io;
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use unicode_width::UnicodeWidthStr;
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::rendered::{fitted, markdown, wrapped};
 use super::row::{By, Ended, Head, Row, State, What};
 use super::words::{clock, duration, figures, first_line, outcome, shown};
-use super::{Cut, Out, Page};
+use super::{Cut, Page};
 
 /// How text is shown.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,8 @@ pub struct Look {
 }
 
 /// A page of text.
-pub struct TextPage<'w> {
-    out: Out<'w>,
+pub struct TextPage<W> {
+    out: W,
     look: Look,
     /// Something stands on it.
     begun: bool,
@@ -35,7 +35,7 @@ pub struct TextPage<'w> {
     tight: bool,
 }
 
-impl std::fmt::Debug for TextPage<'_> {
+impl<W> std::fmt::Debug for TextPage<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TextPage").field("look", &self.look).finish_non_exhaustive()
     }
@@ -49,15 +49,20 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const USER: Style = AnsiColor::Cyan.on_default().effects(Effects::BOLD);
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 
-impl<'w> TextPage<'w> {
+impl<W: Write> TextPage<W> {
     /// An empty one.
-    pub fn new(out: Out<'w>, look: Look) -> Self {
+    pub const fn new(out: W, look: Look) -> Self {
         Self {
             out,
             look,
             begun: false,
             tight: false,
         }
+    }
+
+    /// From here on lines are that wide.
+    pub const fn set_width(&mut self, width: Option<usize>) {
+        self.look.width = width;
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
@@ -306,7 +311,7 @@ impl<'w> TextPage<'w> {
     }
 }
 
-impl Page for TextPage<'_> {
+impl<W: Write> Page for TextPage<W> {
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         match &row.what {
             What::Session(head) => self.session(head),

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{By, Counter, Sum};
 use crate::io::visible;
-use crate::show::{duration, money, number};
+use crate::show::{duration, fitted, money, number, wrapped};
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,14 @@ const HEAD: [&str; 13] = [
     "unpriced",
 ];
 
-/// What was counted.
-pub fn written(counter: &Counter, form: Form) -> String {
+/// Names of rows keep at least that of their width.
+const NAME: usize = 14;
+
+/// Columns that a narrow terminal has no room for, the one that is missed least first.
+const DISPENSABLE: [&str; 6] = ["rounds", "to cache", "sessions", "failed", "turns", "calls"];
+
+/// What was counted; a table is no wider than that.
+pub fn written(counter: &Counter, form: Form, width: Option<usize>) -> String {
     let (sums, total) = counter.sums();
     let word = counter.by.word();
     let mut text = String::new();
@@ -56,7 +62,7 @@ pub fn written(counter: &Counter, form: Form) -> String {
             Ok(())
         }
         Form::Table => {
-            text = table(counter);
+            text = table(counter, width.unwrap_or(usize::MAX));
             Ok(())
         }
     };
@@ -124,15 +130,17 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn table(counter: &Counter) -> String {
+fn table(counter: &Counter, width: usize) -> String {
     let (sums, total) = counter.sums();
     let is_tools = counter.by == By::Tool;
+    // What is counted together as one session is one.
+    let dropped = usize::from(counter.by == By::Session);
     let head: &[&str] = if is_tools {
         &["calls", "failed", "time", "a call"]
     } else {
         &[
             "sessions", "turns", "rounds", "calls", "failed", "input", "cached", "to cache", "output", "cost",
-        ]
+        ][dropped..]
     };
     let cells = |sum: &Sum| -> Vec<String> {
         if is_tools {
@@ -150,7 +158,7 @@ fn table(counter: &Counter) -> String {
         }
         let counts = [sum.sessions.len() as u64, sum.turns, sum.rounds, sum.calls, sum.failed];
         let tokens = [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output];
-        let mut cells: Vec<String> = counts.iter().chain(&tokens).map(|n| number(*n)).collect();
+        let mut cells: Vec<String> = counts.iter().chain(&tokens).skip(dropped).map(|n| number(*n)).collect();
         cells.push(cost);
         cells
     };
@@ -159,10 +167,9 @@ fn table(counter: &Counter) -> String {
     if sums.len() != 1 {
         rows.push(("total".to_owned(), cells(total)));
     }
-    let widths: Vec<usize> = (0..head.len())
-        .map(|at| rows.iter().map(|(_, cells)| cells[at].width()).max().unwrap_or(0))
-        .collect();
+    let left_out = narrow(&mut rows, width, counter.by == By::Project);
     let first = rows.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let widths = widths(&rows);
     let mut text = String::new();
     for (name, cells) in rows {
         text.push_str(&name);
@@ -173,15 +180,58 @@ fn table(counter: &Counter) -> String {
         }
         text.push('\n');
     }
-    // A `String` takes everything.
-    let _ = match (is_tools, total.unpriced) {
-        (true, _) => Ok(()),
-        (false, 0) => writeln!(text, "\nCost: what logs say; else {}.", counter.prices().source()),
-        (false, n) => writeln!(
-            text,
-            "\nCost: what logs say; else {}. ?: of {n} replies or turns the price is not known.",
+    let mut notes = Vec::new();
+    if !left_out.is_empty() {
+        notes.push(format!("For want of room left out: {} (--json has them).", left_out.join(", ")));
+    }
+    match (is_tools, total.unpriced) {
+        (true, _) => {}
+        (false, 0) => notes.push(format!("Cost: what logs say; else {}.", counter.prices().source())),
+        (false, n) => notes.push(format!(
+            "Cost: what logs say; else {}. ?: of {n} replies or turns the price is not known.",
             counter.prices().source()
-        ),
-    };
+        )),
+    }
+    for (n, note) in notes.iter().enumerate() {
+        text.push_str(if n == 0 { "\n" } else { "" });
+        for line in wrapped(note, width) {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
     text
+}
+
+/// How wide each column is.
+fn widths(rows: &[(String, Vec<String>)]) -> Vec<usize> {
+    let columns = rows.first().map_or(0, |(_, cells)| cells.len());
+    (0..columns)
+        .map(|at| rows.iter().map(|(_, cells)| cells[at].width()).max().unwrap_or(0))
+        .collect()
+}
+
+/// Shortens names, of paths the beginning, and leaves out columns until all of it is no wider than that. Returns the columns' heads.
+fn narrow(rows: &mut [(String, Vec<String>)], width: usize, paths: bool) -> Vec<String> {
+    let room = |rows: &[(String, Vec<String>)]| width.saturating_sub(widths(rows).iter().map(|width| width + 2).sum());
+    let name = rows.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let mut left_out = Vec::new();
+    for column in DISPENSABLE {
+        if room(rows) >= name.min(NAME) {
+            break;
+        }
+        if let Some(at) = rows[0].1.iter().position(|head| head == column) {
+            left_out.push(rows[0].1[at].clone());
+            rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(at)));
+        }
+    }
+    let room = room(rows).max(NAME);
+    for (name, _) in rows.iter_mut().filter(|(name, _)| name.width() > room) {
+        *name = if paths {
+            let turned: String = name.chars().rev().collect();
+            fitted(&turned, room).chars().rev().collect()
+        } else {
+            fitted(name, room)
+        };
+    }
+    left_out
 }

@@ -77,13 +77,13 @@ fn costs_that_count_up_over_a_session_count_what_they_grow_by() {
 fn a_price_that_is_not_known_is_counted() {
     let counter = counted(By::Model, &[&golden("claude/transcript_read.jsonl")]);
     assert!(counter.total.unpriced > 0 && counter.total.cost == 0.0);
-    let table = written(&counter, Form::Table);
+    let table = written(&counter, Form::Table, None);
     assert!(
         table.contains("price is not known") && table.lines().next().unwrap().starts_with("model"),
         "{table}"
     );
-    let csv = written(&counter, Form::Csv);
+    let csv = written(&counter, Form::Csv, None);
     assert_eq!(csv.lines().count(), 1 + counter.sums.len());
-    let json: serde_json::Value = serde_json::from_str(&written(&counter, Form::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&counter, Form::Json, None)).unwrap();
     assert_eq!(json["total"]["unpriced"], counter.total.unpriced);
 }

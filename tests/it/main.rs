@@ -106,6 +106,8 @@ mod run_waits;
 mod sdks;
 #[cfg(unix)]
 mod show_html;
+#[cfg(target_os = "linux")]
+mod show_terminal;
 #[cfg(unix)]
 mod support;
 #[cfg(unix)]

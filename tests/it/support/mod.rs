@@ -7,6 +7,8 @@ pub(crate) mod play;
 pub(crate) mod rfc;
 pub(crate) mod server;
 pub(crate) mod stage;
+#[cfg(target_os = "linux")]
+pub(crate) mod terminal;
 pub(crate) mod turns;
 pub(crate) mod wire;
 
