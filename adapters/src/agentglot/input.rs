@@ -123,11 +123,10 @@ impl<'a> Members<'a, '_> {
         })
     }
 
-    /// Text that is no JSON: no more than a line of it.
+    /// Text that is no JSON: no more than a line of it. A carriage return ends none.
     pub(super) fn noise(&mut self, cx: &Cx<'a>) -> Option<&'a str> {
         let text = self.str("text")?.unescape();
-        let is_noise = !text.contains(['\n', '\r']);
-        is_noise.then(|| &*cx.arena.alloc_str(&text))
+        (!text.contains('\n')).then(|| &*cx.arena.alloc_str(&text))
     }
 
     /// What the host says; `None` for a name that this version does not know.

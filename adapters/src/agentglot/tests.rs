@@ -80,7 +80,7 @@ const EVERYTHING: &str = r#"{"agentglot":"events","version":1,"source":"agentglo
 {"event":"cancel_result","status":"noop","message":"m"}
 {"event":"outcome","time_s":5,"outcome":"limit_turns","is_error":true,"synthetic":true,"text":"t","error":"e","word":"error_max_turns","duration_ms":1,"duration_api_ms":2,"num_turns":3,"cost_usd":0.10,"cost_scope":"turn","usage":{"scope":"turn","input":1},"stop":"end_turn","denials":[],"structured":{},"request_id":"q"}
 {"event":"fatal","message":"m","kind":"k","param":null,"code":"c"}
-{"event":"noise","text":"log \"line\""}
+{"event":"noise","text":"log \"line\"\rand over it"}
 {"event":"unknown","line":{"type":"new"}}
 {"input":"prompt","session":"s","source":"host","content":"hi"}
 {"input":"chat","model":"m","from":"tool_response","parts":[],"command":{},"tool_call":"c","options":{},"tools":[],"messages":[],"protocol_version":1}
