@@ -43,6 +43,8 @@ pub enum Layout {
     /// A **store**: the file in which a program keeps a session, one object a line. It is not what a host reads while the agent works:
     /// a tree rather than a line, without pieces and without outcomes, perhaps with files beside it.
     Store,
+    /// A store too: the whole session as one value.
+    Session,
 }
 
 /// A dialect in one of its modes: `claude`, `claude:json`, `qwen:stream-chunk-json` …
@@ -67,7 +69,7 @@ impl Mode {
 
     /// A mode by its name and what it looks like.
     pub const fn new(name: &'static str, layout: Layout) -> Self {
-        let apart = matches!(layout, Layout::Store);
+        let apart = matches!(layout, Layout::Store | Layout::Session);
         Self {
             layout,
             name,
@@ -105,9 +107,9 @@ impl Format {
         self.mode.layout.is_lines() && !self.is_store()
     }
 
-    /// Whether it is what a program keeps on disk. See [`Layout::Store`].
+    /// Whether it is what a program keeps of a session. See [`Layout::Store`].
     pub const fn is_store(self) -> bool {
-        matches!(self.mode.layout, Layout::Store)
+        matches!(self.mode.layout, Layout::Store | Layout::Session)
     }
 
     /// Whether it can be written: the streams of model APIs cannot.

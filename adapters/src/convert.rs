@@ -55,11 +55,10 @@ pub struct Converter {
 impl Converter {
     /// Ready for the first byte.
     pub fn new(options: Options) -> Self {
-        // Within one format the lines themselves are copied.
-        let layout = if options.from == options.to {
-            Layout::Lines
-        } else {
-            options.from.mode.layout
+        // Within one format the lines themselves are copied; a session keeps to no lines.
+        let layout = match options.from.mode.layout {
+            layout if options.from != options.to || layout == Layout::Session => layout,
+            _ => Layout::Lines,
         };
         let decoder = Decoder::new(options.from);
         Self {

@@ -312,7 +312,10 @@ impl Detector {
     /// The mode, which the layout of the file decides as well as its lines.
     fn settle(&self, format: Format, prefix: &[u8], over: bool) -> Format {
         let dialect = format.dialect;
-        let document = dialect.modes().iter().find(|mode| mode.layout == codec::Layout::Document);
+        let document = dialect
+            .modes()
+            .iter()
+            .find(|mode| mode.layout == codec::Layout::Document && !format.mode.apart);
         let Some(document) = document.map(|&mode| Format { dialect, mode }) else {
             return format;
         };

@@ -157,7 +157,7 @@ impl Speaker {
         let encoder = Encoder::new(manner.to.dialect, style);
         let (from, to) = (manner.from, manner.to.dialect);
         // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
-        let same = from == to && !matches!(manner.to.mode.layout, Layout::Document | Layout::Text);
+        let same = from == to && !matches!(manner.to.mode.layout, Layout::Document | Layout::Session | Layout::Text);
         let want = if same { Want::AS_IS } else { encoder.want() };
         let tools = match to.vendor().agent_tools {
             Some(tools) if manner.agent => tools,

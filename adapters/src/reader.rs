@@ -121,7 +121,7 @@ impl Framing {
     pub(crate) fn of(layout: Layout, max_line: usize) -> Self {
         match layout {
             Layout::Sse => Self::Events(Sse::new(max_line)),
-            Layout::Document => Self::Values {
+            Layout::Document | Layout::Session => Self::Values {
                 finder: Values::default(),
                 buffer: Vec::new(),
             },

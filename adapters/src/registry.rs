@@ -36,6 +36,7 @@ macro_rules! vendors {
                 codex::app_server AppServer,
                 codex::rollout Rollout,
                 gemini::chat GeminiChat,
+                opencode::export Export,
             }
         }
     };

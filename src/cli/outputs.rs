@@ -102,7 +102,7 @@ fn output_name(input: &Path, to: Format) -> PathBuf {
         .unwrap_or(&name);
     let dialect = to.dialect.name();
     input.with_file_name(match to.mode.layout {
-        Layout::Document => format!("{stem}.{dialect}.json"),
+        Layout::Document | Layout::Session => format!("{stem}.{dialect}.json"),
         Layout::Text => format!("{stem}.{dialect}.txt"),
         _ if to.mode == to.dialect.modes()[0] => format!("{stem}.{dialect}.jsonl"),
         _ => format!("{stem}.{dialect}.{}.jsonl", to.mode.name),

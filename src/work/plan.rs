@@ -175,7 +175,7 @@ impl Plan {
             && !has_headers
             && options.prompts.is_empty()
             && !options.strict
-            && options.to.mode.layout != Layout::Document;
+            && !matches!(options.to.mode.layout, Layout::Document | Layout::Session);
         match source.file() {
             Some(file) if separable && file.len() >= WORTH_CUTTING => {
                 let split = Split {

@@ -278,7 +278,7 @@ impl Core {
         pipe.end_session();
         // A session that is one value was given back as it was.
         if let Stored::Giving(giving) = &mut self.stored
-            && self.options.to.mode.layout == Layout::Document
+            && matches!(self.options.to.mode.layout, Layout::Document | Layout::Session)
             && giving.has_given_session()
         {
             self.out.truncate(before);
@@ -485,7 +485,7 @@ impl Consumer for Core {
             Stored::Storing(storing) => storing.end(&self.encoder, &mut self.out),
             Stored::Giving(giving) => {
                 let given = match self.options.to.mode.layout {
-                    Layout::Document => giving.has_given_session(),
+                    Layout::Document | Layout::Session => giving.has_given_session(),
                     _ => giving.has_given_all(),
                 };
                 if given {

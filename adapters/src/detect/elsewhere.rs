@@ -1,13 +1,12 @@
 //! Formats that other programs write and that are not read here, told by name: who has such a log should not have to guess.
 
-use super::opened::{Opened, word};
+use super::opened::Opened;
 
 /// What a line is, if it is of no dialect that can be read but of a format that is known.
 pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     Some(match line.kind {
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
         _ if line.word("id").starts_with("evt_") && line.has("properties") => "a stream of events of OpenCode's server",
-        _ if line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with("ses_")) => "a session that OpenCode exported",
         _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
         _ => return None,
     })
@@ -36,7 +35,6 @@ mod tests {
     #[test]
     fn what_others_write_is_told_by_name() {
         for (line, name) in [
-            (r#"{"info":{"id":"ses_e0"},"messages":[]}"#, "OpenCode exported"),
             (
                 r#"{"id":"evt_1","type":"session.idle","properties":{"sessionID":"ses_1"}}"#,
                 "OpenCode's server",

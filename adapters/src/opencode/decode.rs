@@ -347,7 +347,7 @@ impl<'a> Line<'a> {
 }
 
 /// What an error means.
-fn why(name: Str<'_>) -> OutcomeKind {
+pub(super) fn why(name: Str<'_>) -> OutcomeKind {
     match name.as_escaped() {
         "MessageAbortedError" => OutcomeKind::Cancelled,
         "ContentFilterError" => OutcomeKind::Refused,

@@ -2,7 +2,8 @@
 
 use super::turn::{Behind, Turn};
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, Time, Topic};
+use crate::event::{Event, Input, Origin, Time, Topic};
+use crate::ids;
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 
@@ -14,6 +15,10 @@ pub struct Encoder {
     pub(super) style: Style,
     /// The session's id, escaped; empty until it is known or made up.
     pub(super) session: String,
+    /// The same as the source says it.
+    known: String,
+    /// A session is written that the program is to go on with: it takes ids of its own kind alone.
+    pub(super) makes_ids: bool,
     /// Where the source says it, until it is said here.
     pub(super) named: Kept,
     /// The id of the reply whose parts are written.
@@ -31,12 +36,38 @@ impl Encoder {
         Self {
             style,
             session: String::new(),
+            known: String::new(),
+            makes_ids: false,
             named: Kept::default(),
             message: String::new(),
             time: None,
             ids: 0,
             turn: Turn::default(),
         }
+    }
+
+    /// What a whole session is made of.
+    pub(super) fn of_export(style: Style) -> Self {
+        Self {
+            makes_ids: style.source != Dialect::Opencode,
+            ..Self::new(style)
+        }
+    }
+
+    /// Something is said in this session, at this time.
+    pub(super) fn meet(&mut self, origin: Origin<'_>, out: &mut Out) {
+        if let Some(id) = origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.known) {
+            id.as_escaped().clone_into(&mut self.known);
+            if self.makes_ids && !id.as_escaped().starts_with("ses_") {
+                let hash = ids::hash(id.as_escaped());
+                self.session = format!("ses_{:012x}{:014x}", hash >> 16, hash & 0xff_ffff_ffff_ffff);
+                out.renamed(id.as_escaped(), "the program knows its sessions by ids of its own kind");
+            } else {
+                id.as_escaped().clone_into(&mut self.session);
+            }
+            out.drop_held(&mut self.named, "another id follows before anything is said");
+        }
+        self.time = origin.time.and_then(Time::millis).or(self.time);
     }
 
     /// Parts follow of the reply with this id, if it has one.
@@ -53,23 +84,19 @@ impl Encode for Encoder {
     }
 
     fn takes_fields(&self) -> bool {
-        self.style.source == Dialect::Opencode
+        self.style.is_own(Dialect::Opencode)
     }
 
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {
-        let is_met = session.is_none_or(|id| id.as_escaped() == self.session);
-        is_met && self.style.source != Dialect::Opencode && matches!(topic, Topic::Thinking | Topic::Status)
+        let is_met = session.is_none_or(|id| id.as_escaped() == self.known);
+        is_met && !self.style.is_own(Dialect::Opencode) && matches!(topic, Topic::Thinking | Topic::Status)
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.session) {
-            id.as_escaped().clone_into(&mut self.session);
-            out.drop_held(&mut self.named, "another id follows before anything is said");
-        }
-        self.time = event.origin.time.and_then(Time::millis).or(self.time);
-        match self.style.source {
-            Dialect::Opencode => self.own(event, out),
-            _ => self.foreign(event, out),
+        self.meet(event.origin, out);
+        match self.style.is_own(Dialect::Opencode) {
+            true => self.own(event, out),
+            false => self.foreign(event, out),
         }
     }
 

@@ -1,10 +1,11 @@
-//! OpenCode: `opencode run --format json` (docs/opencode.md).
+//! OpenCode: `opencode run --format json`, and the sessions of `opencode export` (docs/opencode.md).
 //!
 //! One process is one turn: `step_start`, whole parts of the reply, `step_finish`, once for each round. A call stands in one line with what
 //! came of it, when it is over. Nothing says what was asked, and no line ends the turn: how it ended is worked out of the last round.
 
 mod decode;
 mod encode;
+pub(crate) mod export;
 pub(crate) mod fields;
 mod own;
 mod parts;
@@ -27,12 +28,18 @@ use crate::vendor::{Facts, Logs, Vendor};
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "opencode",
-    about: "OpenCode's run --format json",
-    modes: &[Mode::new("run", Layout::Lines)],
-    decoder: |_| Decoder::default().into(),
+    about: "OpenCode's run --format json, and the sessions that it exports",
+    modes: &[Mode::new("run", Layout::Lines), export::MODE],
+    decoder: |mode| match mode.layout {
+        Layout::Session => export::Decoder::default().into(),
+        _ => Decoder::default().into(),
+    },
     host_decoder: None,
-    encoder: Some(|style| Encoder::new(style).into()),
-    stores: &[],
+    encoder: Some(|style| match style.mode.layout {
+        Layout::Session => export::Encoder::new(style).into(),
+        _ => Encoder::new(style).into(),
+    }),
+    stores: &[export::STORE],
     agent_tools: None,
     fields: fields::KNOWN,
     recognise: recognise::recognise,

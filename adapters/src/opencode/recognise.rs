@@ -1,7 +1,8 @@
 //! Signs of OpenCode's lines (docs/opencode.md).
 
+use super::export;
 use crate::codec::Dialect::Opencode;
-use crate::detect::{Evidence, Opened, PROOF, STRONG};
+use crate::detect::{Evidence, Opened, PROOF, STRONG, word};
 
 /// What the line says for OpenCode.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
@@ -13,6 +14,18 @@ pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
         }
         "error" if of_run && line.has("error") => evidence(PROOF, "an error with a timestamp and a sessionID"),
         "done" if of_run => evidence(STRONG, "done with a timestamp and a sessionID"),
+        _ if line.has_any(&["messages", "parts"]) || line.place("info") == Some(0) => exported(line),
         _ => None,
     }
+}
+
+/// A session that was exported, or one of its messages.
+fn exported(line: &Opened<'_>) -> Option<Evidence> {
+    let id = |prefix: &str| line.find(&["info", "id"]).is_some_and(|id| word(id).starts_with(prefix));
+    let why = match () {
+        () if id("ses_") => "an info whose id begins with ses_",
+        () if id("msg_") && line.has("parts") => "an info whose id begins with msg_, and parts",
+        () => return None,
+    };
+    Some(Evidence::new(Opencode, PROOF, why).mode(export::MODE))
 }

@@ -89,7 +89,7 @@ impl Encoder {
     }
 
     /// An id as the program makes them: they stand in the order of time.
-    fn next_id(&mut self, prefix: &str) -> String {
+    pub(super) fn next_id(&mut self, prefix: &str) -> String {
         self.ids += 1;
         let time = u64::try_from(self.time.unwrap_or(0)).unwrap_or(0);
         let order = time.wrapping_mul(0x1000).wrapping_add(self.ids) & 0xffff_ffff_ffff;
@@ -97,12 +97,18 @@ impl Encoder {
         format!("{prefix}_{order:012x}{random:014x}")
     }
 
-    fn begin_line(&mut self, kind: &str, origin: Origin<'_>, out: &mut Out) {
+    /// Sees to it that the session has an id.
+    pub(super) fn name_session(&mut self, out: &mut Out) {
         if self.session.is_empty() {
             self.session = self.next_id("ses");
             out.invented("/sessionID", "the source names no session");
             out.invented("/part/sessionID", "the source names no session");
         }
+        out.release(&mut self.named);
+    }
+
+    fn begin_line(&mut self, kind: &str, origin: Origin<'_>, out: &mut Out) {
+        self.name_session(out);
         out.lit("{\"type\":\"");
         out.lit(kind);
         out.lit("\",\"timestamp\":");
@@ -110,7 +116,6 @@ impl Encoder {
         out.lit(",\"sessionID\":\"");
         out.lit(&self.session);
         out.lit("\"");
-        out.release(&mut self.named);
         if let Some(id) = origin.session {
             out.used(id.as_escaped());
         }
@@ -141,7 +146,7 @@ impl Encoder {
     fn begin_round(&mut self, id: Option<Str<'_>>, origin: Origin<'_>, out: &mut Out) {
         self.end_round(Behind::Round, out);
         self.begin_line("step_start", origin, out);
-        match id.filter(|id| !id.is_empty()) {
+        match id.filter(|id| !id.is_empty() && !self.makes_ids) {
             Some(id) => {
                 id.as_escaped().clone_into(&mut self.message);
                 out.used(id.as_escaped());
@@ -409,6 +414,16 @@ impl Encoder {
         out.invented("/error/name", "the source does not say it in this dialect's words");
         out.lit("\",\"data\":{\"message\":");
         out.str(message);
+        // Without these the program does not read it again.
+        let (pointer, more) = match name {
+            "APIError" => ("/error/data/isRetryable", ",\"isRetryable\":false"),
+            "StructuredOutputError" => ("/error/data/retries", ",\"retries\":0"),
+            _ => ("", ""),
+        };
+        out.lit(more);
+        if !more.is_empty() {
+            out.invented(pointer, "the source does not say it");
+        }
         out.lit("}}}\n");
     }
 }

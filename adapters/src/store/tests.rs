@@ -33,12 +33,21 @@ fn rebuilt(format: Format, log: &str) {
         verbose: false,
     };
     let (mut decoder, mut encoder) = (Decoder::new(format), Encoder::new(format.dialect, style));
-    for line in log.lines() {
+    let whole = [log.trim()];
+    let lines: Vec<&str> = if format.mode.layout.is_lines() {
+        log.lines().collect()
+    } else {
+        whole.to_vec()
+    };
+    for line in lines {
         let (arena, mut out) = (Bump::new(), Out::default());
         let cx = Cx { arena: &arena, trace: None };
         decoder
             .line(line, &cx, &mut Through(&mut encoder, &mut out))
             .unwrap_or_else(|error| panic!("{error}: {line}"));
+        if !format.mode.layout.is_lines() {
+            encoder.finish(&mut out);
+        }
         let again = String::from_utf8_lossy(out.written()).into_owned();
         assert!(
             Raw::trusted(line).same_value(Raw::trusted(again.trim_end())),

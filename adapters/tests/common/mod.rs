@@ -135,13 +135,18 @@ pub fn recordings() -> Vec<Log> {
             || plain && name.ends_with(".json") && !name.ends_with(".meta.json");
         let mode = if whole { ":json" } else { "" };
         let served = name.starts_with("codex/app-server/");
+        let exported = dialect == "opencode" && name.ends_with(".json") && !name.ends_with(".meta.json");
         let kept = name.ends_with(".rollout.jsonl");
         let mode = match () {
             () if served => ":app-server",
             () if kept => ":rollout",
+            () if exported => ":export",
             () => mode,
         };
-        let format = format!("{dialect}{mode}").parse().ok().filter(|_| lines || whole || served || kept)?;
+        let format = format!("{dialect}{mode}")
+            .parse()
+            .ok()
+            .filter(|_| lines || whole || served || kept || exported)?;
         Some(Log {
             format,
             host,
