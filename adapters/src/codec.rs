@@ -351,6 +351,8 @@ pub struct Want {
     pub retracts: bool,
     /// There is a place for thoughts. Without it they come, and the ledger hears that they go over only from who writes them.
     pub thoughts: bool,
+    /// Thoughts do not come at all: who goes on with what is written would be refused for them.
+    pub keeps_quiet: bool,
 }
 
 impl Want {
@@ -364,6 +366,7 @@ impl Want {
         line_ids: false,
         retracts: false,
         thoughts: true,
+        keeps_quiet: false,
     };
     /// Pieces.
     pub const DELTAS: Self = Self {
@@ -375,6 +378,7 @@ impl Want {
         line_ids: false,
         retracts: false,
         thoughts: true,
+        keeps_quiet: false,
     };
     /// Pieces and whole blocks.
     pub const BOTH: Self = Self {
@@ -386,6 +390,7 @@ impl Want {
         line_ids: false,
         retracts: false,
         thoughts: true,
+        keeps_quiet: false,
     };
     /// Everything as it is.
     pub const AS_IS: Self = Self {
@@ -397,6 +402,7 @@ impl Want {
         line_ids: false,
         retracts: false,
         thoughts: true,
+        keeps_quiet: false,
     };
 
     /// The same without the pieces of calls' arguments.

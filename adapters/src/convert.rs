@@ -9,7 +9,7 @@ mod stored;
 
 use core::Core;
 pub use core::Silent;
-pub use options::{Options, ToolNames};
+pub use options::{Anew, Options, ToolNames};
 
 use crate::codec::{Decode, Decoder, Dialect, Format, Layout};
 use crate::event::Entry;

@@ -1,4 +1,10 @@
-//! `agentglot sessions`: those of the built-in agent, and those of programs that lie beside them.
+//! `agentglot sessions`: those of the built-in agent, and those of every program on this machine.
+
+mod about;
+mod asked;
+mod copy;
+mod machine;
+mod place;
 
 use std::fmt::Write;
 use std::io::Write as _;
@@ -9,6 +15,7 @@ use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::{Dialect, Format};
 use serde_json::{Map, Value, json};
 
+pub use self::copy::Copy;
 use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::io::{Console, visible};
@@ -21,9 +28,13 @@ pub enum Sessions {
     List {
         /// Of all folders.
         all: bool,
+        /// Of every agent, and all folders.
+        all_agents: bool,
         /// JSON lines instead of a table.
         json: bool,
     },
+    /// One goes over to another agent.
+    Copy(Copy),
     /// What was said in one.
     Show {
         /// Its id, or enough of its beginning; or the path of its transcript.
@@ -47,7 +58,9 @@ pub enum Sessions {
 pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
     let shelf = persona::shelf(&|name| std::env::var_os(name));
     match sessions {
-        Sessions::List { all, json } => {
+        Sessions::List { all_agents: true, json, .. } => about::list(*json),
+        Sessions::Copy(copy) => copy::run(copy),
+        Sessions::List { all, json, .. } => {
             let listed = list(&shelf, *all)?;
             super::print(if *json { lines(&listed) } else { table(&listed, *all) }.as_bytes())
         }
@@ -80,24 +93,17 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
     }
 }
 
-/// The file of the session whose id begins like this.
+/// The file of the session of any agent whose id begins like this.
 ///
 /// # Errors
 /// When there is none, or more than one.
 pub(crate) fn file_of(id: &str) -> Result<std::path::PathBuf, Failure> {
-    one(&persona::shelf(&|name| std::env::var_os(name)), id).map(|session| session.path)
+    machine::one(id).map(|kept| kept.path)
 }
 
-/// The files of all sessions.
-///
-/// # Errors
-/// When they cannot be listed.
-pub(crate) fn files() -> Result<Vec<std::path::PathBuf>, Failure> {
-    let shelf = persona::shelf(&|name| std::env::var_os(name));
-    let mut sessions = list(&shelf, true)?;
-    // The ones that others go on from first.
-    sessions.sort_by_key(|session| session.written);
-    Ok(sessions.into_iter().map(|session| session.path).collect())
+/// The files of all sessions of every agent, the ones that others go on from first.
+pub(crate) fn files() -> Vec<std::path::PathBuf> {
+    machine::kept().into_iter().map(|kept| kept.path).collect()
 }
 
 fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {

@@ -138,7 +138,8 @@ impl Counter {
         &self.prices
     }
 
-    fn turn(&mut self, turn: &Turn, agent: &str, log: &str) {
+    /// Counts a turn of a log that is called `log`.
+    pub(crate) fn turn(&mut self, turn: &Turn, agent: &str, log: &str) {
         let id = turn.session.as_deref().unwrap_or(log);
         let facts = turn.facts.as_ref();
         let place = Place {

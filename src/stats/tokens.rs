@@ -16,6 +16,14 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// All of them.
+    pub const fn all(&self) -> u64 {
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
+            .saturating_add(self.output)
+    }
+
     /// Those of a usage.
     pub fn of(usage: &Usage) -> Self {
         let (cache_read, cache_write) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));

@@ -40,6 +40,8 @@ mod cli_input;
 mod cli_jobs;
 mod cli_live;
 mod cli_output;
+#[cfg(unix)]
+mod cli_sessions;
 mod cli_subagents;
 mod cli_usage;
 mod common;

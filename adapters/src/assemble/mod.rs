@@ -14,7 +14,7 @@ mod turn;
 mod waiting;
 
 use crate::codec::{Cx, Encode, Encoder, Format, Layout, Want};
-use crate::event::{Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
+use crate::event::{Block, Event, Fate, Input, InputKind, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Reply, ToolCall, ToolResult};
 use crate::json::{Out, Str, alike};
 use crate::threads::Threads;
 use crate::tools::Translate;
@@ -99,8 +99,28 @@ struct Desk<'d, 'e, 'a> {
 impl<'a> Desk<'_, '_, 'a> {
     #[inline(always)]
     fn emit(&mut self, event: &Event<'_>) {
-        if !self.watch {
-            self.down.emit(event);
+        match event.kind {
+            _ if self.watch => {}
+            Kind::Reply(reply) if self.want.keeps_quiet => self.without_thoughts(event, reply),
+            _ => self.down.emit(event),
+        }
+    }
+
+    /// The reply without what was thought.
+    #[cold]
+    fn without_thoughts(&mut self, event: &Event<'_>, reply: &Reply<'_>) {
+        let is_thought = |block: &&Block<'_>| matches!(block, Block::Thinking(_) | Block::Redacted { .. });
+        let thoughts = reply.blocks.iter().filter(is_thought).count();
+        if thoughts > 0 {
+            self.down.out.note(Fate::Dropped, "", "thoughts that the target's model has not sealed would be refused");
+        }
+        if thoughts == 0 || thoughts < reply.blocks.len() {
+            let said: Vec<Block<'_>> = reply.blocks.iter().filter(|block| !is_thought(block)).copied().collect();
+            let reply = Reply { blocks: &said, ..*reply };
+            self.down.emit(&Event {
+                kind: Kind::Reply(&reply),
+                ..*event
+            });
         }
     }
 

@@ -10,7 +10,7 @@ use super::sessions::Sessions;
 use super::stored::Stored;
 use super::{Damage, Followed, Options, ToolNames};
 use crate::assemble::{Assembler, Down, Duties};
-use crate::codec::{Cx, Decode, Decoder, Encode, Encoder, Format, Layout, Style, Want};
+use crate::codec::{Cx, Decode, Decoder, Dialect, Encode, Encoder, Format, Layout, Style, Want};
 use crate::detect::Evidence;
 use crate::event::{Fate, Finding};
 use crate::follow;
@@ -82,7 +82,7 @@ impl std::ops::AddAssign for Silent {
 fn gives_back(options: &Options, source: Format) -> bool {
     let alike = options.to.dialect.modes().iter().filter(|mode| !mode.apart);
     let streaming = alike.filter(|&&mode| Format { mode, ..options.to }.is_streaming());
-    let stores = options.from.dialect.vendor().logs.stores_others && source.dialect == options.to.dialect;
+    let stores = options.anew.is_none() && options.from.dialect.vendor().logs.stores_others && source.dialect == options.to.dialect;
     // Stored events say which mode they come from that has words of its own, but not which of several others.
     stores
         && match source.mode.apart || options.to.mode.apart {
@@ -93,7 +93,7 @@ fn gives_back(options: &Options, source: Format) -> bool {
 
 /// Whether the lines themselves are copied.
 fn is_copied(options: &Options, collects: bool) -> bool {
-    options.from == options.to && !collects
+    options.from == options.to && options.anew.is_none() && !collects
 }
 
 /// Whether nothing is asked about the lines but what they say, each for itself.
@@ -102,9 +102,11 @@ fn by_heart(options: &Options, identity: bool) -> bool {
 }
 
 pub(super) fn style(options: &Options, source: Format) -> Style {
+    // Lines that were read are not written again as they were where they are to say something else.
+    let anew = options.anew.is_some() && source.dialect == options.to.dialect;
     Style {
         mode: options.to.mode,
-        source: source.dialect,
+        source: if anew { Dialect::CANONICAL } else { source.dialect },
         source_mode: source.mode,
         partial: options.partial || gives_back(options, source),
         native_tools: options.tools == ToolNames::Native,
@@ -125,7 +127,7 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
         body
     };
     let duties = Duties {
-        tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands)),
+        tools: native.then(|| Translate::new(from, to).with_cd(options.cd_in_commands).for_store(options.to.is_store())),
         foreign: from != to && !from.vendor().logs.stores_others && !to.vendor().logs.stores_others,
         repair: options.repair,
         gives_back: gives_back(options, source) && !collects,
@@ -133,7 +135,13 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
         prompts: options.prompts.iter().map(escape).collect(),
     };
     let as_is = identity || gives_back(options, source) && !collects;
+    let mut stores = options.to.dialect.vendor().stores.iter();
+    let home = options.anew.as_ref().and_then(|_| stores.find(|store| store.mode == options.to.mode)?.home);
     let want = if as_is { Want::AS_IS } else { encoder.want() };
+    let want = Want {
+        keeps_quiet: home.is_some_and(|home| !home.thoughts),
+        ..want
+    };
     let mut assembler = Assembler::new(source, want, duties);
     assembler.skip_prompts(prompts_used);
     assembler

@@ -1,6 +1,7 @@
 //! What a conversion is to do.
 
-use crate::codec::Format;
+use crate::codec::{Cx, Format};
+use crate::event::{Origin, Session, Time};
 
 /// How tools are called in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,44 @@ pub struct Options {
     pub keep_spelling: bool,
     /// All messages instead of the outcome alone, where a `json` format knows both (Claude).
     pub verbose: bool,
+    /// A session that is new to the target: what it is called there, and where it belongs.
+    pub anew: Option<Anew>,
+}
+
+/// What a session is called, and where it belongs, that is written anew for a program to go on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anew {
+    /// Its id.
+    pub session: String,
+    /// The working folder.
+    pub cwd: String,
+    /// When that was said which the source has no time for, in ISO 8601.
+    pub time: String,
+}
+
+impl Anew {
+    /// Where the event of another session belongs in this one.
+    pub(super) fn origin<'a>(&self, origin: Origin<'a>, cx: &Cx<'a>) -> Origin<'a> {
+        Origin {
+            session: Some(cx.text(&self.session)),
+            time: origin
+                .time
+                .filter(|time| time.millis().is_some())
+                .or_else(|| Some(Time::Iso(cx.text(&self.time)))),
+            ..origin
+        }
+    }
+
+    /// The facts of another session, as they are in this one.
+    pub(super) fn facts<'a>(&self, facts: Session<'a>, cx: &Cx<'a>) -> Session<'a> {
+        if let Some(cwd) = facts.cwd {
+            cx.took(cwd.as_escaped());
+        }
+        Session {
+            cwd: Some(cx.text(&self.cwd)),
+            ..facts
+        }
+    }
 }
 
 impl Options {
@@ -67,6 +106,7 @@ impl Options {
             ledger: None,
             old_text: false,
             verbose: false,
+            anew: None,
             cd_in_commands: false,
             keep_spelling: false,
         }

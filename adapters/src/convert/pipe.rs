@@ -1,13 +1,13 @@
 //! What a decoder talks to.
 
-use super::Options;
 use super::core::{assembler, style};
 use super::sessions::{Sessions, Step};
 use super::stored::Stored;
+use super::{Anew, Options};
 use crate::assemble::{Assembler, Down};
 use crate::codec::{Encode, Encoder, Format};
 use crate::detect::Evidence;
-use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Piece, Sink, Spelling, Topic};
+use crate::event::{Event, Fate, Finding, Input, InputKind, Kind, Origin, Piece, Session, Sink, Spelling, Topic};
 use crate::follow;
 use crate::json::{Out, Raw, Str};
 use crate::ledger::Ledger;
@@ -151,6 +151,31 @@ impl Pipe<'_, '_> {
     }
 }
 
+impl<'a> Pipe<'_, 'a> {
+    /// Takes an event for a session that is written anew. The target is told first where that belongs.
+    #[cold]
+    fn anew(&mut self, anew: &Anew, event: &Event<'a>, first: bool) {
+        let cx = self.down.cx;
+        let origin = anew.origin(event.origin, &cx);
+        let kind = match event.kind {
+            Kind::Session(facts) => Kind::Session(cx.keep(anew.facts(*facts, &cx))),
+            kind => {
+                if first {
+                    let facts = cx.keep(anew.facts(Session::default(), &cx));
+                    let at = Origin {
+                        session: origin.session,
+                        time: origin.time,
+                        ..Origin::default()
+                    };
+                    self.assembler.event(&Event::new(at, Kind::Session(facts)), &mut self.down);
+                }
+                kind
+            }
+        };
+        self.assembler.event(&Event { origin, kind, ..*event }, &mut self.down);
+    }
+}
+
 impl<'a> Sink<'a> for Pipe<'_, 'a> {
     /// Of events that were stored the dialect that they come from decides what is whose; a session that has begun stays as it
     /// is.
@@ -198,13 +223,16 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         }
         self.told.events += 1;
         self.told.aside |= !event.kind.is_conversation();
-        *self.fresh = false;
+        let first = std::mem::replace(self.fresh, false);
         if self.options.strict {
             self.object(event.fields, || {
                 matches!(event.kind, Kind::Unknown(_)).then(|| "unknown type of line".to_owned())
             });
         }
-        self.assembler.event(event, &mut self.down);
+        match &self.options.anew {
+            None => self.assembler.event(event, &mut self.down),
+            Some(anew) => self.anew(anew, event, first),
+        }
         if let (Some(trace), true, Some(id)) = (self.down.cx.trace, self.told.renames, event.origin.session) {
             let written = self.down.out.written().get(self.told.before..).unwrap_or_default();
             if memchr::memmem::find(written, id.as_escaped().as_bytes()).is_some() {

@@ -24,7 +24,7 @@ impl Stored {
         let stores = |format: Format| format.dialect.vendor().logs.stores_others;
         match (stores(options.from), stores(options.to)) {
             (false, true) if options.keep_spelling && options.from.is_writable() => Self::Storing(Box::new(Storing::of(options.from))),
-            (true, false) => Self::Giving(Giving::default()),
+            (true, false) if options.anew.is_none() => Self::Giving(Giving::default()),
             _ => Self::No,
         }
     }

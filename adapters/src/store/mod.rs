@@ -6,12 +6,14 @@
 //! [`Writing`] are what its decoder and its encoder keep.
 
 mod chain;
+mod home;
 mod reading;
 mod turn;
 mod writing;
 
 pub use chain::Chain;
 pub(crate) use chain::{Odd, Walk};
+pub use home::{Asked, Home, Ids, Project, Root, short_name, short_slug, slug, stem};
 pub(crate) use reading::{Reading, unknown};
 pub(crate) use turn::{DERIVED, Turn};
 pub(crate) use writing::{Writing, kept, known_time, version};
@@ -34,6 +36,8 @@ pub struct Store {
     pub subagents: Option<&'static str>,
     /// How its lines hang together, if each names another.
     pub chain: Option<Chain>,
+    /// Where the program keeps them, and how it goes on with one.
+    pub home: Option<Home>,
 }
 
 /// The chain that several programs write alike.
@@ -64,7 +68,8 @@ impl Store {
 pub fn begins_as_subagent(head: &[u8]) -> bool {
     let Some(line) = first_line(head) else { return false };
     let kind = line.get("kind").and_then(Raw::string).filter(|_| line.get("projectHash").is_some());
-    line.get("isSidechain").and_then(Raw::bool) == Some(true) || kind.is_some_and(|kind| kind.is("subagent"))
+    let thread = line.get("payload").and_then(|payload| payload.get("thread_source")).and_then(Raw::string);
+    line.get("isSidechain").and_then(Raw::bool) == Some(true) || kind.or(thread).is_some_and(|kind| kind.is("subagent"))
 }
 
 /// The id of the session whose file begins so, if its first line says it and a folder may be called by it.

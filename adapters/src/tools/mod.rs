@@ -40,6 +40,7 @@ pub struct Translate {
     /// Whose tools they are to name.
     pub to: Dialect,
     cd: bool,
+    kept: bool,
     /// The working folder, as the body of a JSON string; empty while it is not known.
     folder: String,
     /// The list of things to do as the source last showed it, for calls that change one thing of it.
@@ -53,6 +54,7 @@ impl Translate {
             from,
             to,
             cd: false,
+            kept: false,
             folder: String::new(),
             list: Vec::new(),
         }
@@ -62,6 +64,12 @@ impl Translate {
     #[must_use]
     pub fn with_cd(self, cd: bool) -> Self {
         Self { cd, ..self }
+    }
+
+    /// The calls are for the file of a session.
+    #[must_use]
+    pub(crate) fn for_store(self, kept: bool) -> Self {
+        Self { kept, ..self }
     }
 
     /// The session works in this folder: relative paths are meant from there.
@@ -251,7 +259,8 @@ impl Translate {
     /// Both ends, if they have tools of their own that differ.
     fn ends(&self) -> Option<(&'static Tools, &'static Tools)> {
         let (from, to) = (Tools::of(self.from)?, Tools::of(self.to)?);
-        (!from.is(to)).then_some((from, to))
+        let kept = to.kept.filter(|_| self.kept);
+        (!from.is(to)).then_some((from, kept.unwrap_or(to)))
     }
 }
 

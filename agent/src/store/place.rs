@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use agentglot_adapters::raw::store::short_slug;
+pub(super) use agentglot_adapters::raw::store::stem;
 use agentglot_process::file::read_text;
-
-/// A folder's name is cut behind so many characters of the path that it stands for.
-const LONGEST: usize = 200;
 
 /// What ids of sessions look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,48 +41,9 @@ pub(super) fn state(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         .or_else(|| Some(set("HOME")?.join(".local/state/agentglot")))
 }
 
-/// The name of a working folder's folder: every UTF-16 unit that is no ASCII letter or digit is `-`. What is too long is cut, and a
-/// hash of the whole path follows.
+/// The name of a working folder's folder.
 pub(super) fn slug(cwd: &Path) -> String {
-    let cwd = cwd.to_string_lossy();
-    let mut name = String::with_capacity(cwd.len());
-    for c in cwd.chars() {
-        if c.is_ascii_alphanumeric() {
-            name.push(c);
-        } else {
-            name.extend(std::iter::repeat_n('-', c.len_utf16()));
-        }
-    }
-    if name.len() > LONGEST {
-        name.truncate(LONGEST);
-        name.push('-');
-        name.push_str(&base36(hash(&cwd)));
-    }
-    name
-}
-
-/// What all names of a long path begin with, whatever hash follows.
-pub(super) fn stem(slug: &str) -> Option<&str> {
-    (slug.len() > LONGEST).then(|| &slug[..=LONGEST])
-}
-
-/// The hash that the SDKs use: 31 times the one before, plus the next UTF-16 unit, in 32 bits.
-fn hash(text: &str) -> u32 {
-    let hash = text
-        .encode_utf16()
-        .fold(0_i32, |hash, unit| hash.wrapping_shl(5).wrapping_sub(hash).wrapping_add(i32::from(unit)));
-    hash.unsigned_abs()
-}
-
-fn base36(mut n: u32) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.push(char::from_digit(n % 36, 36).unwrap_or('0'));
-        n /= 36;
-        if n == 0 {
-            return digits.iter().rev().collect();
-        }
-    }
+    short_slug(&cwd.to_string_lossy())
 }
 
 /// Whether it is a session's id of any kind.
@@ -134,20 +94,6 @@ mod tests {
 
     fn root(persona: &Persona, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         (persona.sessions.root)(env)
-    }
-
-    #[test]
-    fn folders_are_called_as_the_sdks_call_them() {
-        assert_eq!(slug(Path::new("/home/me/a_b.c")), "-home-me-a-b-c");
-        assert_eq!(slug(Path::new("/ä/😀")), "-----");
-        let long = format!("/{}", "x".repeat(300));
-        let name = slug(Path::new(&long));
-        assert!(name.starts_with("-xxx") && name.len() > 201 && name.len() <= 208, "{name}");
-        assert_eq!(stem(&name).unwrap().len(), 201);
-        // The numbers of the SDK's own function.
-        assert_eq!(base36(hash("/workspace")), "7nghty");
-        assert_eq!(base36(hash("a")), "2p");
-        assert_eq!(base36(0), "0");
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl Shelf {
         Self { roots }
     }
 
+    /// The folders that are ours alone.
+    pub fn own(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().filter(|root| root.owner.is_none()).map(|root| root.path.as_path())
+    }
+
     /// The session of a transcript, wherever it lies. `None`: the file holds none.
     ///
     /// # Errors

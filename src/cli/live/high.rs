@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::tools::Tools;
 
 use super::low;
@@ -11,7 +11,7 @@ use crate::agent::workspace::Limits;
 use crate::backend::choice::Choice;
 use crate::cli::low::{Chosen, nearest};
 use crate::command::run::Run;
-use crate::command::sessions::Sessions;
+use crate::command::sessions::{Copy, Sessions};
 use crate::command::trust;
 use crate::config::Config;
 use crate::config::waits::FOR_EVER;
@@ -21,13 +21,23 @@ use crate::status::Failure;
 /// What `sessions` is to do.
 pub(super) fn sessions(typed: low::Sessions) -> Sessions {
     match typed {
-        low::Sessions::List { all, json } => Sessions::List { all, json },
-        low::Sessions::Show { id, to } => Sessions::Show {
-            id,
-            to: to.and_then(|to| if let Chosen::Named(format) = to { Some(format) } else { None }),
-        },
+        low::Sessions::List { all, all_agents, json } => Sessions::List { all, all_agents, json },
+        low::Sessions::Copy(typed) => Sessions::Copy(Copy {
+            what: typed.what,
+            from: named(typed.from),
+            to: named(Some(typed.to)).unwrap_or(Dialect::CANONICAL.into()),
+            cwd: typed.cwd,
+            prompts: typed.prompt,
+            ledger: typed.ledger,
+            json: typed.json,
+        }),
+        low::Sessions::Show { id, to } => Sessions::Show { id, to: named(to) },
         low::Sessions::Delete { id, all } => Sessions::Delete { id, all },
     }
+}
+
+fn named(chosen: Option<Chosen>) -> Option<Format> {
+    chosen.and_then(|chosen| if let Chosen::Named(format) = chosen { Some(format) } else { None })
 }
 
 /// What `trust` is to do.

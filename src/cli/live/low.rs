@@ -17,7 +17,7 @@ pub enum Command {
     /// Stand in for an agent's program, with a back end of your choice
     #[command(after_long_help = RUN_MORE)]
     Run(Box<Run>),
-    /// List and show sessions of the built-in agent and of Claude Code; delete those of the built-in agent
+    /// List the sessions of every agent, copy one so that another agent goes on with it; show and delete those of the built-in agent
     #[command(subcommand)]
     Sessions(Sessions),
     /// Trust folders: settings in them are read in full, including hooks, MCP servers and programs to run
@@ -92,6 +92,9 @@ pub enum Sessions {
         /// Of all folders
         #[arg(long)]
         all: bool,
+        /// Of every agent on this machine and all folders, with their tokens; without it, those of the built-in agent and of Claude Code
+        #[arg(long)]
+        all_agents: bool,
         /// As JSON lines
         #[arg(long)]
         json: bool,
@@ -105,6 +108,9 @@ pub enum Sessions {
         #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
         to: Option<Chosen>,
     },
+    /// Copy a session so that another agent's program goes on with it, and print the command that does
+    #[command(after_long_help = COPY_MORE)]
+    Copy(Copy),
     /// Delete a session that agentglot began: its transcript, its subagents' and its checkpoints
     Delete {
         /// Its id, or enough of its beginning
@@ -114,6 +120,48 @@ pub enum Sessions {
         #[arg(long)]
         all: bool,
     },
+}
+
+const COPY_MORE: &str = "\
+The copy is a new session of the other program: it has an id of its own, lies where that program looks for it, and never takes the
+place of a file. Tools get the names of the target, calls without results get one, thoughts that the target would refuse are left out
+(docs/sessions.md).
+
+Exit codes:
+  0  everything was understood
+  1  done, but some of the source is damaged
+  2  wrong usage, or there is no conversation to copy
+  3  reading or writing failed
+
+Examples:
+  agentglot sessions copy 3f2a91 --to codex
+  agentglot sessions copy out.jsonl --to claude --prompt 'Mend the test' --cwd ~/project
+  sh -c \"$(agentglot sessions copy 3f2a91 --to gemini)\"";
+
+/// `sessions copy`.
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// The id of a session of any agent on this machine, enough of its beginning, or a file of any dialect: a log, a store
+    #[arg(value_name = "ID|FILE", value_hint = ValueHint::AnyPath)]
+    pub what: String,
+    /// For whose program: claude, qwen-code, codex, gemini …
+    #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Written)]
+    pub to: Chosen,
+    /// Where it is to go on; without it, the folder that the session worked in
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+    /// The prompt of a log that does not hold it; may be repeated, turn after turn
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Vec<String>,
+    /// What the file is written in; without it, that is found out
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Read)]
+    pub from: Option<Chosen>,
+    /// Write what does not go over as it was, as JSON lines
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ledger: Option<PathBuf>,
+    /// Write one JSON object: id, file, folder and commands
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `trust`.

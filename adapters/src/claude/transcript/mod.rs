@@ -14,10 +14,33 @@ pub(crate) use encode::Encoder;
 use super::WORDS;
 use crate::blocks::Vocabulary;
 use crate::codec::{Layout, Mode};
-use crate::store::{Store, UUIDS};
+use crate::store::{Home, Ids, Project, Root, Store, UUIDS};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("transcript", Layout::Store);
+
+/// Where they lie.
+const HOME: Home = Home {
+    roots: &[
+        Root {
+            variable: "CLAUDE_CONFIG_DIR",
+            below: "",
+        },
+        Root {
+            variable: "HOME",
+            below: ".claude",
+        },
+    ],
+    files: &["projects/*/*.jsonl"],
+    file: "projects/PROJECT/ID.jsonl",
+    project: Project::ShortPath,
+    ids: Ids::Random,
+    thoughts: true,
+    end: "",
+    takes: None,
+    goes_on: &["claude", "--resume", "ID"],
+    asked: None,
+};
 
 /// What it says of itself.
 pub(super) const STORE: Store = Store {
@@ -25,6 +48,7 @@ pub(super) const STORE: Store = Store {
     fields: fields::KNOWN,
     subagents: Some("ID/subagents"),
     chain: Some(UUIDS),
+    home: Some(HOME),
 };
 
 /// The API's own vocabulary, as in the streams; but the lines have members of their own.

@@ -19,10 +19,33 @@ pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::store::Store;
+use crate::store::{Home, Ids, Project, Root, Store};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("rollout", Layout::Store);
+
+/// Where they lie.
+const HOME: Home = Home {
+    roots: &[
+        Root {
+            variable: "CODEX_HOME",
+            below: "",
+        },
+        Root {
+            variable: "HOME",
+            below: ".codex",
+        },
+    ],
+    files: &["sessions/*/*/*/rollout-*.jsonl"],
+    file: "sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl",
+    project: Project::None,
+    ids: Ids::Timed,
+    thoughts: false,
+    end: "",
+    takes: None,
+    goes_on: &["codex", "resume", "ID"],
+    asked: None,
+};
 
 /// What it says of itself. Threads of subagents have files of their own beside it, which say whose they are themselves.
 pub(super) const STORE: Store = Store {
@@ -30,6 +53,7 @@ pub(super) const STORE: Store = Store {
     fields: super::fields::KNOWN,
     subagents: None,
     chain: None,
+    home: Some(HOME),
 };
 
 /// The field in which the events of a line keep it.

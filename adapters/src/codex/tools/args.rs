@@ -201,10 +201,60 @@ pub(super) fn write<'a>(args: &Args<'a>, _: Str<'_>, arena: &'a Bump) -> Option<
     Some((Str::trusted(super::TOOLS.name(args.kind())?), json.done()))
 }
 
+/// The same with what is written or changed.
+pub(super) fn write_whole<'a>(args: &Args<'a>, call: Str<'_>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+    match *args {
+        Args::Write { path, content } => Some(changed(path, "add", Some(content), arena)),
+        Args::Edit { path, change } => Some(changed(path, "update", diff(&[change], arena), arena)),
+        Args::MultiEdit { path, changes } => Some(changed(path, "update", diff(changes, arena), arena)),
+        _ => write(args, call, arena),
+    }
+}
+
+/// A file that was there gets another content.
+pub(super) fn replaced<'a>(path: Str<'_>, content: Str<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+    let change = Change {
+        old: Some(Str::EMPTY),
+        new: content,
+        all: None,
+    };
+    Some(changed(path, "update", Some(diff(&[change], arena)?), arena))
+}
+
+/// Replacements as the hunks of a diff; nothing if one does not say what it replaces. What is replaced everywhere is so only where it is
+/// read.
+fn diff<'a>(changes: &[Change<'_>], arena: &'a Bump) -> Option<Str<'a>> {
+    let mut diff = String::new();
+    for change in changes {
+        let (old, new) = (plain(change.old?)?, plain(change.new)?);
+        diff.push_str("@@\n");
+        for (mark, text) in [('-', &old), ('+', &new)] {
+            for line in text.lines() {
+                diff.extend([mark]);
+                diff.push_str(line);
+                diff.push('\n');
+            }
+        }
+        if !old.ends_with('\n') && !new.ends_with('\n') {
+            diff.push_str("\\ No newline at end of file\n");
+        }
+    }
+    Some(escaped(&diff, arena))
+}
+
 /// One file that changes.
 pub(super) fn change<'a>(path: Str<'_>, kind: &str, arena: &'a Bump) -> (Str<'a>, Raw<'a>) {
+    changed(path, kind, None, arena)
+}
+
+/// The same, and how.
+fn changed<'a>(path: Str<'_>, kind: &str, diff: Option<Str<'_>>, arena: &'a Bump) -> (Str<'a>, Raw<'a>) {
     let mut json = Json::new(arena);
     json.mark('{').key("changes").mark('[').mark('{').key("path").str(path);
-    json.key("kind").plain(kind).mark('}').mark(']').mark('}');
+    json.key("kind").plain(kind);
+    if let Some(diff) = diff {
+        json.key("diff").str(diff);
+    }
+    json.mark('}').mark(']').mark('}');
     (Str::trusted("file_change"), json.done())
 }

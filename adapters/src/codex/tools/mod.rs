@@ -28,16 +28,33 @@ names! {
 /// The tools. A session lists none of them.
 pub(crate) static TOOLS: Tools = Tools {
     whole_paths: true,
-    shell: Shell {
-        has_folder: false,
-        keeps_end: true,
-        silence: "",
-    },
-    reshapes: |kind| matches!(kind, ToolKind::Shell | ToolKind::Write | ToolKind::Edit),
+    shell: SHELL,
+    reshapes,
     form: Some(DetailShape::Codex),
     answered,
+    kept: Some(&KEPT),
     ..Tools::new(NAMES, args::read, args::write, results::write)
 };
+
+/// The same in rollout files: they say what is changed in files, and hosts are told only which.
+static KEPT: Tools = Tools {
+    whole_paths: true,
+    shell: SHELL,
+    reshapes,
+    form: Some(DetailShape::Codex),
+    answered: answered_whole,
+    ..Tools::new(NAMES, args::read, args::write_whole, results::write)
+};
+
+const SHELL: Shell = Shell {
+    has_folder: false,
+    keeps_end: true,
+    silence: "",
+};
+
+fn reshapes(kind: ToolKind) -> bool {
+    matches!(kind, ToolKind::Shell | ToolKind::Write | ToolKind::Edit)
+}
 
 /// How a command ended.
 pub(crate) static DETAIL: DetailReader = DetailReader {
@@ -91,6 +108,14 @@ pub(super) fn plan_of<'a>(call: &ToolCall<'a>, arena: &'a Bump) -> Option<Vec<(S
 }
 
 /// A file that was there is not added.
+fn answered_whole<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
+    let told = answered(call, args, output, arena)?;
+    let Args::Write { path, content } = *args else { return Some(told) };
+    let (name, input) = args::replaced(path, content, arena)?;
+    Some(ToolCall { name, input, ..told })
+}
+
+/// The same, of which no more is told than which file it is.
 fn answered<'a>(call: &ToolCall<'a>, args: &Args<'a>, output: ToolOutput<'a>, arena: &'a Bump) -> Option<ToolCall<'a>> {
     match (output, *args) {
         (ToolOutput::Wrote(change) | ToolOutput::Edited(change), Args::Write { path, .. }) if change.created == Some(false) => {

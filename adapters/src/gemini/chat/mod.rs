@@ -15,10 +15,37 @@ pub(crate) use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::event::At;
-use crate::store::Store;
+use crate::store::{Home, Ids, Project, Root, Store};
 
 /// Its mode.
 pub(crate) const MODE: Mode = Mode::new("chat", Layout::Store);
+
+/// Where they lie. The program deletes what was last written long ago, by what the file says.
+const HOME: Home = Home {
+    roots: &[
+        Root {
+            variable: "GEMINI_CLI_HOME",
+            below: ".gemini",
+        },
+        Root {
+            variable: "HOME",
+            below: ".gemini",
+        },
+    ],
+    files: &["tmp/*/chats/session-*.jsonl", "tmp/*/chats/session-*.json"],
+    file: "tmp/PROJECT/chats/session-MINUTE-SHORT.jsonl",
+    project: Project::Claimed {
+        marker: ".project_root",
+        list: "projects.json",
+        beside: &["history"],
+    },
+    ids: Ids::Random,
+    thoughts: true,
+    end: "{\"$set\":{\"lastUpdated\":\"NOW\"}}\n",
+    takes: None,
+    goes_on: &["gemini", "--resume", "ID"],
+    asked: None,
+};
 
 /// What it says of itself.
 pub(super) const STORE: Store = Store {
@@ -26,6 +53,7 @@ pub(super) const STORE: Store = Store {
     fields: fields::KNOWN,
     subagents: Some("SESSION"),
     chain: None,
+    home: Some(HOME),
 };
 
 /// Changes the header; `messages` in it is the conversation anew.

@@ -11,10 +11,37 @@ pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
-use crate::store::{Store, UUIDS};
+use crate::store::{Home, Ids, Project, Root, Store, UUIDS};
 
 /// Its mode.
 pub(super) const MODE: Mode = Mode::new("chat", Layout::Store);
+
+/// Where they lie.
+const HOME: Home = Home {
+    roots: &[
+        Root {
+            variable: "QWEN_RUNTIME_DIR",
+            below: "",
+        },
+        Root {
+            variable: "QWEN_HOME",
+            below: "",
+        },
+        Root {
+            variable: "HOME",
+            below: ".qwen",
+        },
+    ],
+    files: &["projects/*/chats/*.jsonl"],
+    file: "projects/PROJECT/chats/ID.jsonl",
+    project: Project::Path,
+    ids: Ids::Random,
+    thoughts: true,
+    end: "",
+    takes: None,
+    goes_on: &["qwen", "--resume", "ID"],
+    asked: None,
+};
 
 /// What it says of itself.
 pub(super) const STORE: Store = Store {
@@ -22,6 +49,7 @@ pub(super) const STORE: Store = Store {
     fields: fields::KNOWN,
     subagents: Some("../subagents/ID"),
     chain: Some(UUIDS),
+    home: Some(HOME),
 };
 
 /// Where a result has what the model sees of it.

@@ -1,0 +1,203 @@
+//! What there is to say about the sessions of every agent.
+
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentglot_adapters::events::PromptSource;
+use agentglot_adapters::session::Turn;
+use agentglot_adapters::{Source as Written, turns};
+use serde_json::{Value, json};
+
+use super::machine::{self, Kept};
+use super::{ago, asked};
+use crate::io::{Console, Input, Source, visible};
+use crate::stats::{By, Counter, Prices};
+use crate::status::{Failure, Status};
+
+/// A session of any agent.
+#[derive(Clone, Debug)]
+struct About {
+    agent: String,
+    id: String,
+    cwd: Option<String>,
+    prompt: Option<String>,
+    turns: u64,
+    tokens: u64,
+    written: SystemTime,
+    path: Option<String>,
+}
+
+/// So much of a prompt is shown, and said to programs.
+const SHOWN: usize = 60;
+const SAID: usize = 400;
+
+/// Writes the sessions of every agent on this machine, the latest first.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub(super) fn list(as_json: bool) -> Result<Status, Failure> {
+    let console = Console::plain();
+    let mut status = Status::Clean;
+    let mut all = Vec::new();
+    for (agent, said) in asked::list() {
+        match said {
+            Ok(sessions) => all.extend(sessions.iter().filter_map(|session| told(agent.name(), session))),
+            Err(failure) => {
+                status.worsen(Status::Damaged);
+                console.say(&failure.to_string());
+            }
+        }
+    }
+    for (path, about) in read(&machine::kept()) {
+        match about {
+            Ok(about) => all.extend(about),
+            Err(failure) => {
+                status.worsen(match failure.status() {
+                    Status::Failed => Status::Failed,
+                    _ => Status::Damaged,
+                });
+                console.say(&match failure {
+                    Failure::Usage(text) => format!("{path}: {text}"),
+                    failure => failure.to_string(),
+                });
+            }
+        }
+    }
+    all.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.id.cmp(&b.id)));
+    let text = if as_json { lines(&all) } else { table(&all) };
+    super::super::print(text.as_bytes())?;
+    Ok(status)
+}
+
+/// Reads the files, several at a time; those with nothing in them are left out.
+fn read(kept: &[Kept]) -> Vec<(String, Result<Option<About>, Failure>)> {
+    let next = Mutex::new(kept.iter());
+    let read = Mutex::new(Vec::with_capacity(kept.len()));
+    let at_a_time = std::thread::available_parallelism().map_or(1, usize::from).min(kept.len());
+    std::thread::scope(|scope| {
+        for _ in 0..at_a_time {
+            scope.spawn(|| {
+                loop {
+                    // A lock is poisoned only by a panic, which ends the whole run.
+                    let Some(kept) = next.lock().unwrap_or_else(|e| e.into_inner()).next() else {
+                        return;
+                    };
+                    let about = one(kept);
+                    let path = kept.path.display().to_string();
+                    read.lock().unwrap_or_else(|e| e.into_inner()).push((path, about));
+                }
+            });
+        }
+    });
+    let mut read = read.into_inner().unwrap_or_else(|e| e.into_inner());
+    read.sort_by(|(a, _), (b, _)| a.cmp(b));
+    read
+}
+
+fn one(kept: &Kept) -> Result<Option<About>, Failure> {
+    let input = Input::File(kept.path.clone());
+    let name = input.name();
+    let mut source = Source::open(&input, &Console::plain())?;
+    let from = match kept.owner {
+        Some(format) => Written::Is(format),
+        None => super::super::show::read_as(&input, None, &mut source)?,
+    };
+    let mut counter = Counter::new(By::Session, true, Prices::none());
+    let mut about = About {
+        agent: kept.owner.map_or("agentglot", |format| format.dialect.name()).to_owned(),
+        id: kept.id.clone(),
+        cwd: None,
+        prompt: None,
+        turns: 0,
+        tokens: 0,
+        written: kept.written,
+        path: Some(name.clone()),
+    };
+    for turn in turns(source.into_reader(), from).named(&name) {
+        match turn {
+            Ok(turn) => {
+                counter.turn(&turn, &about.agent, &name);
+                about.cwd = turn.facts.as_ref().and_then(|facts| facts.cwd.clone()).or(about.cwd.take());
+                about.prompt = about.prompt.take().or_else(|| prompt(&turn));
+                about.turns += 1;
+            }
+            // A list is no check: what else the file says counts.
+            Err(error) if error.can_continue() => {}
+            Err(error) => return Err(super::super::show::failure(&name, error)),
+        }
+    }
+    about.tokens = counter.sums().1.tokens.all();
+    Ok((about.turns > 0).then_some(about))
+}
+
+/// What a turn's user asked for.
+pub(super) fn prompt(turn: &Turn) -> Option<String> {
+    let asked = turn.thread.prompts.iter().filter(|prompt| prompt.source != PromptSource::Agent);
+    let mut texts = asked.map(|prompt| prompt.content.text());
+    texts.find(|text| !text.trim().is_empty())
+}
+
+/// What a program says of a session of its own.
+fn told(agent: &str, session: &Value) -> Option<About> {
+    let text = |name: &str| session[name].as_str().map(str::to_owned);
+    let number = |name: &str| session[name].as_u64();
+    Some(About {
+        agent: agent.to_owned(),
+        id: text("id")?,
+        cwd: text("cwd"),
+        prompt: text("prompt"),
+        turns: number("turns").unwrap_or(0),
+        tokens: number("tokens").unwrap_or(0),
+        written: UNIX_EPOCH.checked_add(Duration::from_millis(number("written")?))?,
+        path: None,
+    })
+}
+
+fn table(sessions: &[About]) -> String {
+    let mut text = String::new();
+    for about in sessions {
+        let words = about.prompt.as_deref().unwrap_or_default().split_whitespace();
+        let prompt: String = words.collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect();
+        // Writing to a `String` cannot fail.
+        let _ = write!(
+            text,
+            "{:<9}  {:<36}  {:>8}  {:>3} {}  {:>9} tokens  {}",
+            about.agent,
+            visible(&about.id),
+            ago(about.written),
+            about.turns,
+            if about.turns == 1 { "turn " } else { "turns" },
+            about.tokens,
+            visible(&prompt)
+        );
+        if let Some(cwd) = &about.cwd {
+            let _ = write!(text, "  [{}]", visible(cwd));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    if sessions.is_empty() {
+        text.push_str("No sessions.\n");
+    }
+    text
+}
+
+fn lines(sessions: &[About]) -> String {
+    let mut text = String::new();
+    for about in sessions {
+        let prompt = about.prompt.as_ref().map(|prompt| prompt.chars().take(SAID).collect::<String>());
+        let line = json!({
+            "agent": about.agent,
+            "id": about.id,
+            "cwd": about.cwd,
+            "prompt": prompt,
+            "turns": about.turns,
+            "tokens": about.tokens,
+            "written": about.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            "path": about.path,
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}

@@ -1,0 +1,262 @@
+//! `agentglot sessions copy`: a session, written so that another agent's program goes on with it.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use agentglot_adapters::convert::{Anew, Options};
+use agentglot_adapters::raw::codec::Format;
+use agentglot_adapters::raw::store::Home;
+use agentglot_adapters::{Source as Written, turns};
+use serde_json::json;
+
+use super::machine;
+use super::place::{New, make};
+use super::{about, asked};
+use crate::io::{Console, Input, Output, Source, visible};
+use crate::status::{Failure, Status};
+use crate::work::{self, Work};
+
+/// What is to be copied, and where to.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// The id of a session on this machine, enough of its beginning, or a file of any dialect.
+    pub what: String,
+    /// What the file is written in; without it, it is looked at.
+    pub from: Option<Format>,
+    /// For whose program.
+    pub to: Format,
+    /// The working folder of the copy.
+    pub cwd: Option<PathBuf>,
+    /// Prompts that the source does not hold.
+    pub prompts: Vec<String>,
+    /// Where the ledger goes, if one is kept.
+    pub ledger: Option<PathBuf>,
+    /// One JSON object instead of the command.
+    pub json: bool,
+}
+
+/// Copies a session.
+///
+/// # Errors
+/// When there is no such session, nothing in it to go on with, or it cannot be read or written.
+pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
+    let (to, home) = target(copy.to)?;
+    let root = machine::root(home).ok_or_else(|| {
+        let names: Vec<&str> = home.roots.iter().map(|root| root.variable).collect();
+        Failure::Usage(format!(
+            "where {} keeps sessions is not known: none of {} is set",
+            to.dialect.about(),
+            names.join(", ")
+        ))
+    })?;
+    // Holds what a program was asked for, until it is read.
+    let (input, from, _said) = source(copy)?;
+    let name = input.name();
+    let seen = look(&input, from, &name)?;
+    if seen.lacks_prompt && copy.prompts.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{name} does not hold the prompt of its first turn, without which nobody can go on with it: say it with --prompt"
+        )));
+    }
+    let new = New::of(home, cwd(copy, seen.cwd.as_deref(), &name)?);
+    let written = |error| Failure::Write {
+        name: root.display().to_string(),
+        error,
+    };
+    make(&root).map_err(written)?;
+    let file = tempfile::Builder::new().prefix(".agentglot-").tempfile_in(&root).map_err(written)?;
+    let file = file.into_temp_path();
+    let mut options = Options::new(from.unwrap_or(to), to);
+    options.repair = true;
+    options.prompts.clone_from(&copy.prompts);
+    options.anew = Some(Anew {
+        session: new.id.clone(),
+        cwd: new.cwd.clone(),
+        time: new.time(),
+    });
+    let work = Work {
+        inputs: vec![input],
+        from,
+        options,
+        needs_all_prompts: copy.prompts.len() > 1,
+        outputs: Some(vec![Output::Named(file.to_path_buf())]),
+        folders: Vec::new(),
+        ledger: copy.ledger.clone(),
+        report: None,
+        subagents: true,
+        quiet: false,
+        status: Status::Clean,
+        jobs: 1,
+    };
+    let status = work::run(work, &Console::plain());
+    if status > Status::Damaged {
+        return Ok(status);
+    }
+    let end = home.end.replace("NOW", &new.time());
+    let size = std::fs::OpenOptions::new().append(true).open(&file).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        file.write_all(end.as_bytes())?;
+        file.sync_all()?;
+        Ok(size)
+    });
+    if size.map_err(written)? == 0 {
+        return Err(Failure::Usage(format!("{name}: nothing in it goes over to {to}")));
+    }
+    let path = new.path(home, &root).map_err(written)?;
+    file.persist_noclobber(&path).map_err(|error| Failure::Write {
+        name: path.display().to_string(),
+        error: error.error,
+    })?;
+    tell(copy, home, &new, &path)?;
+    Ok(status)
+}
+
+/// The store that the program of a dialect looks into.
+fn target(named: Format) -> Result<(Format, &'static Home), Failure> {
+    let found = machine::stores().find(|(dialect, ..)| *dialect == named.dialect);
+    let format = found.map(|(dialect, store, home)| (Format { dialect, mode: store.mode }, home));
+    format.filter(|(format, _)| format.is_writable()).ok_or_else(|| {
+        let names: BTreeSet<&str> = machine::stores().map(|(dialect, ..)| dialect.name()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        Failure::Usage(format!(
+            "{} keeps no sessions that we can write; there are {}",
+            named.dialect.name(),
+            names.join(", ")
+        ))
+    })
+}
+
+type Said = Option<tempfile::NamedTempFile>;
+
+/// The file that is meant, and what it is written in as far as that is known.
+fn source(copy: &Copy) -> Result<(Input, Option<Format>, Said), Failure> {
+    let path = Path::new(&copy.what);
+    if copy.what.contains('/') || path.exists() {
+        return Ok((Input::File(path.to_owned()), copy.from, None));
+    }
+    let Some(said) = asked::one(&copy.what) else {
+        let kept = machine::one(&copy.what)?;
+        return Ok((Input::File(kept.path), copy.from.or(kept.owner), None));
+    };
+    let said = said?;
+    let failed = |error| Failure::Write {
+        name: "a temporary file".to_owned(),
+        error,
+    };
+    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    file.write_all(&said).map_err(failed)?;
+    Ok((Input::File(file.path().to_owned()), copy.from, Some(file)))
+}
+
+/// What a look at the source tells.
+#[derive(Debug, Default)]
+struct Seen {
+    cwd: Option<String>,
+    lacks_prompt: bool,
+}
+
+fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure> {
+    let mut source = Source::open(input, &Console::plain())?;
+    let from = match from {
+        Some(format) => Written::Is(format),
+        None => super::super::show::read_as(input, None, &mut source)?,
+    };
+    let mut seen = Seen::default();
+    let mut sessions = BTreeSet::new();
+    let mut any = false;
+    for turn in turns(source.into_reader(), from).named(name) {
+        match turn {
+            Ok(turn) => {
+                if !std::mem::replace(&mut any, true) {
+                    seen.lacks_prompt = about::prompt(&turn).is_none();
+                }
+                seen.cwd = turn.facts.as_ref().and_then(|facts| facts.cwd.clone()).or(seen.cwd);
+                sessions.extend(turn.session);
+            }
+            // It is told when it is written.
+            Err(error) if error.can_continue() => {}
+            Err(error) => return Err(super::super::show::failure(name, error)),
+        }
+    }
+    if !any {
+        return Err(Failure::Usage(format!("{name}: there is no conversation in it")));
+    }
+    if sessions.len() > 1 {
+        let names: Vec<String> = sessions.iter().take(5).map(|id| visible(id).into_owned()).collect();
+        return Err(Failure::Usage(format!(
+            "{name} holds {} sessions ({}…); one is copied at a time, from a file of its own",
+            sessions.len(),
+            names.join(", ")
+        )));
+    }
+    Ok(seen)
+}
+
+/// The working folder of the copy: the one that was asked for, or that of the source, or ours.
+fn cwd(copy: &Copy, of_source: Option<&str>, name: &str) -> Result<String, Failure> {
+    let (path, said) = match (&copy.cwd, of_source) {
+        (Some(path), _) => (path.clone(), "--cwd names"),
+        (None, Some(cwd)) => (PathBuf::from(cwd), "the session worked in"),
+        (None, None) => (PathBuf::from("."), "here is"),
+    };
+    let told = |why: &str| {
+        let path = path.display().to_string();
+        let hint = if copy.cwd.is_none() {
+            "; --cwd DIR says where it is to go on"
+        } else {
+            ""
+        };
+        Failure::Usage(format!("{name}: {said} {}, {why}{hint}", visible(&path)))
+    };
+    if copy.cwd.is_none() && of_source.is_some() && !path.is_absolute() {
+        return Err(told("which is no absolute path"));
+    }
+    let found = path.canonicalize().map_err(|_| told("which is not there"))?;
+    if !found.is_dir() {
+        return Err(told("which is no folder"));
+    }
+    found.into_os_string().into_string().map_err(|_| told("whose name is not UTF-8"))
+}
+
+/// Says how to go on.
+fn tell(copy: &Copy, home: &Home, new: &New, path: &Path) -> Result<(), Failure> {
+    let file = path.display().to_string();
+    let values = [("ID", new.id.as_str()), ("FILE", file.as_str())];
+    let commands = home.takes.into_iter().chain([home.goes_on]);
+    let commands: Vec<Vec<String>> = commands.map(|words| asked::filled(words, &values)).collect();
+    let text = if copy.json {
+        let told = json!({"agent": copy.to.dialect.name(), "id": new.id, "cwd": new.cwd, "path": file, "commands": commands});
+        format!("{told}\n")
+    } else {
+        let cd = vec!["cd".to_owned(), new.cwd.clone()];
+        let all = std::iter::once(&cd).chain(&commands);
+        let words = all.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        format!("{}\n", words.collect::<Vec<_>>().join(" && "))
+    };
+    Console::plain().say(&format!("written to {file}; it goes on with:"));
+    super::super::print(text.as_bytes())?;
+    Ok(())
+}
+
+/// A word of a shell's command line.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_shells() {
+        assert_eq!(quoted("/home/me/a-b.c"), "/home/me/a-b.c");
+        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}

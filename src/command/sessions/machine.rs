@@ -1,0 +1,169 @@
+//! The sessions that the agents' programs keep on this machine, and our own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use agentglot_adapters::raw::codec::{Dialect, Format};
+use agentglot_adapters::raw::store::{Home, Store, begins_as_subagent, session_of, short_slug, slug};
+
+use crate::agent::persona;
+use crate::io::{Console, Input, Source};
+use crate::status::Failure;
+
+/// The file of a session.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) path: PathBuf,
+    /// Whose program keeps it; `None`: it is one of ours.
+    pub(super) owner: Option<Format>,
+    /// What the program calls the session.
+    pub(super) id: String,
+    pub(super) written: SystemTime,
+}
+
+/// A variable of the environment.
+pub(super) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Every store that a program looks into.
+pub(super) fn stores() -> impl Iterator<Item = (Dialect, &'static Store, &'static Home)> {
+    Dialect::ALL.into_iter().flat_map(|dialect| {
+        let stores = dialect.vendor().stores.iter();
+        stores.filter_map(move |store| Some((dialect, store, store.home.as_ref()?)))
+    })
+}
+
+/// The program's own folder: that of the first variable that is set.
+pub(super) fn root(home: &Home) -> Option<PathBuf> {
+    let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    home.roots.iter().find_map(|root| {
+        let folder = named(root.variable)?;
+        Some(if root.below.is_empty() { folder } else { folder.join(root.below) })
+    })
+}
+
+/// The files of all sessions, those that were written last at the end: whoever goes on from another comes behind it.
+pub(super) fn kept() -> Vec<Kept> {
+    let mut found = Vec::new();
+    let shelf = persona::shelf(&|name| std::env::var_os(name));
+    for root in shelf.own() {
+        gather(root, "*/*.jsonl", &mut |path| found.extend(read(path, None)));
+    }
+    for (dialect, store, home) in stores() {
+        let owner = (Format { dialect, mode: store.mode }, home);
+        for pattern in home.files {
+            if let Some(root) = root(home) {
+                gather(&root, pattern, &mut |path| found.extend(read(path, Some(owner))));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
+    found
+}
+
+/// The one whose id begins like this; of several the one that is called so, or else that of the working folder.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(super) fn one(id: &str) -> Result<Kept, Failure> {
+    let mut fitting = kept();
+    let begins = |kept: &Kept| kept.id.get(..id.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(id));
+    fitting.retain(|kept| !id.is_empty() && begins(kept));
+    if fitting.len() > 1 && fitting.iter().any(|kept| kept.id == id) {
+        fitting.retain(|kept| kept.id == id);
+    }
+    if fitting.len() > 1 {
+        let here: Vec<Kept> = fitting.iter().filter(|kept| is_here(&kept.path)).cloned().collect();
+        if here.len() == 1 {
+            fitting = here;
+        }
+    }
+    match (fitting.pop(), fitting.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(_), false) => Err(Failure::Usage(format!(
+            "more than one session begins with {id:?}; say more of its id, or name its file"
+        ))),
+        (None, _) => Err(Failure::Usage(format!(
+            "there is no session {id:?}; `agentglot sessions list --all-agents` names them"
+        ))),
+    }
+}
+
+/// Whether a session's file lies in a folder of the working folder.
+fn is_here(path: &Path) -> bool {
+    let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize()).unwrap_or_default();
+    let cwd = cwd.to_string_lossy();
+    let names = [slug(&cwd), short_slug(&cwd)];
+    path.ancestors().skip(1).take(2).any(|folder| {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| names.iter().any(|known| known == name))
+    })
+}
+
+/// All files below a folder whose way there fits a pattern.
+fn gather(folder: &Path, pattern: &str, found: &mut dyn FnMut(PathBuf)) {
+    let (first, rest) = pattern.split_once('/').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
+    if let (false, Some(rest)) = (first.contains('*'), rest) {
+        return gather(&folder.join(first), rest, found);
+    }
+    // A folder that cannot be read has nothing to show; that of a program that was never used is not there.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
+    names.sort();
+    for name in names {
+        if !name.to_str().is_some_and(|name| fits(name, first)) {
+            continue;
+        }
+        match rest {
+            Some(rest) => gather(&folder.join(name), rest, found),
+            None => found(folder.join(name)),
+        }
+    }
+}
+
+/// Whether a name fits a pattern with at most one `*`.
+fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((before, behind)) => name.len() >= before.len() + behind.len() && name.starts_with(before) && name.ends_with(behind),
+        None => name == pattern,
+    }
+}
+
+/// A file that was found. Nothing if it is none of a session that somebody could go on with.
+fn read(path: PathBuf, owner: Option<(Format, &Home)>) -> Option<Kept> {
+    let about = path.metadata().ok().filter(|about| about.is_file() && about.len() > 0)?;
+    let source = Source::open(&Input::File(path.clone()), &Console::plain()).ok()?;
+    if begins_as_subagent(source.head()) {
+        return None;
+    }
+    let stem = path.file_stem()?.to_str()?;
+    let id = match owner {
+        Some((_, home)) if home.file.ends_with("/ID.jsonl") => stem.to_owned(),
+        Some((_, home)) if home.file.contains("ID") => stem.get(stem.len().checked_sub(UUID)?..)?.to_owned(),
+        Some(_) => session_of(source.head()).unwrap_or_else(|| stem.to_owned()),
+        None => stem.to_owned(),
+    };
+    Some(Kept {
+        path,
+        owner: owner.map(|(format, _)| format),
+        id,
+        written: about.modified().ok()?,
+    })
+}
+
+/// So long is a UUID.
+const UUID: usize = 36;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_patterns() {
+        assert!(fits("rollout-x.jsonl", "rollout-*.jsonl") && fits("a", "*") && fits("projects", "projects"));
+        assert!(!fits("rollout.jsonl", "rollout-*.jsonl") && !fits("aba", "ab*ba") && !fits("x", "projects"));
+    }
+}

@@ -1,0 +1,570 @@
+//! The sessions of every agent: listed, and copied for another one. Each test has a home of its own.
+
+use std::path::{Path, PathBuf};
+
+use agentglot_adapters::turns;
+use serde_json::Value;
+
+use crate::common::{Ran, Scratch, arg, golden, log, program, session};
+
+/// A home with a session of each agent, and a working folder.
+struct Home {
+    scratch: Scratch,
+}
+
+/// Where each agent keeps one, with the recording that lies there.
+const KEPT: [(&str, &str, &str); 4] = [
+    (
+        "claude",
+        "home/.claude/projects/-workspace/00000004-0000-4000-8000-000000000004.jsonl",
+        "claude/transcript_parallel.jsonl",
+    ),
+    (
+        "qwen-code",
+        "home/.qwen/projects/-workspace/chats/00000004-0000-4000-8000-000000000005.jsonl",
+        "qwen-code/chat_parallel.jsonl",
+    ),
+    (
+        "codex",
+        "home/.codex/sessions/2026/11/21/rollout-2026-11-21T07-04-47-01a1fcec-0044-79c0-afaa-87ab4281ed2c.jsonl",
+        "codex/rollout_think.jsonl",
+    ),
+    (
+        "gemini",
+        "home/.gemini/tmp/workspace/chats/session-2026-11-21T07-03-86f24e3c.jsonl",
+        "gemini/chat_parallel.jsonl",
+    ),
+];
+
+/// For whom, the command, where the file lies, and where its lines have the id.
+const TARGETS: [(&str, &str, &str, &str); 4] = [
+    ("claude", "claude --resume ID", "home/.claude/projects/SLUG/ID.jsonl", "/sessionId"),
+    ("qwen-code", "qwen --resume ID", "home/.qwen/projects/SLUG/chats/ID.jsonl", "/sessionId"),
+    ("codex", "codex resume ID", "home/.codex/sessions/", "/payload/id"),
+    ("gemini", "gemini --resume ID", "home/.gemini/tmp/work/chats/session-", "/sessionId"),
+];
+
+impl Home {
+    /// With nothing in it.
+    fn empty() -> Self {
+        let scratch = Scratch::new();
+        for folder in ["home", "work"] {
+            std::fs::create_dir(scratch.path(folder)).unwrap();
+        }
+        Self { scratch }
+    }
+
+    /// With a session of each agent.
+    fn full() -> Self {
+        let home = Self::empty();
+        for (_, place, recording) in KEPT {
+            home.scratch.file(place, std::fs::read(golden(recording)).unwrap());
+        }
+        home
+    }
+
+    fn work(&self) -> PathBuf {
+        self.scratch.path("work").canonicalize().unwrap()
+    }
+
+    /// Runs `sessions …` in the working folder.
+    fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, &[])
+    }
+
+    fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = program();
+        command
+            .env_clear()
+            .env("HOME", self.scratch.path("home"))
+            .env("PATH", "/nowhere")
+            .env("TZ", "UTC");
+        command.envs(variables.iter().copied());
+        let output = command.arg("sessions").args(args).current_dir(self.work()).output().expect("it runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!err.contains("panicked"), "{err}");
+        Ran {
+            code: output.status.code().expect("no signal ends it"),
+            out: output.stdout,
+            err,
+        }
+    }
+
+    /// What a copy is.
+    fn copied(&self, what: &str, to: &str) -> Value {
+        let work = self.work();
+        let ran = self.run(&["copy", what, "--to", to, "--cwd", arg(&work), "--json"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        serde_json::from_slice(&ran.out).expect("one object")
+    }
+
+    /// Every file below the home.
+    fn files(&self) -> Vec<PathBuf> {
+        fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { walk(&path, found) } else { found.push(path) }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.scratch.path("home"), &mut found);
+        found.sort();
+        found
+    }
+}
+
+/// What is said in a session: prompts, texts, calls and results.
+fn said(path: &Path, format: &str) -> Vec<String> {
+    use agentglot_adapters::session::Block;
+    let format: agentglot_adapters::raw::codec::Format = format.parse().unwrap();
+    let mut said = Vec::new();
+    for turn in turns(std::fs::File::open(path).unwrap(), format) {
+        let turn = turn.expect("it can be read");
+        said.extend(turn.thread.prompts.iter().map(|prompt| prompt.content.text()));
+        for round in &turn.thread.rounds {
+            for block in &round.blocks {
+                match block {
+                    Block::Text(text) => said.push(text.clone()),
+                    Block::Call(call) => {
+                        let result = call.result.as_ref().expect("each call has a result");
+                        said.push(format!("call of {}: {}", result.call, plain(&result.content.text())));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    said
+}
+
+/// A result without what each program writes around it: numbers of lines, and what stands before and behind a command's output.
+fn plain(result: &str) -> String {
+    let lines = result
+        .lines()
+        .filter(|line| !line.starts_with("Process Group PGID:") && !line.contains("untrusted_context>"));
+    let lines = lines.map(|line| {
+        let line = line.strip_prefix("Output: ").unwrap_or(line);
+        line.trim_start_matches(|c: char| c.is_ascii_digit()).trim()
+    });
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn store(agent: &str) -> &'static str {
+    match agent {
+        "claude" => "claude:transcript",
+        "qwen-code" => "qwen-code:chat",
+        "codex" => "codex:rollout",
+        _ => "gemini:chat",
+    }
+}
+
+#[test]
+fn the_sessions_of_every_agent_are_listed() {
+    let home = Home::full();
+    let ran = home.run(&["list", "--all-agents", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let listed: Vec<Value> = ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(listed.len(), 4, "{}", ran.text());
+    for (agent, place, _) in KEPT {
+        let found = listed.iter().find(|session| session["agent"] == agent).expect(agent);
+        assert!(place.contains(&found["id"].as_str().unwrap()[..8]), "{found}");
+        assert_eq!(found["cwd"], "/workspace", "{found}");
+        assert!(found["prompt"].as_str().is_some_and(|prompt| prompt.starts_with("[[")), "{found}");
+        assert_eq!(found["turns"], 1, "{found}");
+        assert!(found["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{found}");
+        assert_eq!(found["path"], arg(&home.scratch.path(place)), "{found}");
+    }
+    let table = home.run(&["list", "--all-agents"]);
+    assert_eq!(table.text().lines().count(), 4);
+    assert!(
+        table.text().contains("qwen-code  00000004-0000-4000-8000-000000000005  just now"),
+        "{}",
+        table.text()
+    );
+    assert_eq!(Home::empty().run(&["list", "--all-agents"]).text(), "No sessions.\n");
+}
+
+#[test]
+fn variables_move_where_agents_keep_their_sessions() {
+    let home = Home::full();
+    let moved = home.scratch.path("elsewhere");
+    std::fs::rename(home.scratch.path("home"), &moved).unwrap();
+    std::fs::create_dir(home.scratch.path("home")).unwrap();
+    let at = |name: &str| arg(&moved.join(name)).to_owned();
+    let ran = home.run_with(
+        &["list", "--all-agents", "--json"],
+        &[
+            ("CLAUDE_CONFIG_DIR", &at(".claude")),
+            ("QWEN_RUNTIME_DIR", &at(".qwen")),
+            ("CODEX_HOME", &at(".codex")),
+            ("GEMINI_CLI_HOME", arg(&moved)),
+        ],
+    );
+    assert_eq!(ran.text().lines().count(), 4, "{}", ran.text());
+}
+
+#[test]
+fn what_is_no_session_is_not_listed_and_what_is_damaged_is() {
+    let home = Home::empty();
+    home.scratch
+        .file("home/.claude/projects/-a/11111111-2222-4333-8444-555555555555.jsonl", "");
+    std::fs::create_dir(home.scratch.path("home/.claude/projects/-a/folder.jsonl")).unwrap();
+    let child = std::fs::read(golden("claude/transcript_agent.subagent.jsonl")).unwrap();
+    home.scratch.file("home/.claude/projects/-a/agent-a1.jsonl", &child);
+    let child = std::fs::read(golden("codex/rollout_subagent.jsonl")).unwrap();
+    home.scratch.file(KEPT[2].1, &child);
+    let whole = std::fs::read(golden("claude/transcript_read.jsonl")).unwrap();
+    let cut = &whole[..whole.len() - 40];
+    home.scratch.file("home/.claude/projects/-a/\u{1b}[2Jx.jsonl", cut);
+    let ran = home.run(&["list", "--all-agents"]);
+    assert_eq!((ran.code, ran.text().lines().count()), (0, 1), "{}{}", ran.text(), ran.err);
+    assert!(!ran.text().contains('\u{1b}') && ran.text().contains("\\u{1b}[2Jx"), "{}", ran.text());
+}
+
+#[test]
+fn a_copy_lies_where_the_other_program_looks_and_says_what_the_source_says() {
+    let home = Home::full();
+    let slug: String = arg(&home.work())
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    for (from, place, _) in KEPT {
+        let source = home.scratch.path(place);
+        let before = std::fs::read(&source).unwrap();
+        for (to, command, file, id_at) in TARGETS {
+            let copied = home.copied(arg(&source), to);
+            let id = copied["id"].as_str().unwrap();
+            let path = PathBuf::from(copied["path"].as_str().unwrap());
+            let expected = home.scratch.path(&file.replace("SLUG", &slug).replace("ID", id));
+            assert!(arg(&path).starts_with(arg(&expected)), "{path:?} {expected:?}");
+            assert!(arg(&path).contains(&id[..8]), "{path:?}");
+            assert!(uuid::Uuid::parse_str(id).is_ok());
+            let words: Vec<&str> = copied["commands"][0]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|word| word.as_str().unwrap())
+                .collect();
+            assert_eq!(words.join(" "), command.replace("ID", id));
+            let text = std::fs::read_to_string(&path).unwrap();
+            let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            assert_eq!(first.pointer(id_at).and_then(Value::as_str), Some(id), "{from} to {to}: {first}");
+            assert!(!text.contains(r#""cwd":"/workspace""#) && (to == "gemini" || text.contains(&format!(r#""cwd":"{}""#, arg(&home.work())))));
+            assert_eq!(said(&path, store(to)), said(&source, store(from)), "{from} to {to}");
+        }
+        assert_eq!(std::fs::read(&source).unwrap(), before);
+    }
+    // Nothing but the sessions and the sign of whose a folder is was written.
+    let others = home
+        .files()
+        .into_iter()
+        .filter(|path| path.extension().is_none_or(|ending| ending != "jsonl"));
+    let others: Vec<String> = others.map(|path| arg(&path).rsplit("home/").next().unwrap().to_owned()).collect();
+    assert_eq!(others, [".gemini/tmp/work/.project_root"]);
+    assert_eq!(
+        std::fs::read_to_string(home.scratch.path("home/.gemini/tmp/work/.project_root")).unwrap(),
+        arg(&home.work())
+    );
+}
+
+#[test]
+fn the_command_is_one_line_of_a_shell_and_all_else_goes_to_stderr() {
+    let home = Home::full();
+    let odd = home.scratch.path("it's here");
+    std::fs::create_dir(&odd).unwrap();
+    let ran = home.run(&["copy", "01a1fcec", "--to", "claude", "--cwd", arg(&odd)]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let odd = arg(&odd.canonicalize().unwrap()).replace('\'', "'\\''");
+    assert!(
+        ran.text().starts_with(&format!("cd '{odd}' && claude --resume ")) && ran.text().lines().count() == 1,
+        "{}",
+        ran.text()
+    );
+    assert!(
+        ran.err.contains("written to ") && ran.err.contains("no place in the target"),
+        "{}",
+        ran.err
+    );
+    // The folder that the session worked in is not here.
+    let ran = home.run(&["copy", "01a1fcec", "--to", "claude"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("worked in /workspace, which is not there; --cwd"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_log_gets_its_prompt_and_calls_get_results() {
+    let home = Home::empty();
+    let work = home.work();
+    let file = home.scratch.file("log.jsonl", log("s-1", "An answer."));
+    let ran = home.run(&["copy", arg(&file), "--to", "qwen-code", "--cwd", arg(&work)]);
+    assert!(ran.code == 2 && ran.err.contains("--prompt"), "{}", ran.err);
+    assert!(home.files().is_empty(), "{:?}", home.files());
+    let ran = home.run(&[
+        "copy",
+        arg(&file),
+        "--to",
+        "qwen-code",
+        "--cwd",
+        arg(&work),
+        "--prompt",
+        "A question?",
+        "--json",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+    let path = PathBuf::from(copied["path"].as_str().unwrap());
+    assert_eq!(said(&path, "qwen-code:chat"), ["A question?", "An answer."]);
+    // A log that ends with a call.
+    let [init, ..] = session("s-2", "");
+    let call = r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":"m-1","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s-2","uuid":"00000000-0000-4000-8000-000000000002"}"#;
+    let file = home.scratch.file("open.jsonl", format!("{init}\n{call}\n"));
+    for (to, ..) in TARGETS {
+        let ran = home.run(&["copy", arg(&file), "--to", to, "--cwd", arg(&work), "--prompt", "List.", "--json"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+        let said = said(Path::new(copied["path"].as_str().unwrap()), store(to));
+        assert!(
+            said.iter()
+                .any(|said| said.starts_with("call of toolu_1: ") && said.contains("interrupted")),
+            "{to}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_database_has_is_asked_for_and_imported() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::empty();
+    let copied = home.copied(arg(&golden("claude/transcript_parallel.jsonl")), "opencode");
+    let (id, path) = (copied["id"].as_str().unwrap(), copied["path"].as_str().unwrap());
+    assert!(
+        id.starts_with("ses_") && path.ends_with(&format!("/.local/share/opencode/agentglot/{id}.json")),
+        "{copied}"
+    );
+    assert_eq!(
+        copied["commands"][0].to_string(),
+        serde_json::json!(["opencode", "import", path]).to_string()
+    );
+    assert_eq!(copied["commands"][1].to_string(), serde_json::json!(["opencode", "-s", id]).to_string());
+    let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!((&document["info"]["id"], &document["info"]["directory"]), (&copied["id"], &copied["cwd"]));
+    // The program itself, which has a session and gives it.
+    let listed = r#"[{"id":"ses_1","cwd":"/w","written":1795384788986,"tokens":552,"turns":1,"prompt":"Go on."}]"#;
+    let program = home.scratch.file(
+        "bin/opencode",
+        format!("#!/bin/sh\ncase $1 in db) echo '{listed}';; export) [ $2 = ses_1 ] && cat '{path}';; esac\n"),
+    );
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let variables = [("PATH", format!("{}:/usr/bin:/bin", arg(program.parent().unwrap())))];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(
+        home.run_with(&["list", "--all-agents"], &variables).text(),
+        "No sessions.\n",
+        "there is no database"
+    );
+    home.scratch.file("home/.local/share/opencode/opencode.db", "");
+    let ran = home.run_with(&["list", "--all-agents"], &variables);
+    assert!(
+        ran.text().starts_with("opencode ") && ran.text().contains("ses_1") && ran.text().contains("552 tokens  Go on.  [/w]"),
+        "{}",
+        ran.text()
+    );
+    let ran = home.run_with(&["copy", "ses_1", "--to", "codex", "--json"], &variables);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let back: Value = serde_json::from_slice(&ran.out).unwrap();
+    let back = said(Path::new(back["path"].as_str().unwrap()), "codex:rollout");
+    let source = said(&golden("claude/transcript_parallel.jsonl"), "claude:transcript");
+    // There calls stand in the order in which they ended.
+    assert_eq!((&back[..2], &back[4..]), (&source[..2], &source[4..]));
+    assert!(
+        back[2..4]
+            .iter()
+            .any(|said| said.contains("toolu_mock000002") && said.contains("second line")),
+        "{back:?}"
+    );
+    let ran = home.run_with(&["copy", "ses_2", "--to", "codex"], &variables);
+    assert!(ran.code == 2 && ran.err.contains("opencode export"), "{}", ran.err);
+    // A program that is not there is told, and the others' sessions are listed.
+    let ran = home.run(&["list", "--all-agents"]);
+    assert!(ran.code == 1 && ran.err.contains("opencode"), "{}", ran.err);
+}
+
+#[test]
+fn thoughts_stay_behind_where_they_would_be_refused() {
+    let home = Home::empty();
+    let source = golden("claude/transcript_think.jsonl");
+    let thoughts = |path: &str| std::fs::read_to_string(path).unwrap().matches("thinking\":\"").count();
+    assert!(thoughts(arg(&source)) > 0);
+    let copied = home.copied(arg(&source), "claude");
+    assert_eq!(
+        thoughts(copied["path"].as_str().unwrap()),
+        thoughts(arg(&source)),
+        "those that are signed go over"
+    );
+    let copied = home.copied(arg(&source), "codex");
+    let text = std::fs::read_to_string(copied["path"].as_str().unwrap()).unwrap();
+    assert!(!text.contains("\"type\":\"reasoning\""), "{text}");
+    // What another model thought is signed by nobody.
+    let copied = home.copied(arg(&golden("gemini/chat_parallel.jsonl")), "claude");
+    assert_eq!(thoughts(copied["path"].as_str().unwrap()), 0);
+}
+
+#[test]
+fn nothing_is_ever_overwritten() {
+    let home = Home::full();
+    let source = home.scratch.path(KEPT[0].1);
+    let mut ids = std::collections::BTreeSet::new();
+    for (to, ..) in TARGETS {
+        let before: Vec<(PathBuf, Vec<u8>)> = home
+            .files()
+            .into_iter()
+            .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+            .collect();
+        for _ in 0..3 {
+            assert!(
+                ids.insert(home.copied(arg(&source), to)["id"].as_str().unwrap().to_owned()),
+                "ids are new"
+            );
+        }
+        for (path, bytes) in before {
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_another_project_has_is_left_to_it() {
+    let home = Home::full();
+    home.scratch.file("home/.gemini/tmp/work/.project_root", "/somewhere/work");
+    home.scratch.file("home/.gemini/history/work-1/.project_root", "/else/work");
+    home.scratch.file(
+        "home/.gemini/projects.json",
+        r#"{"projects":{"/third/work":"work-2","/evil":"../../out"}}"#,
+    );
+    let copied = home.copied("86f24e3c", "gemini");
+    assert!(
+        copied["path"].as_str().unwrap().contains("/.gemini/tmp/work-3/chats/session-"),
+        "{copied}"
+    );
+    // The next copy finds it again; so does one for a folder that the program's list has.
+    assert!(home.copied("01a1fcec", "gemini")["path"].as_str().unwrap().contains("/tmp/work-3/"));
+    let list = serde_json::json!({"projects": {arg(&home.work()): "mine"}}).to_string();
+    home.scratch.file("home/.gemini/projects.json", list);
+    assert!(home.copied("01a1fcec", "gemini")["path"].as_str().unwrap().contains("/tmp/mine/"));
+    // A name that leads out of the folder is none.
+    let list = serde_json::json!({"projects": {arg(&home.work()): "../../../out"}}).to_string();
+    home.scratch.file("home/.gemini/projects.json", list);
+    assert!(
+        home.copied("01a1fcec", "gemini")["path"]
+            .as_str()
+            .unwrap()
+            .contains("/.gemini/tmp/work-3/")
+    );
+    assert!(!home.scratch.path("out").exists());
+}
+
+#[test]
+fn names_in_a_session_lead_nowhere() {
+    let home = Home::empty();
+    let line = |cwd: &str| {
+        format!(
+            "{}\n",
+            serde_json::json!({
+                "parentUuid": null, "isSidechain": false, "type": "user", "message": {"role": "user", "content": "Hello."},
+                "uuid": "98b354d5-0e6f-4afb-a9d1-ece0724f3d63", "timestamp": "2026-11-21T07:07:46.347Z", "cwd": cwd,
+                "sessionId": "../../../../out", "version": "2.1.329",
+            })
+        )
+    };
+    let hostile = home.scratch.file("hostile.jsonl", line("../../out"));
+    let ran = home.run(&["copy", arg(&hostile), "--to", "claude"]);
+    assert!(ran.code == 2 && ran.err.contains("no absolute path"), "{}", ran.err);
+    for (to, ..) in TARGETS {
+        let copied = home.copied(arg(&hostile), to);
+        assert!(uuid::Uuid::parse_str(copied["id"].as_str().unwrap()).is_ok(), "{copied}");
+        assert!(copied["path"].as_str().unwrap().starts_with(arg(&home.scratch.path("home"))) && !copied["path"].as_str().unwrap().contains(".."));
+    }
+    // A working folder with a quote, a line feed and an escape in its name.
+    let odd = home.scratch.path("a\"b\n\u{1b}[31m/..x");
+    std::fs::create_dir_all(&odd).unwrap();
+    let source = home.scratch.file("plain.jsonl", line(arg(&odd.canonicalize().unwrap())));
+    for (to, ..) in TARGETS {
+        let ran = home.run(&["copy", arg(&source), "--to", to, "--json"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+        assert_eq!(copied["cwd"], arg(&odd.canonicalize().unwrap()));
+        let text = std::fs::read_to_string(copied["path"].as_str().unwrap()).unwrap();
+        assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{text}");
+    }
+    // A link in the place of a folder is not followed.
+    let out = home.scratch.path("out");
+    std::fs::create_dir(&out).unwrap();
+    std::fs::remove_dir_all(home.scratch.path("home/.claude/projects")).unwrap();
+    std::os::unix::fs::symlink(&out, home.scratch.path("home/.claude/projects")).unwrap();
+    let ran = home.run(&["copy", arg(&source), "--to", "claude"]);
+    assert!(ran.code == 3 && ran.err.contains("link"), "{}", ran.err);
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_copied_is_told_and_nothing_is_written() {
+    let home = Home::empty();
+    let work = home.work();
+    let copy = |what: &str, to: &str| home.run(&["copy", what, "--to", to, "--cwd", arg(&work)]);
+    let empty = home.scratch.file("empty.jsonl", "");
+    let only = home.scratch.file("only.jsonl", session("s-1", "")[0].clone() + "\n");
+    let two = home.scratch.file("two.jsonl", log("s-1", "One.") + &log("s-2", "Two."));
+    let good = golden("claude/transcript_read.jsonl");
+    let long = format!("/{}", "x".repeat(300));
+    for (what, to, code, why) in [
+        (arg(&home.scratch.path("work")), "claude", 3, "directory"),
+        (arg(&empty), "claude", 2, "no conversation"),
+        (arg(&only), "claude", 2, "prompt"),
+        (arg(&two), "claude", 2, "2 sessions"),
+        (arg(&home.scratch.path("not/there.jsonl")), "claude", 3, "No such file"),
+        ("0123abcd", "claude", 2, "there is no session"),
+        ("", "claude", 2, "there is no session"),
+        ("../../etc/passwd", "claude", 3, "No such file"),
+        (
+            arg(&good),
+            "cursor",
+            2,
+            "cursor keeps no sessions that we can write; there are claude, codex, gemini, opencode, qwen-code",
+        ),
+        (arg(&good), "nobody", 2, "unknown dialect"),
+    ] {
+        let ran = copy(what, to);
+        assert!(ran.code == code && ran.err.contains(why), "{what} to {to}: {} {}", ran.code, ran.err);
+        assert!(ran.out.is_empty(), "{}", ran.text());
+    }
+    let ran = home.run(&["copy", arg(&good), "--to", "claude", "--cwd", &long]);
+    assert!(ran.code == 2 && ran.err.contains("not there"), "{}", ran.err);
+    assert!(home.files().is_empty(), "{:?}", home.files());
+}
+
+#[test]
+fn damage_is_told_and_a_subagents_file_is_a_session_of_its_own() {
+    let home = Home::empty();
+    let work = home.work();
+    let whole = std::fs::read_to_string(golden("gemini/chat_parallel.jsonl")).unwrap();
+    let broken = home
+        .scratch
+        .file("session-broken.jsonl", whole.trim_end().to_owned() + "\n{\"id\":\"x\",\"type\":\"gem");
+    let ran = home.run(&["copy", arg(&broken), "--to", "codex", "--cwd", arg(&work), "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("session-broken.jsonl:"), "{}", ran.err);
+    let copied: Value = serde_json::from_slice(&ran.out).unwrap();
+    let path = PathBuf::from(copied["path"].as_str().unwrap());
+    assert_eq!(said(&path, "codex:rollout"), said(&golden("gemini/chat_parallel.jsonl"), "gemini:chat"));
+    for recording in [
+        "claude/transcript_agent.subagent.jsonl",
+        "gemini/chat_agent.subagent.jsonl",
+        "codex/rollout_subagent.jsonl",
+    ] {
+        let ran = home.run(&["copy", arg(&golden(recording)), "--to", "codex", "--cwd", arg(&work)]);
+        assert!(ran.code == 0 && ran.err.contains("the file of a subagent"), "{recording}: {}", ran.err);
+    }
+}
