@@ -43,6 +43,10 @@ KINDS = {
         },
     ],
     "patch": [("apply_patch",), {"input": "*** Begin Patch\n*** Update File: hello.txt\n@@\n-hello\n+goodbye\n*** End Patch\n"}],
+    "heredoc": [
+        ("exec_command",),
+        {"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: hello.txt\n@@\n-hello\n+goodbye\n*** End Patch\nEOF"},
+    ],
     "glob": [("Glob", "glob", "list_directory"), {"pattern": "*.txt", "path": FOLDER, "dir_path": FOLDER}],
     "grep": [("Grep", "grep_search", "grep"), {"pattern": "hello", "path": FOLDER, "dir_path": FOLDER}],
     "plan": [
@@ -62,8 +66,9 @@ KINDS = {
     ],
     "steps": [("update_plan",), {"plan": [{"step": "look", "status": "in_progress"}], "explanation": "One step."}],
     "agent": [
-        ("Agent", "Task", "agent", "task", "invoke_agent"),
+        ("Agent", "Task", "agent", "task", "invoke_agent", "spawn_agent"),
         {
+            "message": "[[inner]] please look",
             "description": "Look around",
             "prompt": "[[inner]] please look",
             "subagent_type": "{agent}",
@@ -93,6 +98,12 @@ SCRIPTS = {
     "plan": [said("", calls=["plan", "steps"]), said("Planned.")],
     "agent": [said("Delegating.", calls=["agent"]), said("It reported.")],
     "inner": [said("Inner look.", thought="Inner thought.", calls=["shell", "exec"]), said("Nothing to see.", calls=["finish"])],
+    "handover": [
+        said("First a look.", calls=["read", "exec"]),
+        said("Now the change.", calls=["edit", "patch", "heredoc"]),
+        said("The rest is for another.", calls=["agent"]),
+        said("It is changed."),
+    ],
     "refused": [{"error": (400, "invalid_request_error", "the script refuses this")}] * 9,
     "overloaded": [{"error": (529, "overloaded_error", "the script is overloaded")}, said("Back again.")],
     "cut": [said("Cut off he", stop="length")],
@@ -107,11 +118,14 @@ class Asked:
         self.body = body
         self.model = body.get("model") or "scripted"
         self.turns = [(role(one), text_of(one)) for one in body.get("messages") or body.get("contents") or listed(body.get("input"))]
-        self.tools = {}
+        self.tools, self.spaces = {}, {}
         for tool in body.get("tools") or []:
             for one in tool.get("functionDeclarations") or tool.get("tools") or [tool.get("function") or tool]:
                 schema = one.get("parametersJsonSchema") or one.get("parameters") or one.get("input_schema") or {}
-                self.tools[one.get("name") or one.get("type")] = (schema.get("properties") or {}, one.get("type"))
+                name = one.get("name") or one.get("type")
+                self.tools[name] = (schema.get("properties") or {}, one.get("type"))
+                if tool.get("type") == "namespace":
+                    self.spaces[name] = tool["name"]
 
     def step(self):
         replies, before = 0, None
@@ -231,7 +245,8 @@ def responses(step, calls, asked):
         if form == "custom":
             items.append({"type": "custom_tool_call", "id": f"ctc_{next(IDS)}", "call_id": call, "name": name, "input": values.get("input", "")})
         else:
-            items.append({"type": "function_call", "id": f"fc_{next(IDS)}", "call_id": call, "name": name, "arguments": json.dumps(values)})
+            space = {"namespace": asked.spaces[name]} if name in asked.spaces else {}
+            items.append({"type": "function_call", "id": f"fc_{next(IDS)}", "call_id": call, "name": name, **space, "arguments": json.dumps(values)})
     yield "response.created", {"response": {"id": ident}}
     for at, item in enumerate(items):
         yield "response.output_item.added", {"output_index": at, "item": {**item, "content": []} if "content" in item else item}
@@ -299,6 +314,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         asked = Asked(body)
         self.server.offered.update(name for name in asked.tools if name)
         step = asked.step()
+        self.server.requests.append((asked, step))
         if "error" in step:
             status, kind, message = step["error"]
             return self.answer(status, {"type": "error", "error": {"type": kind, "code": status, "message": message, "status": "FAILED"}})
@@ -322,9 +338,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(folder):
-    """The server, begun; `.port`, and in `.offered` the names of all tools that were offered to it."""
+    """The server, begun; `.port`, in `.offered` the names of all tools that were offered to it, in `.requests` what it was asked and said."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.folder, server.offered, server.port = folder, set(), server.server_address[1]
+    server.folder, server.offered, server.requests, server.port = folder, set(), [], server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
