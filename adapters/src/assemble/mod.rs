@@ -112,7 +112,9 @@ impl<'a> Desk<'_, '_, 'a> {
         let is_thought = |block: &&Block<'_>| matches!(block, Block::Thinking(_) | Block::Redacted { .. });
         let thoughts = reply.blocks.iter().filter(is_thought).count();
         if thoughts > 0 {
-            self.down.out.note(Fate::Dropped, "", "thoughts that the target's model has not sealed would be refused");
+            self.down
+                .out
+                .note(Fate::Dropped, "", "thoughts that the target's model has not sealed would be refused");
         }
         if thoughts == 0 || thoughts < reply.blocks.len() {
             let said: Vec<Block<'_>> = reply.blocks.iter().filter(|block| !is_thought(block)).copied().collect();

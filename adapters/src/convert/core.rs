@@ -136,7 +136,10 @@ pub(super) fn assembler(options: &Options, source: Format, encoder: &Encoder, pr
     };
     let as_is = identity || gives_back(options, source) && !collects;
     let mut stores = options.to.dialect.vendor().stores.iter();
-    let home = options.anew.as_ref().and_then(|_| stores.find(|store| store.mode == options.to.mode)?.home);
+    let home = options
+        .anew
+        .as_ref()
+        .and_then(|_| stores.find(|store| store.mode == options.to.mode)?.home);
     let want = if as_is { Want::AS_IS } else { encoder.want() };
     let want = Want {
         keeps_quiet: home.is_some_and(|home| !home.thoughts),
