@@ -73,6 +73,11 @@ fn claude_sdk_for_typescript_over_a_model_of_anthropic() {
 }
 
 #[test]
+fn what_the_suite_of_claudes_sdk_for_python_asks_for() {
+    drive("claude_suite.py", "own", |_| "model:anthropic".to_owned());
+}
+
+#[test]
 fn qwen_sdk_over_a_model_of_openai() {
     drive("qwen_sdk.mjs", "agent", |_| "model:openai".to_owned());
 }

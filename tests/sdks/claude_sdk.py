@@ -571,9 +571,9 @@ async def what_there_is_is_told():
         assert "commands" in (await client.get_server_info())
 
 
-async def main():
+async def main(scenarios):
     failed = 0
-    for function in (function for group in sys.argv[1].split("+") for function in SCENARIOS[group]):
+    for function in scenarios:
         since, why = time.monotonic(), None
         try:
             await asyncio.wait_for(function(), 90)
@@ -587,4 +587,5 @@ async def main():
     os._exit(1 if failed else 0)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main([function for group in sys.argv[1].split("+") for function in SCENARIOS[group]]))
