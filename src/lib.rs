@@ -43,6 +43,8 @@ pub mod show;
 pub mod stats;
 pub mod status;
 mod system;
+#[cfg(feature = "view")]
+pub mod view;
 pub mod work;
 
 /// What there is to say about a conversion when it is over.

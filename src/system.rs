@@ -32,6 +32,54 @@ pub(crate) fn made_like(how: &mut std::fs::OpenOptions, other: &std::fs::Metadat
 #[cfg(not(unix))]
 pub(crate) fn made_like(_: &mut std::fs::OpenOptions, _: &std::fs::Metadata) {}
 
+/// Makes a folder that nobody else may look into, with those above it.
+#[cfg(all(unix, feature = "view"))]
+pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
+/// A user's folders are the user's own here.
+#[cfg(all(not(unix), feature = "view"))]
+pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Where what can be made again is kept.
+#[cfg(feature = "view")]
+pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {
+    let named = |name: &str| std::env::var_os(name).map(std::path::PathBuf::from).filter(|path| path.is_absolute());
+    if cfg!(windows) {
+        return named("LOCALAPPDATA");
+    }
+    named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))
+}
+
+/// Waits for a signal that ends programs.
+#[cfg(all(unix, feature = "view"))]
+pub(crate) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut waits = Vec::new();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        if let Ok(mut signal) = signal(kind) {
+            waits.push(Box::pin(async move { signal.recv().await }));
+        }
+    }
+    if waits.is_empty() {
+        return std::future::pending().await;
+    }
+    futures_util::future::select_all(waits).await;
+}
+
+/// Waits for Ctrl-C.
+#[cfg(all(not(unix), feature = "view"))]
+pub(crate) async fn asked_to_end() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Which plain file it is, whatever it is called. Devices and pipes are none: they hold nothing that could be lost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(Id);

@@ -155,7 +155,11 @@ pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
             usage: ignores(views::Ignored::Usage),
         },
         cut: Cut { lines: typed.lines },
-        json: typed.json,
+        form: match typed.format {
+            views::DiffForm::Text => crate::command::diff::Form::Text,
+            views::DiffForm::Json => crate::command::diff::Form::Json,
+            views::DiffForm::Html => crate::command::diff::Form::Html,
+        },
     })
 }
 
@@ -185,6 +189,48 @@ pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
         prices: prices(typed.prices.filter(|path| !path.as_os_str().is_empty()))?,
         status,
     })
+}
+
+/// What `view` is to do.
+#[cfg(feature = "view")]
+pub(super) fn view(typed: views::View) -> Result<crate::command::view::View, Failure> {
+    use crate::view::Place;
+    let place = match typed.folder {
+        Some(folder) => {
+            let whole = folder.canonicalize().map_err(|error| Failure::Read {
+                name: folder.display().to_string(),
+                error,
+            })?;
+            if !whole.is_dir() {
+                return Err(usage(&format!(
+                    "{}: a folder is wanted (`agentglot show` shows one log)",
+                    folder.display()
+                )));
+            }
+            Place::Folder(whole)
+        }
+        None => machine_s_place()?,
+    };
+    Ok(crate::command::view::View {
+        place,
+        port: typed.port,
+        utc: typed.utc,
+        prices: prices(None)?,
+        keep: !typed.no_cache,
+    })
+}
+
+#[cfg(all(unix, feature = "agent", feature = "view"))]
+const fn machine_s_place() -> Result<crate::view::Place, Failure> {
+    Ok(crate::view::Place::Machine)
+}
+
+/// Where sessions lie is known where there are agents.
+#[cfg(all(not(all(unix, feature = "agent")), feature = "view"))]
+fn machine_s_place() -> Result<crate::view::Place, Failure> {
+    Err(usage(
+        "name a FOLDER: this agentglot was built without agents and does not know where they keep sessions",
+    ))
 }
 
 /// The sessions on this machine, where no log is named.

@@ -40,6 +40,10 @@ pub enum Command {
     /// Tell what was done otherwise in one session than in another
     #[command(after_long_help = views::DIFF_MORE)]
     Diff(views::Diff),
+    /// Show sessions in a browser: a list to search, each session, what was used, what was different
+    #[cfg(feature = "view")]
+    #[command(after_long_help = views::VIEW_MORE)]
+    View(views::View),
     #[command(flatten)]
     Live(super::live::Command),
     /// List what can be read and written

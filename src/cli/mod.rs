@@ -56,6 +56,8 @@ fn run(command: low::Command) -> Result<Status, Failure> {
         low::Command::Show(typed) => command::show::run(&high::show(typed)?),
         low::Command::Stats(typed) => command::stats::run(&high::stats(typed)?),
         low::Command::Diff(typed) => command::diff::run(&high::diff(typed)?),
+        #[cfg(feature = "view")]
+        low::Command::View(typed) => command::view::run(high::view(typed)?),
         low::Command::Live(_) => Ok(Status::Usage),
         low::Command::Dialects { json } => command::dialects::run(json),
         low::Command::Schema(typed) => command::schema::run(typed.dialect, typed.input),

@@ -86,7 +86,8 @@ Exit codes:
 
 Examples:
   agentglot diff before.jsonl after.jsonl
-  agentglot diff --json claude.jsonl codex.jsonl | jq '.sessions'
+  agentglot diff --format json claude.jsonl codex.jsonl | jq '.sessions'
+  agentglot diff --format html before.jsonl after.jsonl > difference.html
   agentglot diff --ignore ids,times expected.jsonl now.jsonl || echo changed";
 
 /// `diff`.
@@ -98,15 +99,27 @@ pub struct Diff {
     /// Show so many lines of each change and output; `all` cuts nothing
     #[arg(long, value_name = "N", default_value = "10", value_parser = lines)]
     pub lines: usize,
-    /// Write one JSON object
-    #[arg(long)]
-    pub json: bool,
+    /// How it is written
+    #[arg(long, value_enum, default_value_t)]
+    pub format: DiffForm,
     /// A log, or the id of a session on this machine; `-` is standard input
     #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
     pub old: PathBuf,
     /// The other one
     #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
     pub new: PathBuf,
+}
+
+/// How a difference is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DiffForm {
+    /// For a terminal
+    #[default]
+    Text,
+    /// One object, for programs
+    Json,
+    /// For a browser: one file, which asks for nothing else
+    Html,
 }
 
 /// What makes no difference.
@@ -159,6 +172,39 @@ pub struct Stats {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub logs: Logs,
+}
+
+#[cfg(feature = "view")]
+pub(super) const VIEW_MORE: &str = "\
+The address that is written to standard output holds a token that is made anew each time: who knows it
+reads the sessions, so keep it to yourself. The server listens on this machine alone, until Ctrl-C.
+
+Exit codes:
+  0  ended by Ctrl-C
+  2  wrong usage
+  3  the folder cannot be read, or the port is taken
+
+Examples:
+  agentglot view
+  agentglot view logs/
+  agentglot view --port 8123 logs/";
+
+/// `view`.
+#[cfg(feature = "view")]
+#[derive(Debug, Args)]
+pub struct View {
+    /// The port; 0 takes one that is free
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub port: u16,
+    /// Tell times and days in UTC, not in local time
+    #[arg(long)]
+    pub utc: bool,
+    /// Keep no index on disk: everything is read anew each time
+    #[arg(long)]
+    pub no_cache: bool,
+    /// A folder of logs; without it, the sessions on this machine
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
 }
 
 /// What is counted together.

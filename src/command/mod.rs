@@ -21,6 +21,8 @@ pub mod show;
 pub mod stats;
 #[cfg(all(unix, feature = "agent"))]
 pub mod trust;
+#[cfg(feature = "view")]
+pub mod view;
 
 use std::io::{IsTerminal, Write};
 

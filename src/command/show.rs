@@ -204,7 +204,7 @@ fn open(show: &Show) -> Result<(Box<dyn Read>, Written), Failure> {
 }
 
 /// What a log is written in.
-pub(super) fn read_as(input: &Input, named: Option<Format>, source: &mut Source) -> Result<Written, Failure> {
+pub(crate) fn read_as(input: &Input, named: Option<Format>, source: &mut Source) -> Result<Written, Failure> {
     if let Some(format) = named {
         return Ok(Written::Is(format));
     }
@@ -222,7 +222,7 @@ pub(super) fn read_as(input: &Input, named: Option<Format>, source: &mut Source)
 }
 
 /// Why a log could not be read to its end.
-pub(super) fn failure(name: &str, error: agentglot_adapters::Error) -> Failure {
+pub(crate) fn failure(name: &str, error: agentglot_adapters::Error) -> Failure {
     let text = error.to_string();
     match error.into_kind() {
         ErrorKind::Io(error) => Failure::Read {

@@ -34,13 +34,13 @@ pub struct Kept {
 
 /// One thing that was said or done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Thing {
-    kind: &'static str,
-    depth: usize,
+pub(super) struct Thing {
+    pub(super) kind: &'static str,
+    pub(super) depth: usize,
     /// What its line says.
-    line: String,
+    pub(super) line: String,
     /// What stands below.
-    more: String,
+    pub(super) more: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,13 +60,13 @@ struct Figures {
 /// What is different.
 #[derive(Debug)]
 pub struct Difference {
-    names: [String; 2],
+    pub(super) names: [String; 2],
     figures: [Figures; 2],
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
 #[derive(Debug)]
-enum Step {
+pub(super) enum Step {
     /// So many things are the same.
     Same(usize),
     /// Only one of the two has this: the first or the second.
@@ -310,7 +310,7 @@ impl Difference {
         json!({"same": self.is_empty(), "changes": changes, "sessions": figures})
     }
 
-    fn rows(&self) -> Vec<(&'static str, [String; 2])> {
+    pub(super) fn rows(&self) -> Vec<(&'static str, [String; 2])> {
         let of = |value: fn(&Figures) -> String| [value(&self.figures[0]), value(&self.figures[1])];
         vec![
             ("turns", of(|figures| number(figures.turns))),
@@ -325,7 +325,7 @@ impl Difference {
     }
 
     /// The lines of each file that one of them has changed.
-    fn files(&self) -> BTreeMap<&String, [Option<(u64, u64)>; 2]> {
+    pub(super) fn files(&self) -> BTreeMap<&String, [Option<(u64, u64)>; 2]> {
         let mut files: BTreeMap<&String, [Option<(u64, u64)>; 2]> = BTreeMap::new();
         for (side, figures) in self.figures.iter().enumerate() {
             for (file, lines) in &figures.files {

@@ -22,7 +22,8 @@ use std::io::{self, Read, Write};
 use agentglot_adapters::{Source, turns};
 
 pub use compare::{Difference, Ignore, Kept};
-pub use html::HtmlPage;
+pub(crate) use html::escaped;
+pub use html::{HtmlPage, STYLE as HTML_STYLE, Served, policy as html_policy};
 pub use json::JsonPage;
 pub use markdown::MarkdownPage;
 pub use piece::Picture;
@@ -30,7 +31,7 @@ pub(crate) use rendered::{fitted, wrapped};
 pub use row::{By, Ended, Head, Row, State, What};
 pub use text::{Look, TextPage};
 pub use walk::{Pick, Walk};
-pub(crate) use words::{duration, money, number};
+pub(crate) use words::{clock_of, duration, money, number, shown};
 
 /// Shows rows.
 pub trait Page {

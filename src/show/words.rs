@@ -88,7 +88,12 @@ pub(crate) fn money(dollars: f64) -> String {
 
 /// The day and the time of day: local, or of Greenwich.
 pub(crate) fn clock(time: &Time, utc: bool) -> Option<String> {
-    let time = DateTime::from_timestamp_millis(time.millis()?)?;
+    clock_of(time.millis()?, utc)
+}
+
+/// That of milliseconds since 1970.
+pub(crate) fn clock_of(millis: i64, utc: bool) -> Option<String> {
+    let time = DateTime::from_timestamp_millis(millis)?;
     let format = "%Y-%m-%d %H:%M:%S";
     Some(if utc {
         time.format(format).to_string()

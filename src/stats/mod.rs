@@ -73,6 +73,8 @@ pub struct Counter {
     utc: bool,
     prices: Prices,
     sums: BTreeMap<String, Sum>,
+    /// What is counted together in other ways at the same time.
+    also: Vec<(By, BTreeMap<String, Sum>)>,
     total: Sum,
     /// Replies that were counted, and turns of which no reply has an id.
     seen: HashSet<u64>,
@@ -100,6 +102,7 @@ impl Counter {
             utc,
             prices,
             sums: BTreeMap::new(),
+            also: Vec::new(),
             total: Sum::default(),
             seen: HashSet::new(),
             sessions: HashMap::new(),
@@ -128,9 +131,22 @@ impl Counter {
         Ok(damaged)
     }
 
+    /// It counts together in another way, too.
+    #[must_use]
+    pub fn also(mut self, by: By) -> Self {
+        self.also.push((by, BTreeMap::new()));
+        self
+    }
+
     /// What was counted, by name, and all of it.
     pub const fn sums(&self) -> (&BTreeMap<String, Sum>, &Sum) {
         (&self.sums, &self.total)
+    }
+
+    /// What was counted in each way, by name.
+    pub fn ways(&self) -> impl Iterator<Item = (By, &BTreeMap<String, Sum>)> {
+        let also = self.also.iter().map(|(by, sums)| (*by, sums));
+        std::iter::once((self.by, &self.sums)).chain(also)
     }
 
     /// By which prices.
@@ -273,36 +289,41 @@ impl Counter {
 
     /// Adds to what belongs together, and to all.
     fn add(&mut self, place: &Place<'_>, model: &str, tool: Option<&str>, add: impl Fn(&mut Sum)) {
-        let name = match self.by {
-            By::Session => Some(place.name.to_owned()),
-            By::Day | By::Week => Some(self.day(place.started)),
-            By::Model => Some(model.to_owned()),
-            By::Tool => tool.map(str::to_owned),
-            By::Project => Some(place.project.to_owned()),
-            By::Agent => Some(place.agent.to_owned()),
-        };
-        let sum = name.map(|name| self.sums.entry(name).or_default());
-        for sum in sum.into_iter().chain([&mut self.total]) {
+        let utc = self.utc;
+        let also = self.also.iter_mut().map(|(by, sums)| (*by, sums));
+        let sums = std::iter::once((self.by, &mut self.sums)).chain(also).filter_map(|(by, sums)| {
+            let name = match by {
+                By::Session => place.name.to_owned(),
+                By::Day | By::Week => day(by, utc, place.started),
+                By::Model => model.to_owned(),
+                By::Tool => tool?.to_owned(),
+                By::Project => place.project.to_owned(),
+                By::Agent => place.agent.to_owned(),
+            };
+            Some(sums.entry(name).or_default())
+        });
+        for sum in sums.chain([&mut self.total]) {
             add(sum);
             sum.sessions.insert(place.session);
         }
     }
+}
 
-    fn day(&self, started: Option<&Time>) -> String {
-        let Some(time) = started.and_then(|time| DateTime::from_timestamp_millis(time.millis()?)) else {
-            return "?".to_owned();
-        };
-        let day = if self.utc {
-            time.date_naive()
-        } else {
-            time.with_timezone(&Local).date_naive()
-        };
-        if self.by == By::Week {
-            let week = day.iso_week();
-            return format!("{}-W{:02}", week.year(), week.week());
-        }
-        day.to_string()
+/// The day, or the week, in which something began.
+fn day(by: By, utc: bool, started: Option<&Time>) -> String {
+    let Some(time) = started.and_then(|time| DateTime::from_timestamp_millis(time.millis()?)) else {
+        return "?".to_owned();
+    };
+    let day = if utc {
+        time.date_naive()
+    } else {
+        time.with_timezone(&Local).date_naive()
+    };
+    if by == By::Week {
+        let week = day.iso_week();
+        return format!("{}-W{:02}", week.year(), week.week());
     }
+    day.to_string()
 }
 
 /// The first thing that was asked in a turn.

@@ -87,3 +87,17 @@ fn a_price_that_is_not_known_is_counted() {
     let json: serde_json::Value = serde_json::from_str(&written(&counter, Form::Json, None)).unwrap();
     assert_eq!(json["total"]["unpriced"], counter.total.unpriced);
 }
+
+#[test]
+fn several_ways_count_as_each_alone() {
+    let log = golden("claude/transcript_parallel.jsonl");
+    let mut both = Counter::new(By::Model, true, Prices::none()).also(By::Tool);
+    both.log(log.as_bytes(), Source::Auto, "log").unwrap();
+    for (by, sums) in both.ways() {
+        // Sessions are told apart by numbers that each counter makes up.
+        let plain = |sums: &BTreeMap<String, Sum>| sums.iter().map(|(name, sum)| (name.clone(), sum.calls, sum.tokens)).collect::<Vec<_>>();
+        let alone = counted(by, &[&log]);
+        assert!(!sums.is_empty());
+        assert_eq!(plain(sums), plain(alone.sums().0));
+    }
+}

@@ -1,29 +1,15 @@
 // Looks at pages of `agentglot show --format html` in Chromium: node look.mjs CHROMIUM FOLDER. The folder holds session.html, long.html,
 // hostile-*.html, tampered.html. Says a line for each thing tried; the first that fails ends it.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { all, axe, begin } from "./browser.mjs";
 
-const [program, folder] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-
-// A page, and what it did that no page does.
-const open = async (name, { hash = "", ...more } = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, permissions: ["clipboard-read", "clipboard-write"], ...more });
-  const page = await context.newPage();
+const [program, folder, only] = process.argv.slice(2);
+const browser = await begin(program);
+const open = (name, { hash = "", ...more } = {}) => {
   const own = "file://" + join(folder, name);
-  const wrong = [];
-  page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); dialog.dismiss(); });
-  page.on("request", (request) => { if (request.url().split("#")[0] !== own && !request.url().startsWith("data:")) wrong.push(`request ${request.url()}`); });
-  page.on("requestfailed", (request) => wrong.push(`failed ${request.url()} ${request.failure().errorText}`));
-  page.on("pageerror", (error) => wrong.push(`error ${error}`));
-  page.on("console", (message) => wrong.push(`console ${message.text()}`));
-  page.on("popup", () => wrong.push("popup"));
-  await page.goto(own + hash);
-  return { page, wrong, end: () => context.close() };
+  return browser.open(own + hash, (url) => url.split("#")[0] === own, more);
 };
 const look = (page, name) => page.screenshot({ path: join(folder, name + ".png") });
 const text = (page, selector) => page.locator(selector).first().innerText();
@@ -201,12 +187,7 @@ const tests = {
       await page.click("#unfold");
       for (const sides of [false, true]) {
         if (sides) await page.click("#sides");
-        await page.evaluate(axe);
-        const { violations, passes } = await page.evaluate(() => window.axe.run());
-        const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-        assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.slice(0, 3).map((node) => node.html + " " + node.failureSummary)]), []);
-        assert.ok(passes.some(({ id }) => id === "color-contrast"));
-        for (const { id, nodes } of violations) console.log(`  ${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 100)}`);
+        await axe(page);
       }
       await look(page, `unfolded-${colorScheme}`);
       await end();
@@ -279,17 +260,4 @@ const tests = {
   },
 };
 
-let failed = false;
-for (const [name, test] of Object.entries(tests)) {
-  if (process.argv[4] && !name.includes(process.argv[4])) continue;
-  const begun = performance.now();
-  try {
-    await test();
-    console.log(`ok ${name}, ${Math.round(performance.now() - begun)} ms`);
-  } catch (error) {
-    failed = true;
-    console.log(`FAILED ${name}: ${error.stack}`);
-  }
-}
-await browser.close();
-process.exit(failed ? 1 : 0);
+await all(browser, tests, only);

@@ -116,5 +116,7 @@ mod support;
 mod tracing;
 #[cfg(unix)]
 mod tricode_scenarios;
+#[cfg(unix)]
+mod view;
 #[cfg(target_os = "linux")]
 mod wire;

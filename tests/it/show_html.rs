@@ -1,6 +1,7 @@
 //! `agentglot show --format html`, looked at in headless Chromium (tests/html/look.mjs): folding, search, links, keyboard, dark and light,
 //! accessibility, and that nothing of a hostile log runs. `AGENTGLOT_PAGES=FOLDER` keeps the pages, with screenshots.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,13 +18,6 @@ const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 
 #[test]
 fn pages_are_of_use_and_harmless() {
-    let modules = match crate::installed::node_modules("html/package.json") {
-        Ok(modules) => modules,
-        Err(why) => return skipped("pages in a browser", why),
-    };
-    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(program) else {
-        return skipped("pages in a browser", "there is no Chromium");
-    };
     let scratch = Scratch::new();
     let folder = std::env::var_os("AGENTGLOT_PAGES").map_or_else(|| scratch.path("pages"), PathBuf::from);
     fs::create_dir_all(&folder).unwrap();
@@ -47,12 +41,37 @@ fn pages_are_of_use_and_harmless() {
     let (head, rest) = text.split_once("<main").expect("it has a main part");
     fs::write(folder.join("tampered.html"), format!("{head}{harm}<main{rest}")).unwrap();
 
+    let Some(said) = in_chromium("pages in a browser", "look.mjs", &[folder.as_os_str()]) else {
+        return;
+    };
+    let tried = said.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(tried >= 12, "{tried} things were tried:\n{said}");
+}
+
+/// What a script of `tests/html` said that looked at pages in Chromium; `None` if that cannot be done here.
+pub(crate) fn in_chromium(what: &str, script: &str, args: &[&OsStr]) -> Option<String> {
+    let modules = match crate::installed::node_modules("html/package.json") {
+        Ok(modules) => modules,
+        Err(why) => {
+            skipped(what, why);
+            return None;
+        }
+    };
+    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(program) else {
+        skipped(what, "there is no Chromium");
+        return None;
+    };
+    // Beside the modules, where scripts find them.
     let home = modules.parent().expect("node_modules is in a folder");
-    let script = home.join(format!("look-{}.mjs", std::process::id()));
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/html/look.mjs"), &script).unwrap();
+    let copy = home.join(format!("{script}-{}", std::process::id()));
+    fs::create_dir_all(&copy).unwrap();
+    for name in ["browser.mjs", script] {
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/html").join(name), copy.join(name)).unwrap();
+    }
+    let scratch = Scratch::new();
     let said = scratch.path("said");
     let mut command = Command::new("node");
-    command.arg(&script).arg(chromium).arg(&folder).stdin(Stdio::null());
+    command.arg(copy.join(script)).arg(chromium).args(args).stdin(Stdio::null());
     let output = fs::File::create(&said).unwrap();
     command.stdout(output.try_clone().unwrap()).stderr(output);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -69,12 +88,11 @@ fn pages_are_of_use_and_harmless() {
         let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(&child), rustix::process::Signal::KILL);
         let _ = child.wait();
     }
-    let _ = fs::remove_file(script);
+    let _ = fs::remove_dir_all(copy);
     let said = fs::read_to_string(said).unwrap();
     println!("{said}");
     assert!(status.is_some_and(|status| status.success()), "{status:?}\n{said}");
-    let tried = said.lines().filter(|line| line.starts_with("ok ")).count();
-    assert!(tried >= 12, "{tried} things were tried:\n{said}");
+    Some(said)
 }
 
 #[test]
@@ -120,7 +138,7 @@ fn init() -> Value {
 }
 
 /// Two turns with everything that a page shows.
-fn session() -> Vec<u8> {
+pub(crate) fn session() -> Vec<u8> {
     let output: String = (1..300).map(|n| format!("line {n} of the output\n")).collect();
     let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}});
     let old = "def greet(name):\n    return \"hello \" + name\n";
@@ -185,7 +203,7 @@ fn long() -> Vec<u8> {
 }
 
 /// What does harm where a text becomes markup, in each place of a log.
-fn hostile() -> Vec<u8> {
+pub(crate) fn hostile() -> Vec<u8> {
     let evil = [
         "<script>window.ran=1;alert(1)</script>",
         "</script></style></title></template></textarea></pre></details><script>window.ran=1;alert(1)</script>",

@@ -12,7 +12,7 @@ const LONGEST: usize = 300;
 
 /// Puts a text of a log on the page: the only way there. What would be markup is not, colours of terminals are taken out, and what could
 /// not be seen is written as what it is.
-pub(super) fn text(page: &mut String, text: &str) {
+pub(crate) fn text(page: &mut String, text: &str) {
     let text = shown(text);
     let mut rest = &*text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {

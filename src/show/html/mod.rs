@@ -7,6 +7,7 @@
 
 #[cfg_attr(not(feature = "colours"), path = "colourless.rs")]
 mod colour;
+mod compare;
 mod diff;
 mod markdown;
 mod markup;
@@ -17,6 +18,7 @@ use std::io;
 use chrono::{DateTime, SecondsFormat};
 
 use self::colour::Colours;
+pub(crate) use self::markup::text as escaped;
 use self::markup::{count, ending, folded, indent, late, lines, piece, plain, put, short, shows, text};
 use super::piece::Picture;
 use super::row::{By, Ended, Head, Row, State, What};
@@ -24,11 +26,37 @@ use super::text::Look;
 use super::words::{clock, duration, figures, first_line, outcome, shown};
 use super::{Cut, Out, Page};
 
-const STYLE: &str = include_str!("page.css");
+/// How pages look.
+pub const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// What a page does whose log still grows.
+const LIVE: &str = include_str!("live.js");
 /// The digests of these, which the page's policy names: `sha256` in base64.
 const STYLE_HASH: &str = include_str!("page.css.sha256");
 const SCRIPT_HASH: &str = include_str!("page.js.sha256");
+const LIVE_HASH: &str = include_str!("live.js.sha256");
+
+/// What a page needs that a server gives, not a file.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// How its log was when it was read.
+    pub seen: String,
+    /// What is said from now on is put behind what is there.
+    pub live: bool,
+    /// Where the list of sessions is.
+    pub home: &'static str,
+}
+
+/// What a page may do: nothing but what its own script does. A page that is served may ask its server what is new.
+pub fn policy(served: bool) -> String {
+    let (style, script) = (STYLE_HASH.trim_end(), SCRIPT_HASH.trim_end());
+    let more = if served {
+        format!(" 'sha256-{}'; connect-src 'self'", LIVE_HASH.trim_end())
+    } else {
+        String::new()
+    };
+    format!("default-src 'none'; img-src data:; style-src 'sha256-{style}'; script-src 'sha256-{script}'{more}; base-uri 'none'; form-action 'none'")
+}
 
 /// A page of HTML.
 pub struct HtmlPage<'w> {
@@ -40,6 +68,7 @@ pub struct HtmlPage<'w> {
     turn: Option<String>,
     calls: u64,
     colours: Colours,
+    served: Option<Served>,
 }
 
 impl std::fmt::Debug for HtmlPage<'_> {
@@ -59,7 +88,22 @@ impl<'w> HtmlPage<'w> {
             turn: None,
             calls: 0,
             colours: Colours::default(),
+            served: None,
         }
+    }
+
+    /// It comes from a server.
+    #[must_use]
+    pub fn served(mut self, served: Served) -> Self {
+        self.served = Some(served);
+        self
+    }
+
+    /// Only the rows, for a page that is there already.
+    #[must_use]
+    pub const fn part(mut self) -> Self {
+        self.begun = true;
+        self
     }
 
     /// What stands above everything else.
@@ -72,16 +116,7 @@ impl<'w> HtmlPage<'w> {
             Some(id) => text(&mut title, &format!("Session {id}")),
             None => title.push_str("Session"),
         }
-        let (style, script) = (STYLE_HASH.trim_end(), SCRIPT_HASH.trim_end());
-        write!(
-            self.out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'sha256-{style}'; \
-             script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'\">\n\
-             <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n{BAR}<main id=\"main\" tabindex=\"-1\">\n"
-        )
+        self.out.write_all(frame(&title, "", BAR, self.served.as_ref()).as_bytes())
     }
 
     /// The turn that is open ends here.
@@ -403,6 +438,39 @@ impl Page for HtmlPage<'_> {
     }
 }
 
+/// A page up to its main part.
+pub(super) fn frame(title: &str, class: &str, bar: &str, served: Option<&Served>) -> String {
+    let policy = policy(served.is_some());
+    let mut more = String::new();
+    let mut bar = bar.to_owned();
+    if let Some(served) = served {
+        more.push_str("<link rel=\"icon\" href=\"data:,\">\n");
+        bar = bar.replacen(
+            "<header class=\"bar\">\n",
+            &format!(
+                "<header class=\"bar\">\n<nav aria-label=\"Pages\"><a href=\"{}\">Sessions</a></nav>\n<p id=\"news\" role=\"status\"></p>\n",
+                served.home
+            ),
+            1,
+        );
+        if served.live {
+            // It looks at the page before anything else does.
+            put!(
+                more,
+                "<meta name=\"agentglot-seen\" content=\"{}\">\n<script>{LIVE}</script>\n",
+                served.seen
+            );
+        }
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n{more}<script>{SCRIPT}</script>\n</head>\n<body{class}>\n{bar}<main id=\"main\" tabindex=\"-1\">\n"
+    )
+}
+
 /// What a reader does something with: it stands above the session, and means nothing without the script.
 const BAR: &str = include_str!("bar.html");
 
@@ -418,7 +486,12 @@ mod tests {
     #[test]
     fn the_policy_names_what_stands_on_the_page() {
         let mut wrong = Vec::new();
-        for (name, text, named) in [("page.css", STYLE, STYLE_HASH), ("page.js", SCRIPT, SCRIPT_HASH)] {
+        let all = [
+            ("page.css", STYLE, STYLE_HASH),
+            ("page.js", SCRIPT, SCRIPT_HASH),
+            ("live.js", LIVE, LIVE_HASH),
+        ];
+        for (name, text, named) in all {
             // The end of an element would end it anywhere.
             assert!(!text.contains("</s") && !text.contains("<!--"), "{name}");
             let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)) + "\n";

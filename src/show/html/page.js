@@ -124,6 +124,7 @@
     const outline = async () => {
       for (const turn of document.querySelectorAll(".turn")) {
         await breath();
+        if (entries.has(turn)) continue;
         const link = document.createElement("a");
         link.href = "#" + turn.id;
         // What was asked; where the log does not say it, what was answered.
@@ -149,6 +150,8 @@
       entries.get(first)?.setAttribute("aria-current", "true");
     }, { rootMargin: "-60px 0px -40% 0px" });
     outline();
+    // The page has got more.
+    addEventListener("agentglot-turns", () => { outline(); if (sides) changes(); });
 
     // Links into the page.
     const go = () => {
@@ -176,10 +179,10 @@
 
     // Failures, one after the other.
     $("failure").onclick = () => {
-      const bad = [...main.querySelectorAll(".call.bad, .outcome.bad, .damage, .fault.row")];
+      const bad = [...main.querySelectorAll(".call.bad, .outcome.bad, .damage, .fault.row, .change")];
       const from = document.activeElement?.closest(".row");
       const next = bad.find((row) => from && from !== row && from.compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING) ?? bad[0];
-      if (!next) { $("found").textContent = "Nothing failed"; return; }
+      if (!next) { $("found").textContent = $("failure").dataset.none ?? "Nothing failed"; return; }
       show(next);
     };
     const show = (row) => {

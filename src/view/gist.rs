@@ -1,0 +1,213 @@
+//! What a list says of a log.
+
+use std::io::{self, Read};
+
+use agentglot_adapters::events::OutcomeKind;
+use serde::{Deserialize, Serialize};
+
+use crate::command::show::read_as;
+use crate::io::{Console, Input, Source};
+use crate::show::{By, Page, Pick, Row, What, show, shown};
+use crate::status::Failure;
+
+/// What a list says of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gist {
+    /// The dialect.
+    pub(super) agent: String,
+    /// The id of its first session.
+    pub(super) session: Option<String>,
+    /// The beginning of the first prompt, else of the first answer.
+    pub(super) title: String,
+    /// The folder that was worked in.
+    pub(super) project: Option<String>,
+    pub(super) model: Option<String>,
+    /// When the first turn began: milliseconds since 1970.
+    pub(super) started: Option<i64>,
+    pub(super) turns: u64,
+    pub(super) calls: u64,
+    /// Calls that failed, were refused or stopped.
+    pub(super) failed: u64,
+    /// The last turn did not end well.
+    pub(super) bad: bool,
+    /// Lines that cannot be read.
+    pub(super) damaged: u64,
+}
+
+/// A title is no longer.
+const LONGEST: usize = 160;
+
+/// Reads a log; everything that was said goes to `said`, too.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub(super) fn read(input: &Input, stop: &dyn Fn() -> bool, said: &mut dyn FnMut(&str)) -> Result<Option<Gist>, Failure> {
+    let name = input.name();
+    let mut source = Source::open(input, &Console::plain())?;
+    let from = read_as(input, None, &mut source)?;
+    let Some(found) = source.detect().ok().flatten() else {
+        // What only the other side tells has the dialect of that.
+        return match from {
+            agentglot_adapters::Source::Is(format) => walk(source, from, &name, format.dialect.name(), stop, said).map(Some),
+            _ => Ok(None),
+        };
+    };
+    walk(source, from, &name, found.format.dialect.name(), stop, said).map(Some)
+}
+
+fn walk(
+    source: Source,
+    from: agentglot_adapters::Source,
+    name: &str,
+    agent: &str,
+    stop: &dyn Fn() -> bool,
+    said: &mut dyn FnMut(&str),
+) -> Result<Gist, Failure> {
+    let mut teller = Teller {
+        gist: Gist {
+            agent: agent.to_owned(),
+            ..Gist::default()
+        },
+        answer: None,
+        said,
+    };
+    let log = Stopping {
+        inner: source.into_reader(),
+        stop,
+    };
+    let told = show(log, from, name, &Pick::default(), &mut teller).map_err(|error| Failure::Read {
+        name: name.to_owned(),
+        error,
+    })?;
+    let mut gist = teller.gist;
+    gist.damaged = told.damaged;
+    if gist.title.is_empty() {
+        gist.title = teller.answer.unwrap_or_default();
+    }
+    match told.stopped {
+        Some(error) if gist.turns == 0 || stop() => Err(crate::command::show::failure(name, error)),
+        // It is shown as far as it goes.
+        Some(_) => {
+            gist.damaged += 1;
+            Ok(gist)
+        }
+        None => Ok(gist),
+    }
+}
+
+struct Teller<'s> {
+    gist: Gist,
+    answer: Option<String>,
+    said: &'s mut dyn FnMut(&str),
+}
+
+impl Page for Teller<'_> {
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let gist = &mut self.gist;
+        match &row.what {
+            What::Session(head) => {
+                if gist.session.is_none() {
+                    gist.session = head.id.map(|id| cut(id).into());
+                }
+                if let Some(facts) = head.facts {
+                    let text = |text: &Option<String>| text.as_deref().map(|text| cut(text).into());
+                    gist.project = gist.project.take().or_else(|| text(&facts.cwd));
+                    gist.model = gist.model.take().or_else(|| text(&facts.model));
+                }
+            }
+            What::Turn { started } => {
+                gist.turns += 1;
+                gist.started = gist.started.or_else(|| started.and_then(agentglot_adapters::events::Time::millis));
+            }
+            What::Prompt { text, by, .. } => {
+                if gist.title.is_empty() && *by == By::User {
+                    gist.title = cut(text);
+                }
+                (self.said)(text);
+            }
+            What::Answer { text, .. } => {
+                if self.answer.is_none() {
+                    self.answer = Some(cut(text));
+                }
+                (self.said)(text);
+            }
+            What::Thinking { text, .. } => (self.said)(text),
+            What::Call { call, deed, state, .. } => {
+                gist.calls += 1;
+                gist.failed += u64::from(!state.is_fine());
+                (self.said)(&call.name);
+                (self.said)(&deed.verb);
+                (self.said)(&deed.object);
+                (self.said)(call.input.as_str());
+                (self.said)(deed.diff.as_deref().unwrap_or_default());
+                (self.said)(&deed.output);
+            }
+            What::Permission { name, message, .. } => {
+                (self.said)(name);
+                (self.said)(message.unwrap_or_default());
+            }
+            What::Notice { name, text, .. } | What::Raw { name, text, .. } => {
+                (self.said)(name);
+                (self.said)(text);
+            }
+            What::Damage { .. } => {}
+            What::Outcome(ended) => {
+                gist.bad = ended
+                    .outcome
+                    .is_some_and(|outcome| outcome.kind != OutcomeKind::Success && !outcome.synthetic);
+                (self.said)(ended.outcome.and_then(|outcome| outcome.error.as_deref()).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The beginning of a text as one line, with nothing hidden in it.
+fn cut(text: &str) -> String {
+    // What is cut off need not be looked at.
+    let head: String = text.trim_start().chars().take(LONGEST * 4).collect();
+    let line = shown(&head).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// Ends when nobody wants to know any more.
+struct Stopping<'s, R> {
+    inner: R,
+    stop: &'s dyn Fn() -> bool,
+}
+
+impl<R: Read> Read for Stopping<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stop)() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        self.inner.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_short_and_hide_nothing() {
+        assert_eq!(cut("  a\n\n b\u{202e}\u{1b}[31mc "), "a b\\u{202e}c");
+        assert_eq!(cut(&"é".repeat(1000)).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn a_log_is_told_in_a_few_words() {
+        let log = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/cursor/read_edit.jsonl");
+        let mut words = String::new();
+        let gist = read(&Input::File(log), &|| false, &mut |text| words.push_str(text)).unwrap().unwrap();
+        assert_eq!((gist.agent.as_str(), gist.turns, gist.damaged), ("cursor", 1, 0));
+        assert!(gist.calls > 1 && !gist.title.is_empty() && words.contains("greet"), "{gist:?}");
+    }
+}

@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use agentglot_adapters::raw::ids::{FNV_SEED, fnv};
+
+use crate::io::Walk;
+use crate::status::Failure;
+
+/// Where logs are.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In a folder, and all that lie in it.
+    Folder(PathBuf),
+    /// Where agents keep sessions on this machine.
+    #[cfg(all(unix, feature = "agent"))]
+    Machine,
+}
+
+/// How a file was when it was looked at: one that is as it was holds what it held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) size: u64,
+    /// When it was written last: nanoseconds since 1970.
+    pub(super) modified: i64,
+}
+
+impl Stamp {
+    /// That of a file which is there.
+    pub(super) fn of(path: &std::path::Path) -> Option<Self> {
+        let about = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let since = about.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Some(Self {
+            size: about.len(),
+            modified: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        })
+    }
+}
+
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.size, self.modified)
+    }
+}
+
+impl Place {
+    /// The files that may be logs, by their names alone, and what could not be listed.
+    pub(super) fn files(&self) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
+        match self {
+            Self::Folder(folder) => {
+                std::fs::read_dir(folder).map_err(|error| Failure::Read {
+                    name: folder.display().to_string(),
+                    error,
+                })?;
+                let mut failed = Vec::new();
+                let found = Walk::new(&[], None)?.logs(folder, |failure| failed.push(failure));
+                let paths = found.iter().filter_map(|input| input.path().map(std::borrow::Cow::into_owned));
+                Ok((paths.collect(), failed))
+            }
+            #[cfg(all(unix, feature = "agent"))]
+            Self::Machine => Ok((crate::command::sessions::names()?, Vec::new())),
+        }
+    }
+
+    /// A path as it is named on pages.
+    pub(super) fn name(&self, path: &std::path::Path) -> String {
+        let below = match self {
+            Self::Folder(folder) => path.strip_prefix(folder).unwrap_or(path),
+            #[cfg(all(unix, feature = "agent"))]
+            Self::Machine => path,
+        };
+        below.display().to_string()
+    }
+
+    /// What it is called on pages.
+    pub(super) fn title(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            #[cfg(all(unix, feature = "agent"))]
+            Self::Machine => "this machine".to_owned(),
+        }
+    }
+
+    /// The name under which its index is kept.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Folder(folder) => format!("folder-{:016x}", fnv(folder.as_os_str().as_encoded_bytes(), FNV_SEED)),
+            #[cfg(all(unix, feature = "agent"))]
+            Self::Machine => "machine".to_owned(),
+        }
+    }
+}

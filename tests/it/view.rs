@@ -1,0 +1,470 @@
+//! `agentglot view`: who gets in, what lists and pages say, and all of it looked at in headless Chromium (tests/html/view.mjs).
+//! `AGENTGLOT_PAGES=FOLDER` keeps screenshots.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::common::{Scratch, arg, golden, log, program};
+use crate::show_html::{hostile, in_chromium, session};
+
+/// Longer than anything takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that runs.
+struct View {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+impl View {
+    fn new(args: &[&str], cache: &Path) -> Self {
+        Self::of(program().arg("view").args(args).env("XDG_CACHE_HOME", cache))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let rest = line.trim_end().strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{line:?}"));
+        let (port, token) = rest.split_once('/').unwrap();
+        Self {
+            port: port.parse().unwrap(),
+            token: token.trim_end_matches('/').to_owned(),
+            child,
+        }
+    }
+
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token)
+    }
+
+    /// What the server answers to these lines, each header given.
+    fn say(&self, request: &str, headers: &[&str]) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        write!(stream, "{request} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).unwrap();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        Answer {
+            code: head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0),
+            head: head.to_ascii_lowercase(),
+            body: body.to_owned(),
+        }
+    }
+
+    /// What is behind a path, as a browser asks for it.
+    fn get(&self, path: &str) -> Answer {
+        self.say(&format!("GET /{}/{path}", self.token), &[&format!("Host: 127.0.0.1:{}", self.port)])
+    }
+
+    /// The list, when everything is read.
+    fn list(&self, query: &str) -> Value {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.get(&format!("list{query}"));
+            assert_eq!(answer.code, 200, "{}", answer.body);
+            let list: Value = serde_json::from_str(answer.text().trim()).unwrap();
+            if list["waiting"] == 0 {
+                return list;
+            }
+            assert!(Instant::now() < until, "{list}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The id of the session of a file.
+    fn id(&self, file: &str) -> u64 {
+        let list = self.list("");
+        let found = list["sessions"].as_array().unwrap().iter().find(|session| session["file"] == file);
+        found.unwrap_or_else(|| panic!("{file}: {list}"))["id"].as_u64().unwrap()
+    }
+
+    fn end(mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answer {
+    code: u16,
+    /// In small letters.
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    /// The body, put together of its chunks.
+    fn text(&self) -> String {
+        if !self.head.contains("transfer-encoding: chunked") {
+            return self.body.clone();
+        }
+        let lines = self.body.split("\r\n");
+        lines
+            .filter(|line| line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .collect()
+    }
+}
+
+fn titles(list: &Value) -> Vec<&str> {
+    list["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["title"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn only_who_knows_the_address_gets_anything() {
+    let scratch = Scratch::new();
+    scratch.file("logs/a.jsonl", log("s-1", "SECRET"));
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    let (port, token) = (view.port, view.token.clone());
+    let id = view.id("a.jsonl");
+    let host = format!("Host: 127.0.0.1:{port}");
+    let page = format!("GET /{token}/session/{id}");
+    let other = format!("{}0", &token[..31]);
+    let other = if other == token { format!("{}1", &token[..31]) } else { other };
+    assert!(view.say(&page, &[&host]).text().contains("SECRET"));
+    assert_eq!(view.say(&page, &[&format!("Host: localhost:{port}")]).code, 200);
+    let refused = [
+        ("GET /".to_owned(), vec![host.clone()], 403),
+        (format!("GET /session/{id}"), vec![host.clone()], 403),
+        (format!("GET /{other}/"), vec![host.clone()], 403),
+        (
+            format!("GET /{}/", token.to_uppercase().replace(|c: char| c.is_ascii_digit(), "A")),
+            vec![host.clone()],
+            403,
+        ),
+        (
+            format!("GET /{other}/session/{id}"),
+            vec![host.clone(), format!("Cookie: token={token}")],
+            403,
+        ),
+        (format!("GET /?token={token}"), vec![host.clone()], 403),
+        (page.clone(), vec![], 400),
+        (page.clone(), vec!["Host: evil.example".to_owned()], 403),
+        (page.clone(), vec![format!("Host: evil.example:{port}")], 403),
+        (page.clone(), vec!["Host: 127.0.0.1".to_owned()], 403),
+        (page.clone(), vec![host.clone(), format!("Host: evil.example:{port}")], 403),
+        (page.clone(), vec![host.clone(), "Origin: http://evil.example".to_owned()], 403),
+        (page.clone(), vec![host.clone(), "Origin: null".to_owned()], 403),
+        (page.clone(), vec![host.clone(), format!("Origin: http://127.0.0.1:{}", port ^ 1)], 403),
+        (
+            page.clone(),
+            vec![
+                host.clone(),
+                "Sec-Fetch-Site: cross-site".to_owned(),
+                "Sec-Fetch-Mode: no-cors".to_owned(),
+            ],
+            403,
+        ),
+        (format!("GET http://evil.example:{port}/{token}/session/{id}"), vec![host.clone()], 403),
+    ];
+    for (request, headers, code) in refused {
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let answer = view.say(&request, &headers);
+        // Without a name, HTTP itself may refuse.
+        assert!(
+            answer.code == code || code == 400 && answer.code == 403,
+            "{request} {headers:?}: {}",
+            answer.code
+        );
+        assert!(
+            !answer.body.contains("SECRET") && !answer.body.contains(&token),
+            "{request}: {}",
+            answer.body
+        );
+        assert!(!answer.head.contains("access-control-"), "{}", answer.head);
+    }
+    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
+        let answer = view.say(&format!("{method} /{token}/session/{id}"), &[&host]);
+        assert_eq!(answer.code, 405, "{method}");
+        assert!(answer.head.contains("allow: get, head"), "{}", answer.head);
+    }
+    let head = view.say(&format!("HEAD /{token}/session/{id}"), &[&host]);
+    assert_eq!((head.code, head.body.as_str()), (200, ""));
+}
+
+#[test]
+fn what_is_answered_may_not_be_used_elsewhere() {
+    let scratch = Scratch::new();
+    scratch.file("logs/a.jsonl", log("s-1", "SECRET"));
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    let id = view.id("a.jsonl");
+    for path in ["", "list", &format!("session/{id}"), "asset/list.js", "nowhere"] {
+        let answer = view.get(path);
+        for header in [
+            "referrer-policy: no-referrer",
+            "x-content-type-options: nosniff",
+            "x-frame-options: deny",
+            "cache-control: no-store",
+            "cross-origin-resource-policy: same-origin",
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(answer.head.contains(header), "{path}: {header}: {}", answer.head);
+        }
+        assert!(!answer.head.contains("access-control-") && !answer.head.contains("set-cookie") && !answer.head.contains("unsafe-"));
+    }
+    // It listens on one address of this machine, and on none that leads elsewhere.
+    assert!(TcpStream::connect(("127.0.0.2", view.port)).is_err());
+    assert!(TcpStream::connect(("::1", view.port)).is_err());
+    let outer = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        // Nothing is sent: this only says which address would be used.
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    if let Ok(outer) = outer.map(|address| address.ip()).map_err(drop)
+        && !outer.is_loopback()
+    {
+        assert!(TcpStream::connect((outer, view.port)).is_err(), "{outer}");
+    }
+}
+
+#[test]
+fn no_address_is_the_path_of_a_file() {
+    let scratch = Scratch::new();
+    scratch.file("logs/a.jsonl", log("s-1", "an answer"));
+    scratch.file("secret.jsonl", log("s-2", "SECRET"));
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    view.list("");
+    let outside = scratch.path("secret.jsonl");
+    let escaped = arg(&outside).replace('/', "%2F");
+    for path in [
+        "session/..%2Fsecret.jsonl".to_owned(),
+        "session/../../secret.jsonl".to_owned(),
+        "session/%2e%2e/%2e%2e/secret.jsonl".to_owned(),
+        "asset/..%2F..%2Fsecret.jsonl".to_owned(),
+        "asset/..%2Flist.html".to_owned(),
+        "asset/%00".to_owned(),
+        format!("session/{escaped}"),
+        format!("asset/{escaped}"),
+        "session/a.jsonl".to_owned(),
+        "session/-1".to_owned(),
+        "session/99999999999999999999999".to_owned(),
+        "session/7".to_owned(),
+        "session/7/events/..".to_owned(),
+        format!("../..{}", outside.display()),
+    ] {
+        let answer = view.get(&path);
+        assert!((400..500).contains(&answer.code), "{path}: {}", answer.code);
+        assert!(!answer.body.contains("SECRET"), "{path}: {}", answer.body);
+    }
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order() {
+    let scratch = Scratch::new();
+    scratch.file("logs/a.jsonl", log("s-1", "an answer"));
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    view.list("");
+    // Somebody still listens.
+    let mut news = TcpStream::connect(("127.0.0.1", view.port)).unwrap();
+    write!(news, "GET /{}/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", view.token, view.port).unwrap();
+    let mut some = [0; 64];
+    assert!(news.read(&mut some).unwrap() > 0);
+    let port = view.port;
+    assert_eq!(view.end().code(), Some(0));
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn the_list_is_filtered_and_sorted() {
+    let scratch = Scratch::new();
+    let logs = scratch.path("logs");
+    for (name, file) in [
+        ("claude", "claude/cli_edit.out.jsonl"),
+        ("cursor", "cursor/read_edit.jsonl"),
+        ("gemini", "gemini/toolerr.out.jsonl"),
+    ] {
+        scratch.file(&format!("logs/{name}.jsonl"), fs::read(golden(file)).unwrap());
+    }
+    scratch.file("logs/package.json", r#"{"name": "no log"}"#);
+    scratch.file("logs/cut.jsonl", &session()[..2000]);
+    let view = View::new(&[arg(&logs), "--utc"], &scratch.path("cache"));
+    let all = view.list("");
+    assert_eq!((&all["total"], &all["found"]), (&4.into(), &4.into()), "{all}");
+    assert_eq!(all["agents"]["claude"], 2, "{all}");
+    assert_eq!(all["unread_total"], 1, "{all}");
+    let count = |query: &str| view.list(query)["found"].as_u64().unwrap();
+    assert_eq!(count("?agent=cursor"), 1);
+    assert_eq!(count("?filter=GEMINI"), 1);
+    assert_eq!(count("?filter=cursor%20greet.py"), 1);
+    assert_eq!(count("?filter=nothing+like+that"), 0);
+    assert_eq!(view.list("?wrong=true&agent=gemini")["found"], 1);
+    assert_eq!(count("?project=%2Fhome%2Fada%2Floom&agent=claude"), 1);
+    let by_calls: Vec<u64> = view.list("?sort=calls")["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["calls"].as_u64().unwrap())
+        .collect();
+    assert!(by_calls.is_sorted_by(|a, b| a >= b) && by_calls[0] > 0, "{by_calls:?}");
+    assert_eq!(view.get("list?sort=nonsense").code, 400);
+    // What is damaged is there as far as it goes.
+    let page = view.get(&format!("session/{}", view.id("cut.jsonl")));
+    assert!(
+        page.text().contains("Make the greeting in greet.py loud.") && page.text().contains("cannot be read"),
+        "{}",
+        page.body
+    );
+}
+
+#[test]
+fn what_is_as_it_was_is_not_read_again() {
+    let scratch = Scratch::new();
+    let cache = scratch.path("cache");
+    let file = scratch.file("logs/a.jsonl", log("s-1", "before"));
+    let folder = scratch.path("logs");
+    let list = |view: &View| titles(&view.list("")).join(",");
+    let view = View::new(&[arg(&folder)], &cache);
+    assert_eq!(list(&view), "before");
+    // Somebody else shows the same, at the same time.
+    let other = View::new(&[arg(&folder)], &cache);
+    assert_eq!(list(&other), "before");
+    assert_eq!((view.end().code(), other.end().code()), (Some(0), Some(0)));
+    for folder in [cache.clone(), cache.join("agentglot/view")] {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", folder.display());
+    }
+    // As long, and written at the same time: that it says something else cannot be seen.
+    let modified = file.metadata().unwrap().modified().unwrap();
+    fs::write(&file, log("s-1", "behind")).unwrap();
+    fs::File::options().append(true).open(&file).unwrap().set_modified(modified).unwrap();
+    let view = View::new(&[arg(&folder)], &cache);
+    assert_eq!(list(&view), "before");
+    drop(view);
+    let view = View::new(&[arg(&folder), "--no-cache"], &cache);
+    assert_eq!(list(&view), "behind");
+    drop(view);
+    fs::File::options()
+        .append(true)
+        .open(&file)
+        .unwrap()
+        .set_modified(modified + Duration::from_secs(1))
+        .unwrap();
+    let view = View::new(&[arg(&folder)], &cache);
+    assert_eq!(list(&view), "behind");
+    // An index that is damaged is made anew.
+    view.end();
+    for entry in walkdir(&cache) {
+        fs::write(entry, b"\xff{").unwrap();
+    }
+    let view = View::new(&[arg(&folder)], &cache);
+    assert_eq!(list(&view), "behind");
+}
+
+#[test]
+fn a_file_that_is_gone_is_said_to_be() {
+    let scratch = Scratch::new();
+    let file = scratch.file("logs/a.jsonl", log("s-1", "an answer"));
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    let id = view.id("a.jsonl");
+    fs::remove_file(file).unwrap();
+    let answer = view.get(&format!("session/{id}"));
+    assert_eq!(answer.code, 410);
+    assert!(answer.text().contains("The session is gone"), "{}", answer.body);
+}
+
+#[test]
+fn a_folder_that_is_none_is_refused() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a.jsonl", log("s-1", "an answer"));
+    for (path, code) in [(scratch.path("missing"), 3), (file, 2)] {
+        let ran = crate::common::run(["view", arg(&path)]);
+        assert_eq!((ran.code, ran.text()), (code, ""), "{}", ran.err);
+    }
+    // Sessions on this machine: there are none.
+    let view = View::of(program().arg("view").env_clear().env("HOME", scratch.path("home")));
+    assert_eq!(view.list("")["total"], 0);
+}
+
+#[test]
+fn two_sessions_are_compared_on_one_page() {
+    let scratch = Scratch::new();
+    let (old, new) = (golden("claude/cli_edit.out.jsonl"), golden("cursor/read_edit.jsonl"));
+    let ran = crate::common::run(["diff", "--format", "html", arg(&old), arg(&new)]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let page = ran.text();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && page.matches("class=\"row change").count() > 1);
+    assert!(!page.contains("connect-src") && !page.contains("EventSource"), "a file asks for nothing");
+    let ran = crate::common::run(["diff", "--format", "html", arg(&old), arg(&old)]);
+    assert!(ran.code == 0 && ran.text().contains("They are the same."), "{}", ran.err);
+    // Names and texts are data here, too.
+    let evil = scratch.file("<b>\"evil\".jsonl", hostile());
+    let ran = crate::common::run(["diff", "--format", "html", arg(&evil), arg(&new)]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let main = ran.text().split_once("<main").unwrap().1;
+    assert!(
+        main.contains("&lt;script&gt;")
+            && !main.contains("<script")
+            && !main.contains("<img")
+            && !main.contains("<b>&quot;evil")
+            && !main.contains("<b>\"evil")
+    );
+    let json = crate::common::run(["diff", "--format", "json", arg(&old), arg(&new)]);
+    assert_eq!(serde_json::from_slice::<Value>(&json.out).unwrap()["same"], false);
+}
+
+#[test]
+fn sessions_in_a_browser() {
+    let scratch = Scratch::new();
+    let logs = scratch.path("logs");
+    for name in [
+        "claude/cli_edit.out.jsonl",
+        "cursor/read_edit.jsonl",
+        "gemini/toolerr.out.jsonl",
+        "codex/multi.out.jsonl",
+        "qwen/two_tools.jsonl",
+    ] {
+        scratch.file(&format!("logs/{}", name.replace('/', "-")), fs::read(golden(name)).unwrap());
+    }
+    scratch.file("logs/session.jsonl", session());
+    scratch.file("logs/hostile <img src=x onerror=alert(1)>\u{202e}.jsonl", hostile());
+    scratch.file("logs/notes.json", r#"{"a": "<script>alert(1)</script>"}"#);
+    let pictures = std::env::var_os("AGENTGLOT_PAGES").map_or_else(|| scratch.path("pages"), PathBuf::from);
+    fs::create_dir_all(&pictures).unwrap();
+    let counted = crate::common::run(["stats", "--json", arg(&logs)]);
+    fs::write(pictures.join("stats.json"), &counted.out).unwrap();
+    let view = View::new(&[arg(&logs), "--utc"], &scratch.path("cache"));
+    let address = view.address();
+    let args = [address.as_ref(), logs.as_os_str(), pictures.as_os_str()];
+    let Some(said) = in_chromium("view in a browser", "view.mjs", &args) else {
+        return;
+    };
+    let tried = said.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(tried >= 10, "{tried} things were tried:\n{said}");
+}
+
+/// All files in a folder.
+fn walkdir(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(walkdir(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
