@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::gist::Gist;
 use super::library::{Log, What};
 use super::place::Stamp;
+use super::words::{Doc, Saved, Words};
 use crate::system::{cache_folder, private_folder};
 
 /// What was known of the logs of a place.
@@ -31,6 +32,8 @@ pub(super) struct Known {
     size: u64,
     modified: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    doc: Option<Doc>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     gist: Option<Arc<Gist>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<Arc<str>>,
@@ -43,9 +46,9 @@ const HEAD: &str = concat!("agentglot view 1 ", env!("CARGO_PKG_VERSION"));
 
 impl Kept {
     /// What is kept of the place with this key; nothing without one, or where nothing can be kept.
-    pub(super) fn open(key: Option<&str>) -> Self {
+    pub(super) fn open(key: Option<&str>) -> (Self, Words) {
         let Some(home) = key.and_then(|key| Some(cache_folder()?.join("agentglot").join("view").join(key))) else {
-            return Self::default();
+            return Default::default();
         };
         for slot in 0..SLOTS {
             let folder = home.join(slot.to_string());
@@ -53,29 +56,33 @@ impl Kept {
                 break;
             };
             if lock.try_lock().is_ok() {
-                let logs = load(&folder.join("logs")).unwrap_or_default();
-                return Self {
+                // Without its words a log is not known.
+                let known = load(&folder.join("logs")).and_then(|(saved, logs)| Some((Words::open(Some(folder.clone()), &saved)?, logs)));
+                let (words, logs) = known.unwrap_or_else(|| (Words::empty(Some(folder.clone())), HashMap::new()));
+                let kept = Self {
                     folder: Some(folder),
                     _lock: Some(lock),
                     logs,
                 };
+                return (kept, words);
             }
         }
-        Self::default()
+        Default::default()
     }
 
     /// What is known of a log, if it is as it was.
-    pub(super) fn take(&mut self, path: &Path, stamp: Stamp) -> Option<What> {
+    pub(super) fn take(&mut self, path: &Path, stamp: Stamp) -> Option<(What, Option<Doc>)> {
         let known = self.logs.remove(path)?;
         let was = Stamp {
             size: known.size,
             modified: known.modified,
         };
-        (was == stamp).then_some(match (known.gist, known.unread) {
+        let what = match (known.gist, known.unread) {
             (Some(gist), _) => What::Told(gist),
             (None, Some(why)) => What::Unread(why),
             (None, None) => What::Empty,
-        })
+        };
+        (was == stamp).then_some((what, known.doc))
     }
 
     /// What was not asked for is gone.
@@ -84,11 +91,13 @@ impl Kept {
     }
 
     /// Writes what is known.
-    pub(super) fn save(&self, known: &[Known]) -> io::Result<()> {
+    pub(super) fn save(&self, known: &[Known], words: &Saved) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let draft = folder.join("logs.new");
         let mut file = BufWriter::new(File::create(&draft)?);
         writeln!(file, "{HEAD}")?;
+        serde_json::to_writer(&mut file, words)?;
+        file.write_all(b"\n")?;
         for known in known.iter().filter(|known| !known.path.is_empty()) {
             serde_json::to_writer(&mut file, known)?;
             file.write_all(b"\n")?;
@@ -110,6 +119,7 @@ impl Known {
             path: log.path.to_str().unwrap_or_default().to_owned(),
             size: log.stamp.size,
             modified: log.stamp.modified,
+            doc: log.doc,
             gist,
             unread,
         }
@@ -117,17 +127,17 @@ impl Known {
 }
 
 /// A file that is damaged holds nothing.
-fn load(path: &Path) -> Option<HashMap<PathBuf, Known>> {
+fn load(path: &Path) -> Option<(Saved, HashMap<PathBuf, Known>)> {
     let mut lines = BufReader::new(File::open(path).ok()?).lines();
     if lines.next()?.ok()? != HEAD {
         return None;
     }
-    lines
-        .map(|line| {
-            let known: Known = serde_json::from_str(&line.ok()?).ok()?;
-            Some((PathBuf::from(&known.path), known))
-        })
-        .collect()
+    let saved = serde_json::from_str(&lines.next()?.ok()?).ok()?;
+    let logs = lines.map(|line| {
+        let known: Known = serde_json::from_str(&line.ok()?).ok()?;
+        Some((PathBuf::from(&known.path), known))
+    });
+    Some((saved, logs.collect::<Option<_>>()?))
 }
 
 #[cfg(test)]
@@ -139,15 +149,17 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("agentglot-kept-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("logs");
+        let words = r#"{"next":0,"files":[]}"#;
         let line = r#"{"path":"/a","size":1,"modified":2}"#;
         for (text, many) in [
-            (format!("{HEAD}\n{line}\n"), Some(1)),
-            (format!("{HEAD}\n{line}\n{}\n", &line[..20]), None),
-            (format!("agentglot view 0\n{line}\n"), None),
+            (format!("{HEAD}\n{words}\n{line}\n"), Some(1)),
+            (format!("{HEAD}\n{line}\n"), None),
+            (format!("{HEAD}\n{words}\n{line}\n{}\n", &line[..20]), None),
+            (format!("agentglot view 0\n{words}\n{line}\n"), None),
             (String::new(), None),
         ] {
             std::fs::write(&path, &text).unwrap();
-            assert_eq!(load(&path).map(|logs| logs.len()), many, "{text}");
+            assert_eq!(load(&path).map(|(_, logs)| logs.len()), many, "{text}");
         }
         std::fs::remove_dir_all(folder).unwrap();
     }

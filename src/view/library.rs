@@ -1,6 +1,6 @@
 //! The logs of a place, and what is known of them. A log that is as it was is not read again: what it said is kept on disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use super::gist::{self, Gist};
 use super::kept::{Kept, Known};
 use super::place::{Place, Stamp};
+use super::words::{self, Doc, Words};
 use crate::io::{Console, Input};
 
 /// A log.
@@ -21,6 +22,8 @@ pub(super) struct Log {
     /// How it was when it was read.
     pub(super) stamp: Stamp,
     pub(super) what: What,
+    /// What it is called in the index of words.
+    pub(super) doc: Option<Doc>,
 }
 
 /// What is known of a log.
@@ -42,6 +45,8 @@ pub(super) struct Library {
     pub(super) place: Place,
     logs: RwLock<Logs>,
     kept: Mutex<Kept>,
+    /// Which logs say a word.
+    words: Words,
     /// Counts up when something is otherwise than before.
     pub(super) changed: watch::Sender<u64>,
     /// So many are to be read.
@@ -62,6 +67,9 @@ struct Logs {
     ids: HashMap<PathBuf, usize>,
 }
 
+/// So many different words of one log are held before they go to the index.
+const MOST_WORDS: usize = 100_000;
+
 /// A page that wants news; places nobody has open are looked at no more.
 #[derive(Debug)]
 pub(super) struct Reader(Arc<Library>);
@@ -75,8 +83,9 @@ impl Drop for Reader {
 impl Library {
     /// Of a place, with what is kept on disk of it.
     pub(super) fn new(place: Place, keep: bool) -> Self {
-        let kept = Kept::open(keep.then(|| place.key()).as_deref());
+        let (kept, words) = Kept::open(keep.then(|| place.key()).as_deref());
         Self {
+            words,
             place,
             logs: RwLock::default(),
             kept: Mutex::new(kept),
@@ -98,6 +107,14 @@ impl Library {
     pub(super) fn logs(&self) -> Vec<(usize, Log)> {
         let logs = self.read();
         logs.all.iter().enumerate().filter_map(|(id, log)| Some((id, log.clone()?))).collect()
+    }
+
+    /// The logs that say all words of a text. `None`: no word is in it.
+    pub(super) fn find(&self, text: &str) -> Option<HashSet<Doc>> {
+        self.words.find(text).unwrap_or_else(|error| {
+            self.failed(Some(error.to_string()));
+            Some(HashSet::new())
+        })
     }
 
     /// How many are still to be read; `None`: nobody has counted them yet.
@@ -186,10 +203,10 @@ impl Library {
             let id = match logs.ids.get(&path) {
                 Some(&id) => id,
                 None => {
-                    let what = kept.take(&path, stamp).unwrap_or(What::Waiting);
+                    let (what, doc) = kept.take(&path, stamp).unwrap_or((What::Waiting, None));
                     let id = logs.all.len();
                     logs.ids.insert(path.clone(), id);
-                    logs.all.push(Some(Log { path, stamp, what }));
+                    logs.all.push(Some(Log { path, stamp, what, doc }));
                     there.push(false);
                     is_other = true;
                     id
@@ -244,7 +261,30 @@ impl Library {
 
     fn read_one(&self, id: usize) {
         let Some(log) = self.log(id) else { return };
-        let what = match gist::read(&Input::File(log.path.clone()), &|| self.is_stopped(), &mut |_| {}) {
+        let doc = self.words.new_doc();
+        let mut words = HashSet::new();
+        let mut failed = None;
+        let mut add = |words: &mut HashSet<Box<str>>| {
+            if let Err(error) = self.words.add(doc, words) {
+                failed = Some(format!("the index of words cannot be written: {error}"));
+            }
+            words.clear();
+        };
+        let read = gist::read(&Input::File(log.path.clone()), &|| self.is_stopped(), &mut |text| {
+            words::words(text, &mut |word| {
+                if !words.contains(word) {
+                    words.insert(word.into());
+                }
+            });
+            if words.len() > MOST_WORDS {
+                add(&mut words);
+            }
+        });
+        add(&mut words);
+        if failed.is_some() {
+            self.failed(failed);
+        }
+        let what = match read {
             Ok(Some(gist)) => What::Told(Arc::new(gist)),
             Ok(None) => What::Empty,
             Err(_) if self.is_stopped() => return,
@@ -252,17 +292,25 @@ impl Library {
         };
         if let Some(Some(log)) = self.write().all.get_mut(id) {
             log.what = what;
+            log.doc = Some(doc);
         }
     }
 
     /// Keeps on disk what is known.
     pub(super) fn keep(&self) {
-        let known: Vec<Known> = {
+        let (known, docs) = {
             let logs = self.read();
             let told = logs.all.iter().flatten().filter(|log| log.what != What::Waiting);
-            told.map(|log| Known::of(log)).collect()
+            let known: Vec<Known> = told.map(Known::of).collect();
+            let docs: HashSet<Doc> = logs.all.iter().flatten().filter_map(|log| log.doc).collect();
+            (known, docs)
         };
-        if let Err(error) = self.kept().save(&known) {
+        let kept = self.words.settle(&|doc| docs.contains(&doc)).and_then(|saved| {
+            self.kept().save(&known, &saved)?;
+            self.words.sweep(&saved);
+            Ok(())
+        });
+        if let Err(error) = kept {
             Console::plain().say(&format!("the index cannot be kept: {error}"));
         }
     }

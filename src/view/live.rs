@@ -55,7 +55,7 @@ pub(super) async fn growth(State(desk): State<Arc<Desk>>, Path((_, id)): Path<(S
                     let event = Event::default().event(name).data(stamp.to_string());
                     return Some((Ok::<_, Infallible>(event), (path, stamp.to_string(), reader, false)));
                 }
-                None if !gone => return Some((Ok(Event::default().event("gone").data("")), (path, seen, reader, true))),
+                None if !gone => return Some((Ok(Event::default().event("gone").data("gone")), (path, seen, reader, true))),
                 _ => tokio::time::sleep(LOOK).await,
             }
         }

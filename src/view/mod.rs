@@ -6,6 +6,7 @@
 mod chart;
 mod door;
 mod gist;
+mod hits;
 mod kept;
 mod library;
 mod live;
@@ -13,6 +14,7 @@ mod pages;
 mod place;
 mod server;
 mod stats;
+mod words;
 
 pub use place::Place;
 pub use server::Server;

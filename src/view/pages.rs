@@ -55,6 +55,8 @@ pub(super) async fn nowhere() -> Response {
 pub(super) struct Wanted {
     /// Part of a title, a folder, a model, an id or a file's name.
     filter: String,
+    /// Words that were said.
+    text: String,
     agent: String,
     project: String,
     /// Only those in which something went wrong.
@@ -117,10 +119,7 @@ const MOST: usize = 200;
 
 pub(super) async fn sessions(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
     let looked = tokio::task::spawn_blocking(move || listed(&desk, &wanted)).await;
-    let Some(Ok(text)) = looked.ok().map(|listed| serde_json::to_vec(&listed)) else {
-        return broken();
-    };
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+    looked.map_or_else(|_| broken(), |listed| json(&listed))
 }
 
 fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
@@ -136,6 +135,7 @@ fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
         waiting: library.waiting(),
         failure: library.failure().map(|why| shown(&why).into_owned()),
     };
+    let say = library.find(&wanted.text);
     let words: Vec<String> = wanted.filter.split_whitespace().map(str::to_lowercase).collect();
     let mut found = Vec::new();
     for (id, log) in library.logs() {
@@ -165,7 +165,8 @@ fn listed(desk: &Desk, wanted: &Wanted) -> Listed {
             ];
             all.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
         };
-        let fits = (wanted.agent.is_empty() || wanted.agent == gist.agent)
+        let fits = say.as_ref().is_none_or(|say| log.doc.is_some_and(|doc| say.contains(&doc)))
+            && (wanted.agent.is_empty() || wanted.agent == gist.agent)
             && (wanted.project.is_empty() || Some(&wanted.project) == gist.project.as_ref())
             && (!wanted.wrong || gist.bad || gist.failed > 0 || gist.damaged > 0)
             && words.iter().all(has);
@@ -395,11 +396,16 @@ impl Write for Pieces {
     }
 }
 
-fn gone() -> Response {
+/// What a script reads.
+pub(super) fn json(what: &impl Serialize) -> Response {
+    serde_json::to_vec(what).map_or_else(|_| broken(), |text| ([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+pub(super) fn gone() -> Response {
     said(StatusCode::GONE, "The session is gone", "Its file is not there any more.")
 }
 
-fn broken() -> Response {
+pub(super) fn broken() -> Response {
     said(StatusCode::INTERNAL_SERVER_ERROR, "A fault", "This page could not be made.")
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::door::{Door, guard};
 use super::library::Library;
 use super::stats::{self, Counting};
-use super::{live, pages};
+use super::{hits, live, pages};
 use crate::command::view::View;
 use crate::stats::Prices;
 use crate::status::Failure;
@@ -114,6 +114,7 @@ fn router(door: Arc<Door>, desk: Arc<Desk>) -> Router {
         .route("/{token}/session/{id}", get(pages::session))
         .route("/{token}/session/{id}/turns", get(pages::turns))
         .route("/{token}/session/{id}/events", get(live::growth))
+        .route("/{token}/hits/{id}", get(hits::hits))
         .route("/{token}/diff", get(pages::diff))
         .route("/{token}/stats", get(stats::page))
         .fallback(pages::nowhere)

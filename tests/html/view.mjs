@@ -49,6 +49,38 @@ const tests = {
     await end();
   },
 
+  async "what was said is found, and where"() {
+    const { page, wrong, end } = await open();
+    await listed(page, /^7 sessions$/);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "text");
+    await page.keyboard.type("needle output");
+    // The log of hostile texts does not say it.
+    await listed(page, /^1 of 7 sessions$/);
+    const hit = page.locator("#sessions .hits a").first();
+    await hit.waitFor();
+    assert.match(await hit.innerText(), /NEEDLE in the output/);
+    assert.deepEqual(await hit.locator("mark").allInnerTexts(), ["output", "NEEDLE", "output"].slice(-2));
+    await look(page, "search");
+    await axe(page);
+    await hit.click();
+    await page.waitForURL(/\/session\/\d+#turn-1$/);
+    await page.waitForFunction(() => document.activeElement?.closest("#turn-1"));
+    await page.goBack();
+    await listed(page, /^1 of 7 sessions$/);
+    await page.fill("#text", "alert script");
+    await listed(page, /of 7 sessions$/);
+    await page.locator("#sessions .hits mark").first().waitFor();
+    assert.deepEqual(await harmless(page), []);
+    await page.fill("#text", "nobody said this zyx");
+    await listed(page, /^0 of 7 sessions$/);
+    await page.fill("#text", "");
+    await listed(page, /^7 sessions$/);
+    assert.equal(await page.locator(".hits").count(), 0);
+    assert.deepEqual(wrong, []);
+    await end();
+  },
+
   async "a session opens, is searched, and leads back"() {
     const { page, wrong, end } = await open("?filter=session.jsonl");
     await listed(page, /^1 of 7/);
@@ -70,7 +102,7 @@ const tests = {
     const { page, wrong, end } = await open();
     await listed(page, /^7 sessions$/);
     await page.keyboard.press("/");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "filter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "text");
     await page.keyboard.press("ArrowDown");
     assert.equal(await page.evaluate(() => document.activeElement === document.querySelector("#sessions a")), true);
     await page.keyboard.press("ArrowDown");

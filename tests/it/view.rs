@@ -374,6 +374,70 @@ fn what_is_as_it_was_is_not_read_again() {
 }
 
 #[test]
+fn what_was_said_is_found() {
+    let scratch = Scratch::new();
+    let cache = scratch.path("cache");
+    for (name, answer) in [("a", "The NEEDLE is in the first."), ("b", "Nothing here, été 東京."), ("c", "needless")] {
+        scratch.file(&format!("logs/{name}.jsonl"), log(&format!("s-{name}"), answer));
+    }
+    let folder = scratch.path("logs");
+    let check = |view: &View| {
+        view.list("");
+        let found = |text: &str| {
+            let list = view.list(&format!("?text={text}"));
+            let mut files: Vec<String> = list["sessions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["file"].as_str().unwrap().to_owned())
+                .collect();
+            files.sort();
+            files.join(",")
+        };
+        assert_eq!(found("needle"), "a.jsonl,c.jsonl");
+        assert_eq!(found("needle%20"), "a.jsonl");
+        assert_eq!(found("FIRST+needle"), "a.jsonl");
+        assert_eq!(found("first+nothing"), "");
+        assert_eq!(found("%C3%89T%C3%89"), "b.jsonl");
+        assert_eq!(found("%E4%BA%AC"), "b.jsonl");
+        assert_eq!(found("--"), "a.jsonl,b.jsonl,c.jsonl");
+        let hits = view.get(&format!("hits/{}?text=needle+first", view.id("a.jsonl")));
+        let hits: Value = serde_json::from_str(&hits.text()).unwrap();
+        assert_eq!(
+            (&hits[0]["turn"], &hits[0]["kind"], &hits[0]["text"]),
+            (&"turn-1".into(), &"answer".into(), &"The NEEDLE is in the first.".into()),
+            "{hits}"
+        );
+    };
+    let view = View::new(&[arg(&folder)], &cache);
+    check(&view);
+    assert_eq!(view.end().code(), Some(0));
+    // From what is kept.
+    let view = View::new(&[arg(&folder)], &cache);
+    check(&view);
+    view.end();
+    // Without its words, nothing that is kept counts.
+    for file in walkdir(&cache) {
+        if file.file_name().unwrap().to_str().unwrap().starts_with("words-") {
+            fs::write(file, b"").unwrap();
+        }
+    }
+    check(&View::new(&[arg(&folder)], &cache));
+    check(&View::new(&[arg(&folder), "--no-cache"], &cache));
+    // What is said from now on is found, and what is not said any more is not.
+    let view = View::new(&[arg(&folder)], &cache);
+    view.list("");
+    fs::write(folder.join("a.jsonl"), log("s-a", "Something quite other")).unwrap();
+    let mut news = TcpStream::connect(("127.0.0.1", view.port)).unwrap();
+    write!(news, "GET /{}/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", view.token, view.port).unwrap();
+    let until = Instant::now() + PATIENCE;
+    while view.list("?text=quite+other")["found"] != 1 || view.list("?text=first")["found"] != 0 {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn a_file_that_is_gone_is_said_to_be() {
     let scratch = Scratch::new();
     let file = scratch.file("logs/a.jsonl", log("s-1", "an answer"));
@@ -443,7 +507,11 @@ fn sessions_in_a_browser() {
     scratch.file("logs/notes.json", r#"{"a": "<script>alert(1)</script>"}"#);
     let pictures = std::env::var_os("AGENTGLOT_PAGES").map_or_else(|| scratch.path("pages"), PathBuf::from);
     fs::create_dir_all(&pictures).unwrap();
-    let counted = crate::common::run(["stats", "--json", arg(&logs)]);
+    // In the order in which they were written: replies that have one id count where they are met first.
+    let mut files = walkdir(&logs);
+    files.sort_by_key(|file| (file.metadata().unwrap().modified().unwrap(), file.clone()));
+    files.retain(|file| !file.ends_with("notes.json"));
+    let counted = crate::common::run(["stats", "--json"].into_iter().chain(files.iter().map(|file| arg(file))));
     fs::write(pictures.join("stats.json"), &counted.out).unwrap();
     let view = View::new(&[arg(&logs), "--utc"], &scratch.path("cache"));
     let address = view.address();

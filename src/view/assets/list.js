@@ -2,7 +2,7 @@
 // The list. What logs say is text of elements that are made here: nothing of it becomes markup.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const fields = ["filter", "agent", "project", "sort", "wrong"];
+  const fields = ["text", "filter", "agent", "project", "sort", "wrong"];
   const value = (name) => $(name).type === "checkbox" ? ($(name).checked ? "true" : "") : $(name).value;
   const make = (name, text, className = "") => Object.assign(document.createElement(name), { className, textContent: text });
   const number = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -57,6 +57,7 @@
     for (const fault of wrong.filter(Boolean)) line.append(" · ", make("span", fault, "fault"));
     body.append(head, line, make("p", [session.file, session.session].filter(Boolean).join(" · ")));
     item.append(box, body);
+    near.observe(item);
     return item;
   };
 
@@ -84,6 +85,50 @@
     shown = now;
   };
 
+  // Where the words stand: asked for one session after the other, of those that are to be seen.
+  let places = new Map();
+  let [sought, seeking] = ["", false];
+  const marked = (text, words) => {
+    const line = document.createDocumentFragment();
+    const cut = words.length ? text.split(new RegExp(`(${words.map((word) => word.replace(/[^\p{L}\p{N}]/gu, "\\$&")).join("|")})`, "giu")) : [text];
+    cut.forEach((piece, at) => line.append(at % 2 ? make("mark", piece) : piece));
+    return line;
+  };
+  const seek = async () => {
+    if (seeking) return;
+    seeking = true;
+    for (;;) {
+      const item = [...$("sessions").children].find((item) => item.dataset.near && item.dataset.sought !== sought);
+      if (!item) break;
+      const text = item.dataset.sought = sought;
+      item.querySelector(".hits")?.remove();
+      if (!text) continue;
+      const name = `${item.dataset.id} ${text}`;
+      let hits = places.get(name);
+      try {
+        if (!hits) hits = await (await fetch(`hits/${item.dataset.id}?${new URLSearchParams({ text })}`)).json();
+      } catch { continue; }
+      places.set(name, hits);
+      if (text !== sought || !hits.length) continue;
+      const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
+      const list = make("ul", "", "hits");
+      for (const hit of hits) {
+        const entry = make("li", "");
+        const link = Object.assign(make("a", ""), { href: `session/${item.dataset.id}${hit.turn ? "#" + hit.turn : ""}` });
+        link.append(make("span", hit.kind + ": ", "quiet"), marked(hit.text, words));
+        entry.append(link);
+        list.append(entry);
+      }
+      item.querySelector(".hits")?.remove();
+      item.lastElementChild.append(list);
+    }
+    seeking = false;
+  };
+  const near = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) isIntersecting ? target.dataset.near = "yes" : delete target.dataset.near;
+    seek();
+  }, { rootMargin: "200px" });
+
   let [pages, asked] = [1, 0];
   const look = async () => {
     const mine = ++asked;
@@ -106,7 +151,9 @@
       return;
     }
     trouble(said.failure);
+    if (sought !== value("text")) [sought, places] = [value("text"), new Map()];
     put(all);
+    seek();
     options("agent", said.agents);
     options("project", said.projects);
     const waiting = said.waiting === null ? ", looking" : said.waiting ? `, ${number(said.waiting, "log is", "logs are")} still to be read` : "";
@@ -146,14 +193,14 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/" && !at.matches("input[type=search], select")) {
       event.preventDefault();
-      $("filter").focus();
+      $("text").focus();
       return;
     }
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by || at.matches("select")) return;
     const links = [...$("sessions").querySelectorAll("a")];
     const now = links.indexOf(at.closest("#sessions li")?.querySelector("a"));
-    const next = now < 0 ? (at.matches("#filter") && by > 0 ? links[0] : null) : links[now + by];
+    const next = now < 0 ? (at.matches("#text, #filter") && by > 0 ? links[0] : null) : links[now + by];
     if (!next) return;
     event.preventDefault();
     next.focus();
