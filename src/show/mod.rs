@@ -22,6 +22,7 @@ use std::io::{self, Read, Write};
 use agentglot_adapters::{Source, turns};
 
 pub use compare::{Difference, Ignore, Kept};
+#[cfg(feature = "view")]
 pub(crate) use html::escaped;
 pub use html::{HtmlPage, STYLE as HTML_STYLE, Served, policy as html_policy};
 pub use json::JsonPage;
@@ -31,7 +32,9 @@ pub(crate) use rendered::{fitted, wrapped};
 pub use row::{By, Ended, Head, Row, State, What};
 pub use text::{Look, TextPage};
 pub use walk::{Pick, Walk};
-pub(crate) use words::{clock_of, duration, money, number, shown};
+#[cfg(feature = "view")]
+pub(crate) use words::{clock_of, shown};
+pub(crate) use words::{duration, money, number};
 
 /// Shows rows.
 pub trait Page {

@@ -85,6 +85,11 @@ impl Kept {
         (was == stamp).then_some((what, known.doc))
     }
 
+    /// Whether it still holds what was kept.
+    pub(super) fn is_full(&self) -> bool {
+        !self.logs.is_empty()
+    }
+
     /// What was not asked for is gone.
     pub(super) fn forget(&mut self) {
         self.logs = HashMap::new();

@@ -45,6 +45,8 @@ pub(super) struct Library {
     pub(super) place: Place,
     logs: RwLock<Logs>,
     kept: Mutex<Kept>,
+    /// When it was kept last.
+    kept_at: Mutex<Option<Instant>>,
     /// Which logs say a word.
     words: Words,
     /// Counts up when something is otherwise than before.
@@ -67,6 +69,9 @@ struct Logs {
     ids: HashMap<PathBuf, usize>,
 }
 
+/// What is known is kept on disk when so many logs were read, and so often else.
+const MANY: usize = 50;
+const KEEP: Duration = Duration::from_secs(60);
 /// So many different words of one log are held before they go to the index.
 const MOST_WORDS: usize = 100_000;
 
@@ -89,6 +94,7 @@ impl Library {
             place,
             logs: RwLock::default(),
             kept: Mutex::new(kept),
+            kept_at: Mutex::default(),
             changed: watch::Sender::new(0),
             waiting: AtomicUsize::new(0),
             looked: AtomicBool::new(false),
@@ -185,7 +191,11 @@ impl Library {
             return;
         }
         self.read_all(&queue);
-        self.keep();
+        // A log that grows is read again and again; what is known of it need not be kept each time.
+        let was = *self.kept_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() > MANY || was.is_none_or(|was| was.elapsed() > KEEP) {
+            self.keep();
+        }
         self.news();
     }
 
@@ -298,6 +308,11 @@ impl Library {
 
     /// Keeps on disk what is known.
     pub(super) fn keep(&self) {
+        if self.kept().is_full() {
+            // Nobody has looked yet: what was kept is still true.
+            return;
+        }
+        *self.kept_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let (known, docs) = {
             let logs = self.read();
             let told = logs.all.iter().flatten().filter(|log| log.what != What::Waiting);

@@ -60,7 +60,7 @@ const tests = {
     const hit = page.locator("#sessions .hits a").first();
     await hit.waitFor();
     assert.match(await hit.innerText(), /NEEDLE in the output/);
-    assert.deepEqual(await hit.locator("mark").allInnerTexts(), ["output", "NEEDLE", "output"].slice(-2));
+    assert.deepEqual([...new Set(await hit.locator("mark").allInnerTexts())].sort(), ["NEEDLE", "output"]);
     await look(page, "search");
     await axe(page);
     await hit.click();

@@ -346,6 +346,8 @@ fn what_is_as_it_was_is_not_read_again() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", folder.display());
     }
+    // Who ends it at once loses nothing of the index.
+    assert_eq!(View::new(&[arg(&folder)], &cache).end().code(), Some(0));
     // As long, and written at the same time: that it says something else cannot be seen.
     let modified = file.metadata().unwrap().modified().unwrap();
     fs::write(&file, log("s-1", "behind")).unwrap();

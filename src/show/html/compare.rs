@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use super::colour::Colours;
+use super::frame::{BAR, Served, frame};
 use super::markup::{put, text};
-use super::{BAR, Colours, Served, diff, frame};
+use super::{diff, markup};
 use crate::show::Cut;
 use crate::show::compare::{Difference, Step, Thing};
 use crate::show::words::first_line;
@@ -131,10 +133,10 @@ fn change(page: &mut String, old: Option<&Thing>, new: Option<&Thing>, cut: Cut,
     put!(
         page,
         "<details class=\"row change{}\" open>\n<summary><b>{}</b> <code>",
-        super::indent(thing.depth),
+        markup::indent(thing.depth),
         thing.kind
     );
-    super::short(page, first_line(&thing.line).0);
+    markup::short(page, first_line(&thing.line).0);
     put!(page, "</code> <span class=\"quiet\">{word}</span></summary>\n<div class=\"body\">\n");
     diff::put(page, &change, "", cut.diff(), colours);
     page.push_str("</div>\n</details>\n");
