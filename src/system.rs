@@ -56,9 +56,9 @@ pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {
     named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))
 }
 
-/// Waits for a signal that ends programs.
+/// Waits for a signal that ends programs; from now on none of them does.
 #[cfg(all(unix, feature = "view"))]
-pub(crate) async fn asked_to_end() {
+pub(crate) fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut waits = Vec::new();
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
@@ -66,10 +66,12 @@ pub(crate) async fn asked_to_end() {
             waits.push(Box::pin(async move { signal.recv().await }));
         }
     }
-    if waits.is_empty() {
-        return std::future::pending().await;
+    async {
+        if waits.is_empty() {
+            return std::future::pending().await;
+        }
+        futures_util::future::select_all(waits).await;
     }
-    futures_util::future::select_all(waits).await;
 }
 
 /// Waits for Ctrl-C.

@@ -25,7 +25,6 @@ pub struct View {
 /// When the logs cannot be listed, the port is taken, or stdout cannot be written.
 pub fn run(view: View) -> Result<Status, Failure> {
     let server = Server::bind(view.port)?;
-    super::print(format!("{}\n", server.address()).as_bytes())?;
-    server.serve(view)?;
+    server.serve(view, |address| super::print(format!("{address}\n").as_bytes()).map(|_| ()))?;
     Ok(Status::Clean)
 }

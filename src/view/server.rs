@@ -59,16 +59,11 @@ impl Server {
         })
     }
 
-    /// The address that leads in.
-    pub fn address(&self) -> String {
-        self.door.address()
-    }
-
-    /// Serves until a signal ends it.
+    /// Serves until a signal ends it. `begun` is called when it may be asked, and may be ended.
     ///
     /// # Errors
     /// When the logs cannot be listed, or the system does not let it serve.
-    pub fn serve(self, view: View) -> Result<(), Failure> {
+    pub fn serve(self, view: View, begun: impl FnOnce(&str) -> Result<(), Failure>) -> Result<(), Failure> {
         let library = Arc::new(Library::new(view.place, view.keep));
         let desk = Arc::new(Desk {
             library: Arc::clone(&library),
@@ -88,10 +83,12 @@ impl Server {
         };
         let keeping_up = keeping_up.map_err(failed)?;
         let served = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
+            let ended = crate::system::asked_to_end();
+            begun(&self.door.address())?;
             tokio::select! {
-                served = axum::serve(listener, router(self.door, desk)) => served,
-                () = crate::system::asked_to_end() => Ok(()),
+                served = axum::serve(listener, router(self.door, desk)) => served.map_err(failed),
+                () = ended => Ok(()),
             }
         });
         // Pages that are still being written are of no use to anybody.
@@ -100,7 +97,7 @@ impl Server {
         // It panicked with a word on stderr, or ended.
         let _ = keeping_up.join();
         library.keep();
-        served.map_err(failed)
+        served
     }
 }
 

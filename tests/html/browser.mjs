@@ -11,6 +11,8 @@ export const begin = async (program) => {
   // A page, and what it did that no page does: it asks for nothing but what is its own.
   const open = async (url, isOwn, more = {}) => {
     const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, permissions: ["clipboard-read", "clipboard-write"], ...more });
+    // A machine that is busy with other things takes longer than a test.
+    context.setDefaultTimeout(120_000);
     const page = await context.newPage();
     const wrong = [];
     page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); dialog.dismiss(); });

@@ -127,7 +127,7 @@ const tests = {
     for (const wanted of ["dark", "filter", "agent", "project", "sort", "wrong", "input", "a"]) assert.ok(reached.has(wanted), `${wanted}: ${[...reached]}`);
     await page.locator("#sessions a").first().focus();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/\/session\/\d+$/);
+    await page.waitForURL(/\/session\/\d+$/, { waitUntil: "commit" });
     assert.deepEqual(wrong, []);
     await end();
   },
@@ -273,7 +273,6 @@ const tests = {
     await page.locator("#unread summary").click();
     await page.locator("#sessions .title a").first().click();
     await page.waitForURL(/\/session\/\d+$/);
-    await page.waitForLoadState("load");
     await page.click("#unfold");
     await page.waitForFunction(() => !document.querySelector("template"));
     assert.deepEqual((await harmless(page)).filter((name) => name !== "img"), []);
