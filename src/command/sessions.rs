@@ -106,19 +106,6 @@ pub(crate) fn files() -> Vec<std::path::PathBuf> {
     machine::kept().into_iter().map(|kept| kept.path).collect()
 }
 
-/// The files that may be sessions; none of them is read.
-///
-/// # Errors
-/// When a folder cannot be listed.
-#[cfg(feature = "view")]
-pub(crate) fn names() -> Result<Vec<std::path::PathBuf>, Failure> {
-    let files = persona::shelf(&|name| std::env::var_os(name)).files();
-    files.map_err(|error| Failure::Read {
-        name: "the sessions".to_owned(),
-        error,
-    })
-}
-
 fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {
     let failed = |error| Failure::Read {
         name: "the sessions".to_owned(),

@@ -43,7 +43,7 @@ impl std::fmt::Display for Stamp {
 }
 
 impl Place {
-    /// The files that may be logs, by their names alone, and what could not be listed.
+    /// The files that may be logs, and what could not be listed.
     pub(super) fn files(&self) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
         match self {
             Self::Folder(folder) => {
@@ -57,7 +57,7 @@ impl Place {
                 Ok((paths.collect(), failed))
             }
             #[cfg(all(unix, feature = "agent"))]
-            Self::Machine => Ok((crate::command::sessions::names()?, Vec::new())),
+            Self::Machine => Ok((crate::command::sessions::files(), Vec::new())),
         }
     }
 

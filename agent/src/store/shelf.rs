@@ -79,27 +79,6 @@ impl Shelf {
         Ok(all)
     }
 
-    /// The files that may be sessions, by their names alone: none of them is read.
-    ///
-    /// # Errors
-    /// When a folder is there and cannot be read.
-    pub fn files(&self) -> io::Result<Vec<PathBuf>> {
-        let mut all = Vec::new();
-        for root in &self.roots {
-            let Some(root) = there(Dir::root(&root.path, false))? else { continue };
-            for (name, _) in root.names()?.into_iter().filter(|(_, folder)| *folder) {
-                // A folder that goes away meanwhile has none.
-                let Some(home) = there(root.sub(&name, false))? else { continue };
-                for (name, folder) in home.names()? {
-                    if !folder && name.strip_suffix(".jsonl").is_some_and(place::is_any_id) {
-                        all.push(home.path().join(name));
-                    }
-                }
-            }
-        }
-        Ok(all)
-    }
-
     /// What was said in a session of the list, and its lines as they stand in the transcript.
     ///
     /// # Errors
