@@ -130,6 +130,12 @@ fn a_program_is_listed_called_and_ended() {
         );
         assert!(echo.spec().reads_only && !tool(&mcp, "mcp__bad__fail").spec().reads_only);
         assert_eq!(mcp.instructions(), [("bad".to_owned(), "Be kind to it.".to_owned())]);
+        let described = tool(&mcp, "mcp__bad__big").spec().description.clone();
+        assert!(
+            described.len() < 2100 && described.ends_with("ä… [the rest was left out]"),
+            "{}",
+            described.len()
+        );
 
         assert_eq!(text(&place.call(&mcp, "mcp__bad__echo", json!({"text":"ö\n🦀"})).await), "ö\n🦀");
         assert_eq!(text(&place.call(&mcp, "mcp__bad__odd_name", json!({})).await), "odd");

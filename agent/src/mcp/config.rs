@@ -1,7 +1,8 @@
 //! Configurations of MCP servers: `--mcp-config`, `.mcp.json`, settings, and what hosts send.
 //!
 //! An object of servers by name, below `mcpServers` or bare. Claude Code says by `type` how a server is reached (`stdio`, `http`,
-//! `sse`, `sdk`), Qwen Code by the member that holds the address (`httpUrl`; `url` for server-sent events). Both are read at once.
+//! `sse`, `sdk`), Qwen Code by the member that holds the address (`httpUrl`). Both are read at once. A `url` without a `type` is streamable
+//! HTTP, as Cursor means it; Qwen Code means server-sent events.
 //!
 //! In `command`, `args`, `env`, `cwd`, `url` and `headers`, `${NAME}` and `${NAME:-default}` stand for variables of ours. A variable that is
 //! not set and has no default makes the server a failed one; the others start.

@@ -311,7 +311,7 @@ impl Mcp {
         let said = |slot: Rc<Slot>| match slot.phase() {
             Phase::Connected(connected) => Some((
                 slot.server.name.clone(),
-                connected.offer.instructions.filter(|text| !text.trim().is_empty())?,
+                short(&connected.offer.instructions.filter(|text| !text.trim().is_empty())?),
             )),
             _ => None,
         };
@@ -323,6 +323,17 @@ impl Mcp {
         let slots = self.inner.slots.take();
         futures_util::future::join_all(slots.iter().map(|slot| slot.stop(Phase::Disabled))).await;
     }
+}
+
+/// What goes into every request to the model of a server's or a tool's description, in bytes.
+const DESCRIBED: usize = 2048;
+
+/// A description, no longer than is passed on.
+fn short(text: &str) -> String {
+    if text.len() <= DESCRIBED {
+        return text.to_owned();
+    }
+    format!("{}… [the rest was left out]", &text[..text.floor_char_boundary(DESCRIBED)])
 }
 
 impl Inner {
@@ -351,7 +362,7 @@ impl Inner {
                 let hint = tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint);
                 let spec = Spec {
                     name: self.options.naming.tool(&server.name, &tool.name),
-                    description: tool.description.as_deref().unwrap_or_default().to_owned(),
+                    description: short(tool.description.as_deref().unwrap_or_default()),
                     schema: Value::Object((*tool.input_schema).clone()),
                     kind: ToolKind::Mcp,
                     reads_only: hint.unwrap_or(false),

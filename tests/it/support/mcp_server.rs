@@ -123,7 +123,7 @@ impl Server {
             .map(|name| {
                 json!({
                     "name": name,
-                    "description": format!("Does {name}"),
+                    "description": format!("Does {name}{}", "ä".repeat(if *name == "big" { 100_000 } else { 0 })),
                     "inputSchema": { "type": "object", "properties": { "text": { "type": "string", "x-unknown": [1] } }, "$schema": "http://json-schema.org/draft-07/schema#" },
                     "annotations": { "readOnlyHint": *name == "echo" }
                 })
