@@ -1,47 +1,31 @@
 #!/usr/bin/env bash
-# Fills adapters/fuzz/corpus from the golden logs: each log under the target of its dialect, and under `pair` in front of the
-# bytes that choose some pairs. Run it again at any time; what fuzzing found stays.
+# Fills adapters/fuzz/corpus from the golden logs: each log for `decode` below a line with its format, and for `pair` below one that
+# chooses a target. Run it again at any time; what fuzzing found stays.
 set -euo pipefail
 cd "$(dirname "$0")"
 golden=../../golden
 # Long logs teach the fuzzer nothing that short ones don't, and slow it down.
 most=24576
 
-put() { # put TARGET PREFIX FILE
-    mkdir -p "corpus/$1"
-    local name
-    name=$(echo "$3" | sed "s#^$golden/##; s#[^A-Za-z0-9._-]#_#g")
-    { printf "%b" "$2"; cat "$3"; } > "corpus/$1/seed-$(printf "%b" "$2" | od -An -tx1 | tr -d ' \n')-$name"
+put() { # put TARGET HEAD FILE
+    { printf '%b' "$2"; cat "$3"; } > "corpus/$1/seed-$(echo "$3" | sed "s#^$golden/##; s#[^A-Za-z0-9._-]#_#g")"
 }
 
-pair=0
-while IFS= read -r file; do
+mkdir -p corpus/{decode,pair,frame}
+count=0
+# The manifest says of each log how it is written.
+while read -r path format; do
+    file=$golden/$path
     [ "$(wc -c < "$file")" -le "$most" ] || continue
-    base=${file#"$golden"/}
-    case $base in
-        expected/*) continue ;;
-        claude/* | hostile/claude-* | hostile/mixed-*) target=decode_claude from=0 ;;
-        qwen-code/* | hostile/qwen-code-*) target=decode_qwen_code from=4 ;;
-        qwen/* | hostile/qwen-*) target=decode_qwen from=2 ;;
-        tricode/* | hostile/tricode-*) target=decode_tricode from=6 ;;
-        cursor/* | hostile/cursor-*) target=decode_cursor from=7 ;;
-        *) continue ;;
-    esac
-    case $base in *.chunks.jsonl | *bad-chunks*) from=3 ;; esac
-    mode='\x00'
-    case $base in *.json) mode='\x01' from=$((from + 1)) ;; esac
-    [ "$from" != 3 ] || mode='\x01'
-    put "$target" "$mode" "$file"
-    put frame '\x10\xff' "$file"
+    put decode "$format $((count % 64))\n" "$file"
     # Every target in turn, with changing options.
-    to=$((pair % 15)) flags=$((pair * 37 % 256))
-    put pair "$(printf '\\x%02x\\x%02x\\x%02x' "$from" "$to" "$flags")" "$file"
-    pair=$((pair + 1))
-done < <(find "$golden" -type f \( -name '*.jsonl' -o -name '*.json' \) | sort)
+    put pair "$format $((count % 256)) $((count * 37 % 256))\n" "$file"
+    put frame '\x10\xff' "$file"
+    count=$((count + 1))
+done < <(sed -n 's/^path = "\(.*\)"$/\1/p; s/^dialect = "\(.*\)"$/\1/p' "$golden/MANIFEST.toml" | paste -d ' ' - -)
 
 # The canonical events have no goldens of their own: a few lines that name each kind of thing.
-mkdir -p corpus/decode_agentglot
-printf '\x00%s\n' '{"agentglot":"events","version":1,"source":"claude"}
+printf '%s\n' 'agentglot:events 0' '{"agentglot":"events","version":1,"source":"claude"}
 {"event":"session","session":"s","cwd":"/w","model":"m","tools":["Read"],"opens_turn":true}
 {"event":"prompt","session":"s","source":"host","content":"hi"}
 {"event":"round_start","session":"s","round":"r1","model":"m","usage":{"input":3,"output":1}}
@@ -53,7 +37,7 @@ printf '\x00%s\n' '{"agentglot":"events","version":1,"source":"claude"}
 {"event":"request","session":"s","request_id":"q","subtype":"can_use_tool","permission":{"name":"Read","input":{}}}
 {"event":"outcome","session":"s","outcome":"success","is_error":false,"text":"done","usage":{"scope":"turn","input":3,"output":9}}
 {"input":"prompt","source":"host","content":[{"type":"text","text":"again"}]}
-{"event":"noise","text":"plain"}' > corpus/decode_agentglot/seed-every-kind
+{"event":"noise","text":"plain"}' > corpus/decode/seed-every-kind
 
 for target in corpus/*; do
     echo "$(basename "$target"): $(find "$target" -type f | wc -l) inputs"

@@ -1,4 +1,4 @@
-//! Any pair of formats. The first byte chooses what is read, the second what is written, the third the options.
+//! Any pair of formats. The first line chooses: what is read, what is written, and the options (`claude qwen 37`).
 
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! The laws that hold for any bytes, as assertions for the fuzz targets.
 
 use agentglot_adapters::convert::{Converter, Options, ToolNames};
-use agentglot_adapters::raw::codec::{Dialect, Format, Layout, Mode};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
 
 #[path = "../../tests/common/chance.rs"]
 mod chance;
@@ -37,11 +37,11 @@ pub fn convert(options: &Options, input: &[u8], most: usize) -> Converted {
     }
 }
 
-/// The decoder of a dialect, on any bytes: the same bytes come back; how the input is cut changes nothing; what is told of
+/// The decoder of a format, on any bytes: the same bytes come back; how the input is cut changes nothing; what is told of
 /// damage is told in order; stored as canonical events it reads back without damage.
-pub fn decode(dialect: Dialect, input: &[u8]) {
-    let (cut, input) = split(input);
-    let format = pick(dialect.modes(), cut).map_or(Format::from(dialect), |mode| Format { dialect, mode });
+pub fn decode(input: &[u8]) {
+    let ([format, cut], input) = chosen(input);
+    let (format, cut) = (format_of(format, Format::is_readable), number(cut));
     let same = Options {
         ledger: Some("log".to_owned()),
         validate: cut & 64 != 0,
@@ -52,7 +52,7 @@ pub fn decode(dialect: Dialect, input: &[u8]) {
     assert_eq!(convert(&same, input, usize::from(cut % 17) + 1), whole, "chunking of {format}");
 
     let events = Format::from(Dialect::Agentglot);
-    if dialect != Dialect::Agentglot {
+    if format.dialect != Dialect::Agentglot {
         let options = Options {
             ledger: Some("log".to_owned()),
             ..Options::new(format, events)
@@ -76,10 +76,8 @@ pub fn decode(dialect: Dialect, input: &[u8]) {
 
 /// Any pair, with any options, as the first bytes choose.
 pub fn pair(input: &[u8]) {
-    let [from, to, flags, rest @ ..] = input else { return };
-    let readable: Vec<Format> = Format::all().filter(|f| f.is_readable()).collect();
-    let all: Vec<Format> = Format::all().collect();
-    let (from, to) = (readable[usize::from(*from) % readable.len()], all[usize::from(*to) % all.len()]);
+    let ([from, to, flags], rest) = chosen(input);
+    let (from, to, flags) = (format_of(from, Format::is_readable), format_of(to, |_| true), number(flags));
     let flag = |bit: u8| flags & bit != 0;
     let options = Options {
         tools: if flag(1) { ToolNames::Verbatim } else { ToolNames::Native },
@@ -188,14 +186,27 @@ fn one_end(from: Format, to: Format, input: &[u8], options: &Options) {
     assert_eq!(found, events, "ends {from} -> {to}");
 }
 
-fn split(input: &[u8]) -> (u8, &[u8]) {
-    match input {
-        [first, rest @ ..] => (*first, rest),
-        [] => (0, &[]),
-    }
+/// The words of the first line, and what is behind it.
+fn chosen<const WORDS: usize>(input: &[u8]) -> ([&[u8]; WORDS], &[u8]) {
+    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    let mut words = input[..end].split(|byte| *byte == b' ');
+    (
+        std::array::from_fn(|_| words.next().unwrap_or_default()),
+        input.get(end + 1..).unwrap_or_default(),
+    )
 }
 
-fn pick(modes: &[Mode], by: u8) -> Option<Mode> {
-    let readable: Vec<Mode> = modes.iter().copied().filter(|mode| mode.layout != Layout::Text).collect();
-    readable.get(usize::from(by) % readable.len().max(1)).copied()
+/// The format of this name. A word that is no name of one chooses as well, so that a changed line is no wasted one.
+fn format_of(word: &[u8], fits: impl Fn(&Format) -> bool) -> Format {
+    let all: Vec<Format> = Format::all().filter(fits).collect();
+    let named = std::str::from_utf8(word).ok().and_then(|name| name.parse().ok());
+    named
+        .filter(|format| all.contains(format))
+        .unwrap_or_else(|| all[usize::from(number(word)) % all.len()])
+}
+
+/// The number that a word says, or that comes of it.
+fn number(word: &[u8]) -> u8 {
+    let said = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
+    said.unwrap_or_else(|| word.iter().fold(0, |sum: u8, byte| sum.wrapping_mul(31).wrapping_add(*byte)))
 }
