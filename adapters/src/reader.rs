@@ -399,7 +399,8 @@ impl Stage {
                 Cow::Borrowed(text) => self.values(text, true, None, to),
                 Cow::Owned(line) => self.values(&line, true, Some(text), to),
             },
-            _ => self.values(text, true, None, to),
+            // Noise is told line by line, as anywhere.
+            _ => text.split('\n').all(|line| self.values(line, true, None, to)),
         }
     }
 

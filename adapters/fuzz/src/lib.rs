@@ -197,8 +197,8 @@ fn chosen<const WORDS: usize>(input: &[u8]) -> ([&[u8]; WORDS], &[u8]) {
 }
 
 /// The format of this name. A word that is no name of one chooses as well, so that a changed line is no wasted one.
-fn format_of(word: &[u8], fits: impl Fn(&Format) -> bool) -> Format {
-    let all: Vec<Format> = Format::all().filter(fits).collect();
+fn format_of(word: &[u8], fits: impl Fn(Format) -> bool) -> Format {
+    let all: Vec<Format> = Format::all().filter(|format| fits(*format)).collect();
     let named = std::str::from_utf8(word).ok().and_then(|name| name.parse().ok());
     named
         .filter(|format| all.contains(format))
