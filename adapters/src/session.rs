@@ -17,19 +17,19 @@
 
 mod build;
 mod deed;
+mod growing;
 #[cfg(feature = "serde")]
 mod serde;
 
 use std::io::Read;
 
 use crate::codec::Format;
-use crate::convert::Converter;
 use crate::events::{
     self, Event, Json, Notice, Outcome, Prompt, Response, ResultStatus, SessionFacts, Stop, Thinking, Time, ToolKind, ToolProgress, ToolResult, Usage,
 };
-use crate::read::{Collector, Error, Intake, Source};
-use build::Builder;
+use crate::read::{Error, Intake, Source};
 pub use deed::Deed;
+pub use growing::Growing;
 
 /// One conversation with one id.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -284,9 +284,6 @@ pub fn turns<R: Read>(reader: R, from: impl Into<Source>) -> Turns<R> {
     Turns {
         input: Intake::new(reader, from.into()),
         log: None,
-        none: Vec::new(),
-        builder: Builder::default(),
-        fresh: false,
         over: false,
     }
 }
@@ -324,12 +321,7 @@ pub fn sessions<R: Read>(reader: R, from: impl Into<Source>) -> (Vec<Session>, V
 #[derive(Debug)]
 pub struct Turns<R> {
     input: Intake<R>,
-    log: Option<Converter>,
-    /// Nothing is written.
-    none: Vec<u8>,
-    builder: Builder,
-    /// Something was said since [`Turns::step`] has given nothing.
-    fresh: bool,
+    log: Option<Growing>,
     over: bool,
 }
 
@@ -343,7 +335,7 @@ impl<R: Read> Turns<R> {
 
     /// Takes what was said since the last turn and belongs to none.
     pub fn rest(&mut self) -> Vec<Event> {
-        self.builder.rest()
+        self.log.as_mut().map(Growing::rest).unwrap_or_default()
     }
 
     /// What the log is written in. `None`: it holds nothing.
@@ -357,29 +349,25 @@ impl<R: Read> Turns<R> {
     /// Reads on: gives a turn that has ended, or nothing where more has to be read to end one. `None`: there is no more.
     pub fn step(&mut self) -> Option<Result<Option<Turn>, Error>> {
         loop {
-            if let Some(turn) = self.builder.next() {
-                return Some(Ok(Some(turn)));
-            }
-            let found = self.log.as_mut().and_then(Converter::collected);
-            match found.and_then(Collector::next) {
-                Some(Ok(event)) => {
-                    self.builder.take(event);
-                    self.fresh = true;
-                    continue;
-                }
-                Some(Err(error)) => return Some(Err(error.in_file(self.input.name.as_deref()))),
-                None if self.over => {
-                    self.builder.finish();
-                    return self.builder.next().map(|turn| Ok(Some(turn)));
+            if let Some(log) = &mut self.log {
+                if let Some(found) = log.next_ended() {
+                    return Some(found.map(Some).map_err(|error| error.in_file(self.input.name.as_deref())));
                 }
                 // Before a read that may wait.
-                None if std::mem::take(&mut self.fresh) => return Some(Ok(None)),
-                None => {}
+                if !self.over && log.is_fresh() {
+                    return Some(Ok(None));
+                }
+            }
+            if self.over {
+                return None;
             }
             match self.more() {
                 Ok(more) => self.over = !more,
                 Err(error) => {
                     self.over = true;
+                    if let Some(log) = &mut self.log {
+                        log.broke_off();
+                    }
                     return Some(Err(error));
                 }
             }
@@ -389,24 +377,18 @@ impl<R: Read> Turns<R> {
     /// The turn that has begun and not ended. Who shows it as it grows may take the texts of what is shown out of it: the turn that
     /// [`Self::step`] gives in the end lacks them too.
     pub fn going_on(&mut self) -> Option<&mut Turn> {
-        self.builder.going_on()
+        self.log.as_mut()?.going_on()
     }
 
     fn more(&mut self) -> Result<bool, Error> {
         let Some(format) = self.input.format()? else { return Ok(false) };
         let follow = self.input.follows();
-        let log = self.log.get_or_insert_with(|| Converter::collecting(format, follow));
+        let log = self.log.get_or_insert_with(|| Growing::following(format, follow));
         let piece = self.input.piece()?;
         if piece.is_empty() {
-            log.finish(&mut self.none);
+            log.finish();
         } else {
-            log.feed(piece, &mut self.none);
-        }
-        let damage = log.take_damage();
-        if let Some(found) = log.collected() {
-            for damage in damage {
-                found.push(Error::damaged(damage.line, damage.byte, damage.reason));
-            }
+            log.feed(piece);
         }
         Ok(!piece.is_empty())
     }

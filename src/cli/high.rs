@@ -128,11 +128,7 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         thinking: typed.thinking,
         utc: typed.utc,
         follow: typed.follow,
-        colour: match typed.color {
-            views::Colour::Auto => None,
-            views::Colour::Always => Some(true),
-            views::Colour::Never => Some(false),
-        },
+        colour: typed.color.wanted(),
         width: typed.width.map(usize::from),
         pager: !typed.no_pager,
         output: typed.output.filter(|path| path.as_os_str() != "-"),

@@ -253,6 +253,17 @@ pub enum Colour {
     Never,
 }
 
+impl Colour {
+    /// What is wanted, if that does not depend on where it is shown.
+    pub(super) const fn wanted(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::Always => Some(true),
+            Self::Never => Some(false),
+        }
+    }
+}
+
 /// `10`, `all`.
 fn lines(text: &str) -> Result<usize, String> {
     if text == "all" {

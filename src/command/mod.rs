@@ -44,3 +44,8 @@ fn terminal_width() -> Option<usize> {
     let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
+
+/// Whether what is written to standard output has colours: as it was asked for, else on a terminal that has them.
+fn colour(asked: Option<bool>, on_terminal: bool) -> bool {
+    asked.unwrap_or_else(|| on_terminal && anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never)
+}

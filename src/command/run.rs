@@ -36,6 +36,7 @@ use crate::live;
 use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
+use crate::show::{Cut, LivePage, Look};
 use crate::status::{Failure, Status};
 use begin::{Own, backend, model_trouble, named_model};
 use early::Nobody;
@@ -69,6 +70,8 @@ pub struct Run {
     /// What happens to questions that the host cannot be asked. Where nobody says it they are denied, but for the built-in agent as a
     /// program that asks in plain text: it asks.
     pub on_ask: Option<OnAsk>,
+    /// On a terminal with colours; without it, if the terminal has them.
+    pub colour: Option<bool>,
     /// Variables that a program gets from our environment besides its own ones.
     pub pass_env: Vec<String>,
     /// What the agent's tools start in sessions of their own lives on after the agent.
@@ -214,9 +217,14 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice));
+    let watched = early.is_none() && is_watched(launch);
+    let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice, watched));
     let mut host = host(launch, &live_facts, run, choice, &on_ask);
     host.log = wishes.log;
+    if watched {
+        host.watched = true;
+        host.types_answers = on_ask == OnAsk::Host;
+    }
     let types_answers = host.types_answers;
     if !run.keep_daemons
         && let Err(error) = family::adopt()
@@ -242,13 +250,21 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         };
         let mut backend: Box<dyn Backend> = match early {
             Some(_) => Box::new(Nobody { why: None }),
-            None => backend(run, choice, launch, &live_facts, &cwd, Own { kept, servers, model })?,
+            None => backend(
+                run,
+                choice,
+                &asked_for_pieces(launch, watched),
+                &live_facts,
+                &cwd,
+                Own { kept, servers, model },
+            )?,
         };
         let mut ears = Ears {
             host: Listener::to_host(run.dialect, run.max_line.min(run.max_prompt)),
             backend: Listener::to_agent(backend.dialect(), run.max_line),
             backlog: run.max_queued,
             record: None,
+            page: watched.then(|| LivePage::new(look(run), terminal, run.max_line)),
         };
         let mut talk = Session::new(host, backend.dialect(), run.timers, on_ask);
         talk.limit_pending(run.max_pending);
@@ -261,7 +277,11 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         ears.record = run.record.as_deref().and_then(|dir| {
             let about = About {
                 session,
-                host: launch.format.to_string(),
+                host: if watched {
+                    Dialect::CANONICAL.name().to_owned()
+                } else {
+                    launch.format.to_string()
+                },
                 backend: backend.dialect().name().to_owned(),
                 chosen: choice.to_string(),
                 argv: run.args.clone(),
@@ -394,9 +414,38 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     answer.exit_code
 }
 
+/// Whether a person watches on a terminal what would be plain text elsewhere.
+fn is_watched(launch: &Launch) -> bool {
+    let moves = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    launch.format.mode == Mode::TEXT && !launch.has_stdin_protocol() && moves && std::io::stdout().is_terminal()
+}
+
+/// The launch of an agent whose answers are shown as they come.
+fn asked_for_pieces(launch: &Launch, watched: bool) -> Launch {
+    let mut launch = launch.clone();
+    launch.partial |= watched;
+    launch
+}
+
+/// How a run looks on a terminal.
+fn look(run: &Run) -> Look {
+    Look {
+        colour: super::colour(run.colour, true),
+        width: super::terminal_width(),
+        cut: Cut::USUAL,
+        thinking: false,
+        utc: false,
+    }
+}
+
+/// How wide and how high the terminal is.
+fn terminal() -> (usize, usize) {
+    terminal_size::terminal_size().map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(4)))
+}
+
 /// What happens to questions that the host cannot be asked, where nobody says it.
-fn usual_on_ask(dialect: Dialect, choice: &Choice) -> OnAsk {
-    if matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
+fn usual_on_ask(dialect: Dialect, choice: &Choice, watched: bool) -> OnAsk {
+    if watched && std::io::stdin().is_terminal() || matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
         OnAsk::Host
     } else {
         OnAsk::Deny
@@ -422,6 +471,7 @@ fn host(launch: &Launch, live: &Live, run: &Run, choice: &Choice, on_ask: &OnAsk
         },
         heartbeat: run.heartbeat,
         log: false,
+        watched: false,
         types_answers: *on_ask == OnAsk::Host && dialect.conduct().asks_in_text(),
         allows_all: mode == PermissionMode::Bypass,
         // Some programs count themselves, others die at their limit, or know none.

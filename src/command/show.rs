@@ -126,9 +126,7 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
 }
 
 fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, name: &str, out: Out<'_>) -> io::Result<Shown> {
-    let colour = asked
-        .colour
-        .unwrap_or_else(|| on_terminal && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never);
+    let colour = super::colour(asked.colour, on_terminal);
     let width = asked
         .width
         .or_else(|| if on_terminal { super::terminal_width() } else { None })

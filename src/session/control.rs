@@ -176,7 +176,7 @@ impl Session {
     /// Takes all open questions back: the host need not answer any more.
     pub(super) fn take_back(&mut self) {
         for asked in self.asked.drain() {
-            if self.conduct.withdraws() {
+            if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
             }

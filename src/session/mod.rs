@@ -106,9 +106,9 @@ impl Session {
         let same = host.format.dialect == backend || host.agent;
         let manner = Manner {
             from: backend,
-            to: host.format,
+            to: if host.watched { Dialect::CANONICAL.into() } else { host.format },
             native_tools: true,
-            partial: host.partial,
+            partial: host.partial || host.watched,
             old_text: host.old_text,
             agent: host.agent,
             verbose: host.verbose,
@@ -143,7 +143,7 @@ impl Session {
             asides: VecDeque::new(),
             doomed: VecDeque::new(),
             clock: host.clock,
-            plain: (host.format.mode == Mode::TEXT && !host.interactive).then(Plain::default),
+            plain: (host.format.mode == Mode::TEXT && !host.interactive && !host.watched).then(Plain::default),
             beat: Beat::new(
                 host.heartbeat.filter(|_| host.format.dialect.conduct().gives_signs_of_life()),
                 host.clock.moment,
@@ -307,6 +307,11 @@ impl Session {
         }
     }
 
+    /// What time it is then, in milliseconds since 1970.
+    pub fn millis(&self, now: Instant) -> i64 {
+        i64::try_from(self.clock.millis_at(now)).unwrap_or(i64::MAX)
+    }
+
     /// When [`Self::tick`] is to be called, at the latest.
     pub fn deadline(&self) -> Option<Instant> {
         let silence = self.turn.filter(|_| self.asked.is_empty() && self.deciding == 0).map(|turn| {
@@ -340,7 +345,7 @@ impl Session {
             let why = format!("the host did not answer within {waited:.1} s");
             self.control_fault(&asked.id, &why, false);
             refuse(asked.note.first.as_ref().unwrap_or(&asked.id), &why, backend);
-            if self.conduct.withdraws() {
+            if self.withdraws() {
                 let id = Str::trusted(&asked.id);
                 self.say(&Event::new(Origin::default(), Kind::Withdraw(Withdraw { id: Some(id) })));
             }
@@ -383,12 +388,17 @@ impl Session {
 impl Session {
     /// Whether the stream itself says that a turn failed. A run that did not even begin says it on standard error too.
     fn says_failures(&self) -> bool {
-        self.conduct.tells_failures(self.host.format.mode) && self.introduced
+        self.host.watched || self.conduct.tells_failures(self.host.format.mode) && self.introduced
+    }
+
+    /// Whether the host hears that a question need not be answered any more.
+    fn withdraws(&self) -> bool {
+        self.host.watched || self.conduct.withdraws()
     }
 
     /// What is said from here on is said now, if it says nothing else.
     fn moment(&mut self, now: Instant) {
-        let millis = i64::try_from(self.clock.millis_at(now)).unwrap_or(i64::MAX);
+        let millis = self.millis(now);
         for voice in std::iter::once(&mut self.voice).chain(&mut self.own) {
             voice.now(millis);
         }

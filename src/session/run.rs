@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use super::Session;
 use super::policy::{self, Decision};
 use crate::adapters::raw::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
@@ -16,6 +18,7 @@ use crate::backend::{Backend, Said};
 use crate::io::Console;
 use crate::live;
 use crate::record::{Recorder, Who};
+use crate::show::LivePage;
 
 /// Above this many bytes that the back end has not taken, the host is not read.
 const PROMPTS: usize = 8 << 20;
@@ -29,6 +32,12 @@ const HELD: Duration = Duration::from_millis(5);
 /// How long the last bytes may take to reach the host after a signal. Without one, a host that reads slowly has all the time it
 /// wants.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long an agent may take to end a turn that the person who watches wants to end.
+const STOPPING: Duration = Duration::from_secs(5);
+
+/// What Ctrl-C sends.
+const INTERRUPT: i32 = Signal::INT.as_raw();
 
 /// So much of a line that cannot be read stands in the log.
 const SHOWN: usize = 4096;
@@ -44,12 +53,40 @@ pub struct Ears {
     pub backlog: usize,
     /// What is heard and said is kept here.
     pub record: Option<Recorder>,
+    /// Where a person watches: what is said is shown here.
+    pub page: Option<LivePage>,
 }
 
 impl Ears {
     fn keep(&self, who: Who, bytes: &[u8]) {
         if let Some(record) = &self.record {
             record.said(who, bytes);
+        }
+    }
+
+    /// Hands on what the session says: to the host, or to the page for a person.
+    fn tell(&mut self, session: &mut Session, stdout: &mut live::Output) {
+        self.keep(Who::Us, session.out());
+        let Some(page) = &mut self.page else {
+            return stdout.queue().append(session.out());
+        };
+        let now = Instant::now();
+        let millis = session.millis(now);
+        page.hear(session.out(), millis);
+        session.out().clear();
+        // One spinner on the way to a slow terminal is enough.
+        if stdout.queued() == 0 {
+            page.turn(now, session.busy());
+        }
+        stdout.queue().append(&mut page.out());
+    }
+
+    /// The same, and there is no more.
+    fn tell_end(&mut self, session: &mut Session, stdout: &mut live::Output) {
+        self.tell(session, stdout);
+        if let Some(page) = &mut self.page {
+            page.end();
+            stdout.queue().append(&mut page.out());
         }
     }
 }
@@ -78,8 +115,7 @@ pub async fn run(
             session.end_turns(OutcomeKind::Failed(Place::Backend), &why, true, Instant::now());
             session.finish();
         }));
-        ears.keep(Who::Us, session.out());
-        stdout.queue().append(session.out());
+        ears.tell_end(session, &mut stdout);
         let _ = tokio::time::timeout(LAST_WORDS, stdout.flush()).await;
     };
     let _ = unpanicked(last_words).await;
@@ -133,18 +169,22 @@ async fn drive(
         backend.close();
     }
     let mut deciding = None;
+    // The signal by which a person wants the turn to end, and how long the agent may take for it.
+    let mut stopping: Option<(i32, Instant)> = None;
     loop {
         if deciding.is_none() {
             let patience = session.patience();
             deciding = session.next_undecided().map(|question| Box::pin(policy::ask(question, patience)));
         }
         tell(session);
-        ears.keep(Who::Us, session.out());
-        stdout.queue().append(session.out());
+        ears.tell(session, stdout);
         // A turn that nobody asked for is none that the session counts.
         let at_work = session.busy() || backend.at_work() && !session.broke_off();
         let done = (prompt.is_some() || stdin.is_none()) && !at_work;
         let hold = stdout.queued() >= ears.backlog;
+        if let Some((number, _)) = stopping.filter(|(_, until)| !session.busy() || *until <= Instant::now()) {
+            signal = Some(number);
+        }
         if !done || hold {
             dismissed = None;
         } else if dismissed.is_none() {
@@ -165,10 +205,23 @@ async fn drive(
         // While the host takes nothing the agent is not listened to, so its silence means nothing.
         let wake = if hold { session.due_host() } else { session.deadline() };
         let wake = if deaf { Some(Instant::now() + HELD) } else { wake };
-        let wake = wake.into_iter().chain(dismissed).min();
+        let turns = ears.page.as_ref().filter(|_| stdout.queued() == 0).and_then(LivePage::due);
+        let wake = wake
+            .into_iter()
+            .chain(dismissed)
+            .chain(turns)
+            .chain(stopping.map(|(_, until)| until))
+            .min();
         tokio::select! {
             biased;
-            number = stop() => signal = Some(number),
+            number = stop() => match &mut ears.page {
+                Some(page) if number == INTERRUPT && stopping.is_none() && session.busy() => {
+                    session.stop_turn(backend);
+                    page.stops();
+                    stopping = Some((number, Instant::now() + STOPPING));
+                }
+                _ => signal = Some(number),
+            },
             flow = stdout.serve() => {
                 reader_gone = !matches!(flow, Ok(live::Flow::Written));
                 unwritten = flow.err();
@@ -210,8 +263,7 @@ async fn drive(
     if let Some(number) = signal {
         session.stopped(number);
     }
-    ears.keep(Who::Us, session.out());
-    stdout.queue().append(session.out());
+    ears.tell_end(session, stdout);
     let last_words = async {
         if signal.is_none() {
             tokio::select! {
@@ -263,6 +315,20 @@ fn hear_host(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backend, 
     let now = Instant::now();
     let read = read.unwrap_or(0);
     ears.keep(Who::Host, &room[..read]);
+    if let Some(page) = &mut ears.page {
+        let chosen = if read == 0 {
+            page.hear_no_more()
+        } else {
+            page.hear_typed(&room[..read])
+        };
+        if let Some(chosen) = chosen {
+            session.chosen(chosen, now, backend);
+        }
+        if read == 0 {
+            session.host_gone(now, backend);
+        }
+        return read == 0;
+    }
     let mut hear = |heard: Heard<'_, '_>| session.host(&heard, now, backend);
     ears.host.feed(&room[..read], &mut hear);
     if read == 0 {

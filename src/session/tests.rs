@@ -52,6 +52,7 @@ impl Scene {
         let host = Host {
             agent: false,
             old_text: false,
+            watched: false,
             format: Format::from(dialect),
             partial: false,
             verbose: false,
@@ -287,6 +288,7 @@ fn a_panic_ends_with_the_dialect_s_last_words() {
                 backend: Listener::to_agent(Dialect::Claude, 1 << 20),
                 backlog: 1 << 20,
                 record: None,
+                page: None,
             };
             let (mut reader, writer) = std::io::pipe().unwrap();
             let code = runtime.block_on(async {

@@ -13,6 +13,7 @@ use crate::adapters::raw::json::{Raw, Str};
 use crate::adapters::raw::live::Heard;
 use crate::adapters::raw::tools::{Arena, Translate};
 use crate::backend::{Backend, TypedQuestion};
+use crate::show::Chosen;
 
 /// A question for permission that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +158,36 @@ impl Session {
         let Some((id, tool)) = self.asked.first().map(|asked| (asked.id.clone(), asked.note.tool.clone())) else {
             return;
         };
-        match self.conduct.typed(line, &Str::trusted(&tool).unescape()) {
+        let typed = match line {
+            None if self.host.watched => Typed::Deny("nobody is there any more to allow it".to_owned()),
+            line => self.conduct.typed(line, &Str::trusted(&tool).unescape()),
+        };
+        self.settle(id, tool, typed, now, backend);
+    }
+
+    /// The person who watches has answered the question that stands there.
+    pub fn chosen(&mut self, chosen: Chosen, now: Instant, backend: &mut dyn Backend) {
+        let Some((id, tool)) = self.asked.first().map(|asked| (asked.id.clone(), asked.note.tool.clone())) else {
+            return;
+        };
+        let typed = match chosen {
+            Chosen::Yes => Typed::Allow,
+            Chosen::Always => Typed::AllowTool,
+            Chosen::No => Typed::Deny("the user does not allow it".to_owned()),
+        };
+        self.settle(id, tool, typed, now, backend);
+        self.ask_person(now, backend);
+    }
+
+    /// The person who watches wants the turn to end.
+    pub fn stop_turn(&mut self, backend: &mut dyn Backend) {
+        self.unasked.clear();
+        self.take_back();
+        self.interrupt(backend);
+    }
+
+    fn settle(&mut self, id: String, tool: String, typed: Typed, now: Instant, backend: &mut dyn Backend) {
+        match typed {
             Typed::Unclear(again) => return self.out.extend_from_slice(again.as_bytes()),
             Typed::Allow => respond(&id, ALLOW, backend),
             Typed::AllowTool => {

@@ -7,6 +7,8 @@
 mod compare;
 mod html;
 mod json;
+#[cfg(all(unix, feature = "agent"))]
+mod live;
 mod markdown;
 mod piece;
 mod rendered;
@@ -26,6 +28,8 @@ pub use compare::{Difference, Ignore, Kept};
 pub(crate) use html::escaped;
 pub use html::{HtmlPage, STYLE as HTML_STYLE, Served, policy as html_policy};
 pub use json::JsonPage;
+#[cfg(all(unix, feature = "agent"))]
+pub use live::{Chosen, LivePage};
 pub use markdown::MarkdownPage;
 pub use piece::Picture;
 pub(crate) use rendered::{fitted, wrapped};

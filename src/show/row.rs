@@ -136,12 +136,14 @@ pub enum State {
     Canceled,
     /// The log does not say.
     Open,
+    /// Somebody is asked whether it may run.
+    Asked,
 }
 
 impl State {
     /// Whether there is nothing to look into.
     pub const fn is_fine(self) -> bool {
-        matches!(self, Self::Done | Self::Open)
+        matches!(self, Self::Done | Self::Open | Self::Asked)
     }
 
     /// The word for it.
@@ -152,6 +154,7 @@ impl State {
             Self::Denied => "denied",
             Self::Canceled => "canceled",
             Self::Open => "no result",
+            Self::Asked => "asked",
         }
     }
 }

@@ -104,6 +104,14 @@ impl<W: Write> TextPage<W> {
         }
     }
 
+    /// The lines of what an agent says.
+    pub(super) fn said(&self, text: &str, depth: usize) -> Vec<String> {
+        match self.room(depth).filter(|_| self.look.colour) {
+            Some(width) => markdown(&shown(text), width),
+            None => self.lines(text, depth, 0),
+        }
+    }
+
     fn session(&mut self, head: &Head<'_>) -> io::Result<()> {
         self.gap()?;
         let mut parts = vec![format!("Session {}", head.id.unwrap_or("without an id"))];
@@ -156,11 +164,7 @@ impl<W: Write> TextPage<W> {
             let line = self.paint(QUIET, "(taken back)");
             self.line(row.depth, &line)?;
         }
-        let lines = match self.room(row.depth).filter(|_| self.look.colour) {
-            Some(width) => markdown(&shown(text), width),
-            None => self.lines(text, row.depth, 0),
-        };
-        for line in lines {
+        for line in self.said(text, row.depth) {
             self.line(row.depth, line.trim_end())?;
         }
         Ok(())
@@ -194,6 +198,7 @@ impl<W: Write> TextPage<W> {
         let (mark, colour) = match state {
             State::Done => ("●", GOOD),
             State::Open => ("○", QUIET),
+            State::Asked => ("?", USER),
             _ => ("✗", BAD),
         };
         let object = shown(&deed.object);

@@ -27,6 +27,8 @@ pub struct Pick {
 #[derive(Debug)]
 pub struct Walk<'p> {
     pick: &'p Pick,
+    /// What a reply may still take back is told too.
+    at_once: bool,
     /// The session that was told last.
     session: Option<Option<String>>,
     /// The turn that goes on, and how far it was told.
@@ -59,8 +61,17 @@ impl<'p> Walk<'p> {
     pub const fn new(pick: &'p Pick) -> Self {
         Self {
             pick,
+            at_once: false,
             session: None,
             at: None,
+        }
+    }
+
+    /// The same for somebody who waits: what is there of a reply that goes on is told at once, though it may be taken back.
+    pub fn at_once(pick: &'p Pick) -> Self {
+        Self {
+            at_once: true,
+            ..Self::new(pick)
         }
     }
 
@@ -137,7 +148,7 @@ impl<'p> Walk<'p> {
     }
 
     fn tell(&mut self, turn: &mut Turn, ended: bool, page: &mut dyn Page) -> io::Result<()> {
-        if self.at.is_none() && (ended || turn.started.is_some() || turn.thread.rounds.len() > 1) {
+        if self.at.is_none() && (ended || self.at_once || turn.started.is_some() || turn.thread.rounds.len() > 1) {
             let early = |since: i64| turn.started.as_ref().and_then(|time| time.millis()).is_some_and(|time| time < since);
             self.at = Some(Place {
                 number: turn.number,
@@ -154,7 +165,7 @@ impl<'p> Walk<'p> {
                 return Ok(());
             };
             let is_last = at.round + 1 == rounds;
-            if is_last && !ended && !round.is_over() {
+            if is_last && !ended && !self.at_once && !round.is_over() {
                 return Ok(());
             }
             match round.blocks.get_mut(at.block) {

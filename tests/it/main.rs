@@ -98,6 +98,8 @@ mod run_record;
 mod run_rfc;
 #[cfg(unix)]
 mod run_samples;
+#[cfg(target_os = "linux")]
+mod run_terminal;
 #[cfg(unix)]
 mod run_trust;
 #[cfg(unix)]

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use super::{Aside, AsideKind, Block, Call, Permission, Round, Subagent, Thread, Turn};
 use crate::events::mirror::Mirror;
 use crate::events::{
-    self, Event, InputKind, Kind, Outcome, OutcomeKind, Place, Provenance, Reply, Request, Response, RoundEnd, Scope, SessionFacts, Time, ToolResult,
-    Topic, Usage,
+    self, Event, InputKind, Kind, Outcome, OutcomeKind, Place, Provenance, Reply, Request, Response, RoundEnd, Scope, SessionFacts, Time, ToolKind,
+    ToolResult, Topic, Usage,
 };
+use crate::tools::any_kind;
 
 /// Puts turns together, event by event.
 #[derive(Debug, Default)]
@@ -439,8 +440,12 @@ impl Call {
     fn new(call: events::ToolCall) -> Self {
         Self {
             id: call.id,
+            // The canonical events call tools as any dialect does.
+            kind: match call.kind {
+                ToolKind::Other => any_kind(&call.name),
+                kind => kind,
+            },
             name: call.name,
-            kind: call.kind,
             input: call.input,
             asked: None,
             answered: None,

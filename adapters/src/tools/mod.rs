@@ -30,6 +30,7 @@ use crate::json::{Out, Raw, Str};
 use args::{Args, Read, Todo, TodoStatus};
 
 pub use output::{FileChange, FileRead, ShellRun, SubagentRun, ToolOutput, output};
+pub(crate) use table::any_kind;
 pub use table::{Tools, kind_of};
 
 /// From one dialect's tools to another's.

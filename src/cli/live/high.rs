@@ -84,6 +84,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         },
         prompt_timeout: settings.prompt_timeout,
         heartbeat: Some(settings.heartbeat).filter(|pace| *pace < FOR_EVER),
+        colour: None,
         on_ask: settings.on_ask.as_deref().map(on_ask).transpose()?,
         pass_env: settings.pass_env,
         keep_daemons: settings.keep_daemons,

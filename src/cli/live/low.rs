@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use crate::backend::replay::Pace;
 use crate::cli::low::{Chosen, Dialects, size};
+use crate::cli::views::Colour;
 use crate::config::waits::seconds;
 
 /// What can be done with agents that live.
@@ -76,6 +77,9 @@ pub struct Run {
     /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor or tricode
     #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
+    /// Use colours where a terminal shows plain text
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Colour,
     /// Everything else
     #[command(flatten)]
     pub settings: Settings,
@@ -195,7 +199,7 @@ pub struct Settings {
     pub backend: Option<crate::backend::choice::Choice>,
     /// What to do with permission questions that the host (the program that starts us) cannot answer: deny them, allow the tools of a
     /// list, let a command decide, or (with Tricode's host) ask in plain text and read the choice from standard input. The default is
-    /// deny; with the built-in agent as Tricode it is host
+    /// deny; with the built-in agent as Tricode it is host. Where text is shown on a terminal, the person there is asked
     #[arg(long, value_name = "deny|TOOL,…|command:LINE|host", env = "AGENTGLOT_ON_ASK")]
     pub on_ask: Option<String>,
     /// How fast a log is replayed: full, original, or a factor on the recorded waits

@@ -14,6 +14,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::low::{Chosen, Command as Any, Typed};
+use super::views::Colour;
 use super::{log, told};
 use crate::command;
 use crate::config::Config;
@@ -30,7 +31,7 @@ pub(super) fn called() -> Option<u8> {
     };
     let args = std::env::args_os().skip(1).collect();
     Some(match settings::alone(&config) {
-        Ok((settings, _)) => stand_in(dialect, settings, args, &config),
+        Ok((settings, _)) => stand_in(dialect, Colour::Auto, settings, args, &config),
         Err(error) => {
             let _ = error.print();
             Status::Usage.code()
@@ -77,7 +78,7 @@ fn run_as() -> u8 {
             command: Any::Live(Command::Run(typed)),
             ..
         }) => match typed.dialect {
-            Chosen::Named(format) => stand_in(format.dialect, typed.settings, typed.args, &config),
+            Chosen::Named(format) => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config),
             Chosen::Auto => Status::Usage.code(),
         },
         Ok(_) => Status::Usage.code(),
@@ -106,9 +107,12 @@ fn config() -> Result<Config, Failure> {
 }
 
 /// Is another program.
-fn stand_in(dialect: Dialect, settings: low::Settings, args: Vec<OsString>, config: &Config) -> u8 {
+fn stand_in(dialect: Dialect, colour: Colour, settings: low::Settings, args: Vec<OsString>, config: &Config) -> u8 {
     let run = match high::run(dialect, settings, args, config) {
-        Ok(run) => run,
+        Ok(run) => command::run::Run {
+            colour: colour.wanted(),
+            ..run
+        },
         Err(failure) => return told(&failure).code(),
     };
     // From here on it is that program's failure, and all of them exit with 1 if they cannot begin.

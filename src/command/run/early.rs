@@ -76,6 +76,7 @@ pub(super) fn unpanicked(
         backend: Listener::to_agent(backend.dialect(), run.max_line),
         backlog: run.max_queued,
         record: None,
+        page: None,
     };
     let mut talk = Session::new(host, backend.dialect(), run.timers, OnAsk::Deny);
     let prompt = launch
@@ -119,6 +120,7 @@ mod tests {
             heartbeat: None,
             prompt_timeout: Duration::from_secs(1),
             on_ask: None,
+            colour: None,
             pass_env: Vec::new(),
             keep_daemons: false,
             confine_commands: false,
