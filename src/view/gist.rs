@@ -107,10 +107,10 @@ impl Page for Teller<'_> {
         match &row.what {
             What::Session(head) => {
                 if gist.session.is_none() {
-                    gist.session = head.id.map(|id| cut(id).into());
+                    gist.session = head.id.map(cut);
                 }
                 if let Some(facts) = head.facts {
-                    let text = |text: &Option<String>| text.as_deref().map(|text| cut(text).into());
+                    let text = |text: &Option<String>| text.as_deref().map(cut);
                     gist.project = gist.project.take().or_else(|| text(&facts.cwd));
                     gist.model = gist.model.take().or_else(|| text(&facts.model));
                 }

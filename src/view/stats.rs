@@ -258,9 +258,9 @@ fn charts(page: &mut String, by: By, sums: &BTreeMap<String, Sum>) {
     }
     if hidden > 0 {
         // A `String` takes everything.
-        let _ = write!(
+        let _ = writeln!(
             page,
-            "<p class=\"quiet\">{} more are not shown; <code>agentglot stats --by {word}</code> names all.</p>\n",
+            "<p class=\"quiet\">{} more are not shown; <code>agentglot stats --by {word}</code> names all.</p>",
             number(hidden as u64)
         );
     }
