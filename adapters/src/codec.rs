@@ -6,7 +6,7 @@ use std::str::FromStr;
 use bumpalo::Bump;
 use enum_dispatch::enum_dispatch;
 
-use crate::event::{Event, Input, Kind, Origin, Piece, Sink, Topic};
+use crate::event::{Counted, Event, Input, Kind, Origin, Piece, Sink, Topic};
 use crate::json::{Error, Out, Str, no_object};
 use crate::store::Child;
 use crate::trace::{Kept, Trace};
@@ -296,6 +296,12 @@ pub trait Encode {
     #[inline]
     fn takes_usage(&self) -> bool {
         true
+    }
+
+    /// Which of these tokens are written.
+    #[inline]
+    fn counts_usage(&self) -> Counted {
+        Counted::ALL
     }
 
     /// Whether the tokens of rounds are summed up, for a turn whose outcome has none; each round then says where its own stand

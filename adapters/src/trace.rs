@@ -5,15 +5,17 @@
 
 mod many;
 mod marks;
+mod stand_ins;
 mod walk;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::event::{Fate, Finding};
 use crate::json::Error;
 use many::{Many, alike, and_others};
 use marks::Marks;
+use stand_ins::{StandIns, Watched};
 use walk::{Places, uncovered};
 
 /// The addresses of a part's first byte and of the one behind its last.
@@ -32,6 +34,8 @@ pub struct Trace {
     lost: RefCell<Many<(Span, String)>>,
     /// What stands for parts of the line: its addresses, and theirs.
     stand_ins: RefCell<StandIns>,
+    /// Texts that are watched, and what was kept of which they are made.
+    watched: RefCell<Vec<Watched>>,
     /// Texts that were watched and went over.
     seen: RefCell<HashSet<Span>>,
     findings: RefCell<Many<Finding>>,
@@ -83,37 +87,6 @@ struct HeldParts {
     lost: Vec<(u64, String)>,
 }
 
-/// Texts that say the same as parts of the line, found by their addresses.
-#[derive(Default, Debug)]
-struct StandIns {
-    /// By the first byte; of several that begin with one byte, in the order in which they were told.
-    all: BTreeMap<(usize, usize), (usize, Span)>,
-    longest: usize,
-}
-
-impl StandIns {
-    fn clear(&mut self) {
-        self.all.clear();
-        self.longest = 0;
-    }
-
-    fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    fn add(&mut self, (from, to): Span, source: Span) {
-        self.all.insert((from, self.all.len()), (to, source));
-        self.longest = self.longest.max(to - from);
-    }
-
-    /// Those that share a byte with a part, and what they stand for.
-    fn touching(&self, (from, to): Span) -> impl Iterator<Item = (Span, Span)> {
-        let near = self.all.range((from.saturating_sub(self.longest), 0)..(to, 0));
-        near.filter(move |(_, (end, _))| from < *end)
-            .map(|(&(begin, _), &(end, source))| ((begin, end), source))
-    }
-}
-
 /// The addresses of a part's first byte and of the one behind its last.
 fn address(part: &str) -> Span {
     let from = part.as_ptr() as usize;
@@ -131,6 +104,7 @@ impl Trace {
         self.lost.borrow_mut().clear();
         self.stand_ins.borrow_mut().clear();
         self.seen.borrow_mut().clear();
+        self.watched.borrow_mut().clear();
         self.carried.set(false);
         self.merged.set(None);
         let mut held = self.held.borrow_mut();
@@ -165,13 +139,30 @@ impl Trace {
     /// `made` says the same as the part `source` of the line: where the one goes over, so does the other.
     pub fn stands_for(&self, made: &str, source: &str) {
         if let Some(span) = self.span(source) {
-            self.stand_ins.borrow_mut().add(address(made), span);
+            self.stand_ins.borrow_mut().add(address(made), span, made == source);
         }
     }
 
-    /// Watches whether a text goes over that is no part of the line: [`Self::saw`] tells.
-    pub fn watch(&self, made: &str) {
-        self.stand_ins.borrow_mut().add(address(made), address(made));
+    /// Watches whether a text goes over that is no part of the line but says what was `kept`: [`Self::saw`] tells.
+    pub fn watch(&self, made: &str, kept: &Kept) {
+        self.stand_ins.borrow_mut().add(address(made), address(made), false);
+        if !kept.is_empty() {
+            self.watched.borrow_mut().push(Watched {
+                made: address(made),
+                parts: kept.0.clone(),
+                held: false,
+            });
+        }
+    }
+
+    /// Tells whether what was kept has gone over with `made`, which was watched. Whoever holds that tells it later.
+    pub fn told(&self, kept: &mut Kept, made: &str, note: &'static str) {
+        let held = self.watched.borrow().iter().any(|watched| watched.held && watched.made == address(made));
+        match held {
+            true => kept.0.clear(),
+            false if self.saw(made) => self.release(kept),
+            false => self.tell_held(kept, Fate::Dropped, note),
+        }
     }
 
     /// Whether a text that is watched has gone over.
@@ -236,6 +227,10 @@ impl Trace {
         if self.span(part).is_some() {
             return;
         }
+        if let Some(watched) = self.watched.borrow().iter().find(|watched| watched.holds(address(part))) {
+            let mut held = self.held.borrow_mut();
+            return held.lost.extend(watched.parts.first().map(|&number| (number, note.to_owned())));
+        }
         match (self.source_of(part), pieces.and_then(|pieces| pieces.0.first())) {
             (Some(source), _) => {
                 // It is told here, and once.
@@ -249,6 +244,12 @@ impl Trace {
 
     /// A part is held: whether it goes over is told later, with [`Self::release`] or [`Self::tell_held`].
     pub fn hold(&self, kept: &mut Kept, part: &str) {
+        let own = self.span(part).is_some();
+        if let Some(watched) = self.watched.borrow_mut().iter_mut().find(|watched| !own && watched.holds(address(part))) {
+            kept.0.extend(&watched.parts);
+            watched.held = true;
+            return self.used.set(true);
+        }
         let mut held = self.held.borrow_mut();
         held.count += 1;
         let number = held.count;
@@ -262,8 +263,10 @@ impl Trace {
     /// Parts that were held have gone over.
     pub fn release(&self, kept: &mut Kept) {
         let mut held = self.held.borrow_mut();
-        for number in kept.0.drain(..) {
-            held.before.remove(&number);
+        let HeldParts { before, lost, .. } = &mut *held;
+        // Of one of which a part has no place that is told yet.
+        for number in kept.0.drain(..).filter(|number| lost.iter().all(|(of, _)| of != number)) {
+            before.remove(&number);
         }
     }
 
@@ -293,6 +296,9 @@ impl Trace {
         let mut held = self.held.borrow_mut();
         let start = text.as_ptr() as usize;
         let HeldParts { here, before, .. } = &mut *held;
+        if whole {
+            before.extend(here.drain(..).map(|(number, ..)| (number, (line, String::new(), whole))));
+        }
         if here.is_empty() {
             return;
         }

@@ -230,9 +230,10 @@ impl Call {
             .into_iter()
             .find(|name| !name.is_empty())
             .map_or("other", String::as_str);
-        let own = |key: &str| said?.get(key)?.string().filter(|text| text.as_escaped() == name);
-        let name = own("name")
-            .or_else(|| own("kind"))
+        let name = said
+            .into_iter()
+            .flat_map(facts)
+            .find(|fact| fact.as_escaped() == name)
             .unwrap_or_else(|| Str::trusted(cx.arena.alloc_str(name)));
         let known = self.input();
         let here = said.and_then(|said| said.get("rawInput"));
@@ -245,6 +246,13 @@ impl Call {
                 for (key, value) in shown.flat_map(Raw::members) {
                     if let Some(own) = made.get(key.as_escaped()).filter(|own| *own == value) {
                         cx.stands_for(own.as_str(), value.as_str());
+                    }
+                }
+                for fact in said.into_iter().flat_map(facts) {
+                    for own in made.members().filter_map(|(_, value)| value.string()) {
+                        if own == fact {
+                            cx.stands_for(own.as_escaped(), fact.as_escaped());
+                        }
                     }
                 }
                 made
@@ -330,7 +338,8 @@ impl Call {
         let plain = |part: Raw<'a>| {
             let inside = part.get("content")?;
             let (outer, inner) = (part.get("type")?, inside.get("type")?);
-            (part.members().count() == 2 && inside.members().count() == 2 && inner.string()?.is("text")).then_some((outer, inner))
+            let words = outer.string()?.is("content") && inner.string()?.is("text");
+            (part.members().count() == 2 && inside.members().count() == 2 && words).then_some((outer, inner))
         };
         if list.elements().all(|part| plain(part).is_some()) && !blocks.is_empty() && super::lines::shown(list) != self.unsaid(before, output) {
             for (outer, inner) in list.elements().filter_map(plain) {
@@ -345,6 +354,23 @@ impl Call {
             _ => Some(Content::Blocks(blocks.into_bump_slice())),
         }
     }
+}
+
+/// What a message says a call is and is about, besides its arguments: any of it may become the name, or an argument.
+fn facts<'a>(said: &Members<'a>) -> impl Iterator<Item = Str<'a>> {
+    let text = |name: &str| said.get(name).and_then(Raw::string);
+    let meta = said.get("_meta");
+    let own = meta.and_then(|meta| meta.get("claudeCode"));
+    let place = said.get("locations").and_then(|list| list.elements().next());
+    let facts = [
+        text("name"),
+        inner(own, "toolName"),
+        inner(meta, "toolName"),
+        text("kind"),
+        text("title"),
+        inner(place, "path"),
+    ];
+    facts.into_iter().flatten()
 }
 
 /// The text in an output of the tool's own form.

@@ -13,6 +13,9 @@ use crate::event::{
 };
 use crate::json::{Error, Raw, Shape, Str};
 
+/// How a call is, before it is over.
+const STATUSES: [&str; 2] = ["pending", "in_progress"];
+
 /// A notification, opened.
 pub(super) struct News<'a> {
     pub(super) line: Line<'a>,
@@ -250,9 +253,12 @@ impl Decoder {
         let before = self.calls.known(id);
         match self.calls.hear(id, &news.update) {
             Step::Known => {
-                let status = news.update.word("status", &cx);
+                let status = news.update.text("status", &cx);
                 if let Some(trace) = cx.trace.filter(|_| !self.calls.is_told(id)) {
                     trace.merged("the call is told when it is whole");
+                }
+                if let Some(status) = status.filter(|word| STATUSES.contains(&word.as_escaped())) {
+                    cx.took(status.as_escaped());
                 }
                 let progress = cx.keep(ToolProgress {
                     call: id,

@@ -27,6 +27,8 @@ pub(super) struct Pending {
     pub(super) ends: Vec<usize>,
     /// Where the source says these pieces, for the ledger.
     pub(super) kept: Kept,
+    /// Where it says the name of a call that comes in pieces.
+    pub(super) named: Kept,
     pub(super) signature: Option<String>,
     pub(super) subject: Option<String>,
     /// The block's start went on.
@@ -81,6 +83,7 @@ impl Pending {
             body,
             ends,
             kept,
+            named,
             signature,
             subject,
             started,
@@ -102,7 +105,7 @@ impl Pending {
         if ends.capacity() > KEEP {
             *ends = Vec::new();
         }
-        *kept = Kept::default();
+        (*kept, *named) = (Kept::default(), Kept::default());
         (*facts, *wait) = (Default::default(), Wait::Nothing);
         (*signature, *subject) = (None, None);
         for flag in [started, closed, shown, confirmed, complete, taken] {
@@ -128,7 +131,23 @@ impl Pending {
 
     /// The whole call is there, whose arguments came in these pieces: those go on with it that it says.
     pub(super) fn tell_pieces(&mut self, block: &Block<'_>, translated: bool, out: &Out) {
-        let Block::Call(call) = block else { return };
+        let call = match block {
+            Block::Call(call) => call,
+            Block::Text { text, .. } | Block::Thinking(Thinking { text, .. }) => {
+                let said = Str::trusted(&self.body);
+                let same = text.as_escaped().starts_with(said.as_escaped()) || text.same_text(said);
+                return match same {
+                    true => out.release(&mut self.kept),
+                    false => out.drop_held(&mut self.kept, "the whole block says something else"),
+                };
+            }
+            _ => return,
+        };
+        if call.name.as_escaped() == self.name {
+            out.release(&mut self.named);
+        } else {
+            out.drop_held(&mut self.named, "the whole call says another name");
+        }
         if self.kept.is_empty() || says_json(&self.body, call.input) {
             return tell_kept(&mut self.kept, translated, out);
         }

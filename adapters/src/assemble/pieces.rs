@@ -181,13 +181,6 @@ impl Thread {
                 let compared = desk.want.inputs || desk.down.out.traced();
                 as_they_came = compared && !translated && !held.is_empty() && says_json(&held, call.input);
                 if compared && !as_they_came {
-                    if !held.is_empty() && !translated {
-                        desk.down.out.note(
-                            crate::event::Fate::Merged,
-                            "",
-                            "the arguments differ from their deltas; the final ones went over",
-                        );
-                    }
                     escape_json(call.input.as_str(), &mut escaped);
                     // To escape ASCII characters breaks no others.
                     let text = simdutf8::basic::from_utf8(&escaped).unwrap_or_default();
@@ -292,6 +285,7 @@ impl Thread {
         let waited = std::mem::take(&mut block.wait) != Wait::Nothing;
         self.waiting_calls -= usize::from(waited);
         let mut kept = std::mem::take(&mut block.kept);
+        desk.down.out.release(&mut block.named);
         let parent = std::mem::take(&mut self.parent);
         let mut origin = in_thread(origin, &parent);
         let mut millis: &str = "";
@@ -312,7 +306,9 @@ impl Thread {
         };
         let mut index = block.index;
         if waited {
-            [millis, &id].into_iter().for_each(|fact| desk.down.out.tells(fact));
+            for (fact, kept) in [millis, &id].into_iter().zip(&facts) {
+                desk.down.out.tells(fact, kept);
+            }
         }
         if block.kind == BlockKind::Call {
             let text = Str::trusted(&block.body).unescape();
@@ -398,7 +394,11 @@ impl Thread {
                 _ => Block::Text { text, fields: &[] },
             };
             let blocks = [whole];
+            if !kept.is_empty() {
+                desk.down.out.tells(&block.body, &kept);
+            }
             desk.emit(&Event::new(line, Kind::Reply(&reply_of(&blocks))));
+            desk.down.out.told(&mut kept, &block.body);
         }
         if want.deltas && !block.closed && (block.started || block.kind == BlockKind::Call) {
             desk.emit(&Event::new(origin, Kind::BlockStop(BlockStop { index })));

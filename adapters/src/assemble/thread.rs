@@ -49,7 +49,9 @@ pub(super) struct Round {
     pub(super) id: String,
     pub(super) model: String,
     pub(super) stop: Option<String>,
-    /// Where the source says that word, for the ledger.
+    /// What that word means is known.
+    means: bool,
+    /// Where the source says it, for the ledger.
     kept: Kept,
     pub(super) usage: Option<Usage<'static>>,
     /// Where the source says it, for a target that sums up.
@@ -66,7 +68,7 @@ impl Round {
         }
         // A target that has no place for it leaves it where it is.
         let (sums, takes) = (encoder.sums_usage(), encoder.takes_usage());
-        for source in usage.sources().filter(|_| takes) {
+        for source in usage.said_by(encoder.counts_usage()).filter(|_| takes) {
             if sums {
                 out.hold(&mut self.tokens, source);
             } else {
@@ -79,12 +81,13 @@ impl Round {
     fn stops(&mut self, stop: Option<Stop<'_>>, out: &Out) {
         let Some(Stop { kind, word }) = stop else { return };
         self.stop = Some(word.as_escaped().to_owned());
-        if kind == StopKind::Other {
-            out.drop_held(&mut self.kept, "another word followed");
-            out.hold(&mut self.kept, word.as_escaped());
+        self.means = kind != StopKind::Other;
+        if self.means {
+            out.release(&mut self.kept);
         } else {
-            out.used(word.as_escaped());
+            out.drop_held(&mut self.kept, "another word followed");
         }
+        out.hold(&mut self.kept, word.as_escaped());
     }
 
     /// Forgets the round, keeps the memory.
@@ -172,6 +175,9 @@ impl Thread {
                 });
             }
         } else {
+            if let Piece::Text(text) | Piece::Thinking(text) | Piece::Signature(text) | Piece::Subject(text) = delta.piece {
+                desk.down.out.hold(&mut block.kept, text.as_escaped());
+            }
             desk.down.out.merged("deltas of a block that goes over whole");
         }
         Some(at)
@@ -228,7 +234,8 @@ impl Thread {
             self.open = self.blocks.iter().position(|block| block.started && !block.closed);
             self.ghosts = VecDeque::from(gone);
             for ghost in &mut self.ghosts {
-                desk.down.out.drop_held(&mut ghost.kept, "a call that was given up");
+                desk.down.out.drop_held(&mut ghost.kept, "a block that was given up");
+                desk.down.out.drop_held(&mut ghost.named, "a block that was given up");
                 if ghost.started && !ghost.closed {
                     ghost.closed = true;
                     desk.emit(&Event {
@@ -426,7 +433,9 @@ impl Thread {
         self.round.open = false;
         let stop = self.round.stop.take();
         let mut kept = std::mem::take(&mut self.round.kept);
-        desk.down.out.tells(stop.as_deref().filter(|_| !kept.is_empty()).unwrap_or_default());
+        if let Some(stop) = stop.as_deref().filter(|_| !kept.is_empty()) {
+            desk.down.out.tells(stop, &kept);
+        }
         let end = RoundEnd {
             stop: stop.as_deref().map(|w| Stop::read(Str::trusted(w))),
             usage: self.round.usage.take(),
@@ -440,7 +449,9 @@ impl Thread {
         if !tokens.is_empty() {
             desk.down.encoder.round_tokens(tokens);
         }
-        if !kept.is_empty() {
+        if self.round.means {
+            desk.down.out.release(&mut kept);
+        } else if !kept.is_empty() {
             desk.down.out.told(&mut kept, stop.as_deref().unwrap_or_default());
         }
     }
@@ -520,7 +531,7 @@ impl Thread {
                 block.id.push_str(id.as_escaped());
                 block.name.push_str(name.as_escaped());
                 desk.down.out.used(id.as_escaped());
-                desk.down.out.used(name.as_escaped());
+                desk.down.out.hold(&mut block.named, name.as_escaped());
                 desk.down.out.carried();
             }
             BlockHead::Redacted { .. } | BlockHead::Other { .. } => {

@@ -6,7 +6,7 @@ use super::document::{Frame, Step, Trajectory, write};
 use super::turn::has;
 use super::{AGENT, EXTRA};
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{At, Event, Fields, Input, InputKind, Kind, Origin, Session, Time, iso};
+use crate::event::{At, Counted, Event, Fields, Input, InputKind, Kind, Origin, Session, Time, iso};
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
@@ -261,6 +261,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS.with_subagents()
     }

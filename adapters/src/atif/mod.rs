@@ -45,6 +45,7 @@ pub static VENDOR: Vendor = Vendor {
     logs: Logs {
         facts: Facts::Usual,
         says_ends: false,
+        usage_at: &["/final_metrics", "/steps/*/metrics"],
         ..Logs::USUAL
     },
 };

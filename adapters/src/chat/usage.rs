@@ -1,4 +1,4 @@
-use crate::event::{Count, Usage};
+use crate::event::{Count, Counted, Usage};
 use crate::json::{Out, Raw, Shape};
 
 /// The members of a `usage` that are read.
@@ -32,7 +32,7 @@ pub(crate) fn read_usage(raw: Raw<'_>) -> Option<Usage<'_>> {
 
 /// Writes OpenAI's `usage`. The three totals have to be there: one that is not known is 0, and told to the ledger.
 pub(crate) fn write_usage(usage: &Usage<'_>, out: &mut Out) {
-    usage.sources().for_each(|part| out.used(part));
+    usage.said_by(Counted::WITH_INPUT).for_each(|part| out.used(part));
     let prompt = usage.prompt_tokens();
     let completion = usage.output.map(|count| count.value);
     let total = usage.total.map(|count| count.value);

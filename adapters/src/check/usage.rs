@@ -16,20 +16,25 @@ pub(super) fn look(value: Raw<'_>, places: &[&str], line: &mut Line<'_>, report:
         if !looked.1 {
             continue;
         }
-        let mut at = Some(value);
-        for step in place.split('/').skip(1) {
-            at = at.and_then(|value| value.get(step));
-        }
-        if let Some(usage) = at {
-            counts(usage, None, 0, line, report);
-        }
+        at(value, place.trim_start_matches('/'), line, report);
+    }
+}
+
+/// Looks at the counts below a value; a step `*` is each element of a list.
+fn at(value: Raw<'_>, path: &str, line: &mut Line<'_>, report: &mut Report) {
+    let (step, rest) = path.split_once('/').unwrap_or((path, ""));
+    match step {
+        "" => counts(value, None, 0, line, report),
+        "*" => value.elements().for_each(|element| at(element, rest, line, report)),
+        _ => value.get(step).into_iter().for_each(|value| at(value, rest, line, report)),
     }
 }
 
 /// Whether a member of that name counts tokens, whatever the dialect.
 fn is_count(name: &str) -> bool {
     // The others are the model's own names, and those of lists of tokens.
-    name.ends_with("okens") || name.ends_with("okenCount") || matches!(name, "input" | "output" | "cached" | "cache_read" | "cache_write" | "total")
+    let own = ["input", "output", "prompt", "candidates", "cached", "cache_read", "cache_write", "total"];
+    name.ends_with("okens") || name.ends_with("okenCount") || own.contains(&name)
 }
 
 fn counts(value: Raw<'_>, name: Option<&str>, depth: u32, line: &mut Line<'_>, report: &mut Report) {

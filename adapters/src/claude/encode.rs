@@ -1,6 +1,6 @@
 use crate::blocks::Writer;
 use crate::codec::{Dialect, Encode, Layout, Style, Want};
-use crate::event::{At, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
+use crate::event::{At, Counted, Event, Field, Fields, Input, Kind, Origin, Time, Usage, iso};
 use crate::ids::Uuids;
 use crate::json::{Out, Str, alike};
 
@@ -220,6 +220,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         let want = match self.style.mode.layout {
             Layout::Lines if self.style.partial => Want::BOTH.with_subagents().with_retraction(),

@@ -247,7 +247,7 @@ impl Encoder {
                 out.str(error);
             } else {
                 out.lit("\"unknown\"");
-                out.renamed(error.as_escaped(), "the target has words of its own for errors");
+                out.invented("/error", "the target has words of its own for errors");
             }
         }
         self.writer.fields(out, event.fields, LINE);

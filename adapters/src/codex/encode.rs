@@ -2,7 +2,7 @@
 
 use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, Topic, Usage};
+use crate::event::{Counted, Event, Input, Topic, Usage};
 use crate::json::{Out, Str};
 use crate::trace::Kept;
 
@@ -35,6 +35,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS
     }

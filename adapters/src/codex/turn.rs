@@ -168,6 +168,14 @@ impl Encoder {
                 out.lost(why.as_str(), None, "why the plan changes has no place in exec");
             }
             lose_others(call.input.get("changes"), &["path", "kind"], out);
+            let kinds = call.input.get("changes").into_iter().flat_map(Raw::elements);
+            for (_, value) in kinds
+                .filter_map(|change| change.get("kind"))
+                .flat_map(Raw::members)
+                .filter(|(name, _)| !name.is("type"))
+            {
+                out.lost(value.as_str(), None, "no place in codex");
+            }
             lose_others(call.input.get("plan"), &["step", "status"], out);
             return self.own_call(&ToolCall { name, input, ..*call }, out);
         }

@@ -2,7 +2,7 @@
 
 use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Layout, Style, Want};
-use crate::event::{Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
+use crate::event::{Counted, Event, Input, Kind, Notice, Origin, Piece, Time, Topic, Usage};
 use crate::ids;
 use crate::json::{Out, Raw, Str, alike};
 use crate::trace::Kept;
@@ -202,6 +202,10 @@ const fn kind_of(time: Time<'_>) -> Time<'static> {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         if self.style.partial && self.is_stream() {
             Want::BOTH.without_inputs()

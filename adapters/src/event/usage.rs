@@ -33,6 +33,30 @@ pub struct Count<'a> {
     pub source: &'a str,
 }
 
+/// The numbers that a target writes besides input, output and what the cache gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// A total of its own.
+    pub total: bool,
+    /// What the cache took.
+    pub cache_write: bool,
+}
+
+impl Counted {
+    /// All of them.
+    pub const ALL: Self = Self {
+        total: true,
+        cache_write: true,
+    };
+    /// No total.
+    pub const NO_TOTAL: Self = Self { total: false, ..Self::ALL };
+    /// What the cache took only with the input.
+    pub const WITH_INPUT: Self = Self {
+        cache_write: false,
+        ..Self::ALL
+    };
+}
+
 /// What a usage covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
@@ -156,14 +180,21 @@ impl<'a> Usage<'a> {
             .map(|c| c.source)
     }
 
-    /// The same for a target that writes no total: the total counts only where it is the sum of the others.
+    /// The same for a target that writes no total.
     pub fn parts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.said_by(Counted::NO_TOTAL)
+    }
+
+    /// The same for a target that writes these numbers: a total counts where it is the sum of the others, what the cache took where
+    /// it becomes a part of the input.
+    pub fn said_by(&self, target: Counted) -> impl Iterator<Item = &'a str> + use<'a> {
         let sum = self
             .prompt_tokens()
             .unwrap_or(0)
             .saturating_add(self.output.map_or(0, |count| count.value));
-        let total = self.total.filter(|total| total.value == sum);
-        Self { total, ..*self }.sources()
+        let total = self.total.filter(|total| target.total || total.value == sum);
+        let cache_write = self.cache_write.filter(|count| target.cache_write || !self.inclusive || count.value == 0);
+        Self { total, cache_write, ..*self }.sources()
     }
 
     /// Whether every number is absent or zero: Qwen Code writes such an object on all but the last piece of a reply, where

@@ -5,7 +5,9 @@ use super::lines::{OUTPUT, close, error, error_of, member, texts};
 use super::stats::Taken;
 use super::turn::Turn;
 use crate::codec::{Dialect, Encode, Layout, Style, Want};
-use crate::event::{Block, Content, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, ResultStatus, Time, ToolResult, Topic, Usage, iso};
+use crate::event::{
+    Block, Content, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, ResultStatus, Time, ToolResult, Topic, Usage, iso,
+};
 use crate::ids;
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
@@ -218,6 +220,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::WITH_INPUT
+    }
+
     fn want(&self) -> Want {
         if self.is_document() {
             Want::SNAPSHOTS.without_thoughts()

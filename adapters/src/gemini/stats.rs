@@ -1,6 +1,6 @@
 //! What a run took: the members of `stats`, in the two forms that the two formats have.
 
-use crate::event::{Count, Outcome, Provenance, Scope, Usage};
+use crate::event::{Count, Counted, Outcome, Provenance, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 
 /// What `stats` says that the model has a place for.
@@ -103,7 +103,7 @@ impl Taken<'_> {
             out.invented("/stats", "the source says no tokens");
         }
         let usage = usage.unwrap_or_default();
-        usage.sources().for_each(|source| out.used(source));
+        usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
         let value = |count: Option<Count<'_>>| count.map_or(0, |count| count.value);
         let (input, cached) = (usage.prompt_tokens().unwrap_or(0), value(usage.cache_read));
         let numbers = Numbers {

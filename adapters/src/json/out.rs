@@ -216,18 +216,17 @@ impl Out {
 
     /// What was kept with [`Self::hold`] is `made` now: watches whether that goes over. [`Self::told`] ends it.
     #[inline]
-    pub fn tells(&self, made: &str) {
+    pub fn tells(&self, made: &str, kept: &Kept) {
         if let Some(trace) = &self.trace {
-            trace.watch(made);
+            trace.watch(made, kept);
         }
     }
 
     /// Tells the ledger whether `made`, which stands for what was kept, has gone over since [`Self::tells`].
     #[inline]
     pub fn told(&self, kept: &mut Kept, made: &str) {
-        match &self.trace {
-            Some(trace) if trace.saw(made) => trace.release(kept),
-            _ => self.drop_held(kept, "no place in the target"),
+        if let Some(trace) = &self.trace {
+            trace.told(kept, made, "no place in the target");
         }
     }
 

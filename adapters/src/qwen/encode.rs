@@ -6,7 +6,7 @@ use super::tasks::Tasks;
 use super::{facts, own};
 use crate::chat::{Frame, Object};
 use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
-use crate::event::{Block, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
+use crate::event::{Block, Counted, Event, Fields, Input, Kind, Origin, Outcome, Piece, Reply, Session, Topic, Usage};
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
@@ -53,9 +53,15 @@ pub(super) struct Turn {
     pub(super) annotations: u32,
     /// The program has ended with an error.
     fatal: bool,
-    /// What its rounds have used so far, and where the source says it: chunks say it once a turn.
+    /// What its rounds have used so far: chunks say it once a turn.
     used: Option<Usage<'static>>,
+    /// Where the source says it of rounds whose own lines do not.
     told: Kept,
+    /// Where it says it of the others.
+    said: Kept,
+    /// The tokens of the round that ended last stand on none of its lines; those of any round.
+    pub(super) lacks: bool,
+    pub(super) unsaid: bool,
 }
 
 impl Turn {
@@ -67,6 +73,9 @@ impl Turn {
             fatal: false,
             used: None,
             told: Kept::default(),
+            said: Kept::default(),
+            lacks: false,
+            unsaid: false,
         }
     }
 }
@@ -205,7 +214,7 @@ impl Encoder {
             out.merged("the program's error has ended the turn");
         } else {
             let mut usage = outcome.usage.and_then(|usage| facts::of_turn(usage, &mut self.before));
-            if usage.is_none() {
+            if usage.is_none() && (self.turn.unsaid || self.mode.layout == Layout::Pieces) {
                 usage = self.turn.used.take();
                 out.release(&mut self.turn.told);
             }
@@ -215,7 +224,8 @@ impl Encoder {
                 _ => self.summary(&outcome, fields, out),
             }
         }
-        out.drop_held(&mut self.turn.told, "no place in chunks: the turn says its tokens, a model call does not");
+        out.release(&mut self.turn.said);
+        out.drop_held(&mut self.turn.told, "the turn says its tokens, this model call does not");
         self.tasks.clear();
         self.turn = Turn::new(self.turn.number + 1);
     }
@@ -247,13 +257,16 @@ impl Encoder {
             Kind::Delta(delta) if chunked => self.piece(event, delta, out),
             Kind::BlockStop(stop) if chunked => self.stop_block(stop, out),
             Kind::RoundStop(stop) if chunked && self.own => self.empty_chunk(stop, fields, out),
-            Kind::RoundEnd(end) if chunked => {
+            Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage.filter(|usage| !usage.is_blank()) {
                     Usage::add(&mut self.turn.used, &usage);
                 }
-                self.end_round(end, fields, out);
+                if chunked {
+                    self.end_round(end, fields, out);
+                } else {
+                    self.end_reply(end, out);
+                }
             }
-            Kind::RoundEnd(end) => self.end_reply(end, out),
             Kind::Reply(reply) if !chunked => self.reply(reply, event.origin.time.is_some(), fields, out),
             Kind::ToolResult(result) => self.result(result, &event.origin, fields, out),
             Kind::ToolProgress(progress) => self.progress(progress, &event.origin, fields, out),
@@ -332,6 +345,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::WITH_INPUT
+    }
+
     fn want(&self) -> Want {
         match self.mode.layout {
             Layout::Pieces => Want::DELTAS.with_subagents(),
@@ -379,12 +396,18 @@ impl Encode for Encoder {
     }
 
     fn sums_usage(&self) -> bool {
-        // A round has none in chunks: the turn's stand in its summary.
-        self.mode.layout == Layout::Pieces
+        // A round has none in chunks, and none where nothing of it is left to say: the turn's stand in its summary.
+        self.mode.layout != Layout::Text
     }
 
     fn round_tokens(&mut self, tokens: Kept) {
-        self.turn.told.append(tokens);
+        let chunked = self.mode.layout == Layout::Pieces;
+        let kept = if chunked || self.turn.lacks {
+            &mut self.turn.told
+        } else {
+            &mut self.turn.said
+        };
+        kept.append(tokens);
     }
 
     fn passes_over(&self, topic: Topic, session: Option<Str<'_>>) -> bool {

@@ -4,7 +4,7 @@ use super::encode::Encoder;
 use super::own;
 use super::{facts, finish};
 use crate::chat::{write_call, write_usage};
-use crate::event::{Block, Fields, Outcome, Reply, RoundEnd, Stop, StopKind, Thinking, Usage};
+use crate::event::{Block, Counted, Fields, Outcome, Reply, RoundEnd, Stop, StopKind, Thinking, Usage};
 use crate::json::{Out, Str};
 
 /// A reply that has not gone out yet.
@@ -53,7 +53,7 @@ impl Encoder {
             error.as_escaped().clone_into(&mut held.error);
         }
         if let Some(usage) = reply.usage.filter(|usage| self.own || !usage.is_blank() && !held.usage_told) {
-            usage.sources().for_each(|part| out.used(part));
+            usage.said_by(Counted::WITH_INPUT).for_each(|part| out.used(part));
             held.usage = Some(usage.detached());
             held.usage_raw.clear();
             if let Some(raw) = usage.raw.filter(|raw| self.own && raw.check().is_ok()) {
@@ -152,13 +152,14 @@ impl Encoder {
     pub(super) fn end_reply(&mut self, end: &RoundEnd<'_>, out: &mut Out) {
         out.carried();
         if let Some(usage) = end.usage.filter(|usage| !usage.is_blank() && !self.held.usage_told) {
-            usage.sources().for_each(|part| out.used(part));
+            usage.said_by(Counted::WITH_INPUT).for_each(|part| out.used(part));
             if self.held.usage_raw.is_empty() {
                 self.held.usage = Some(usage.detached());
             }
         }
         self.flush(end.stop, out);
-        self.held.usage = None;
+        self.turn.lacks = self.held.usage.take().is_some();
+        self.turn.unsaid |= self.turn.lacks;
         self.held.usage_told = false;
     }
 

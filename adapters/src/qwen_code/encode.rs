@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::WORDS;
 use crate::blocks::{MESSAGE, Writer};
 use crate::codec::{Dialect, Encode, Layout, Mode, Style, Want};
-use crate::event::{At, Block, Content, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
+use crate::event::{At, Block, Content, Counted, Event, Input, Kind, Prompt, PromptSource, ResultStatus, Session, ToolResult, Topic};
 use crate::json::{Out, Str};
 use crate::threads::Threads;
 use init::Facts;
@@ -237,6 +237,10 @@ impl Core {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::WITH_INPUT
+    }
+
     fn want(&self) -> Want {
         match self.mode.layout {
             Layout::Text => Want::SNAPSHOTS,
@@ -309,6 +313,8 @@ impl Encode for Encoder {
             Kind::Withdraw(withdraw) => self.core.withdraw(&withdraw, event.fields, out),
             Kind::Outcome(outcome) => self.outcome(event, outcome, out),
             Kind::Fatal(fatal) => {
+                // What a program before this one ended with is another turn's.
+                self.last_words(out);
                 out.used(fatal.message.as_escaped());
                 out.carried();
                 self.core.fatal = Some(fatal.message.as_escaped().to_owned());

@@ -8,15 +8,15 @@ use crate::found;
 use crate::lines::{Line, Said, lines};
 
 /// A log that breaks a rule.
-struct Broken {
-    rule: Rule,
+pub struct Broken {
+    pub rule: Rule,
     /// Rules that say the same where calls have no ids, or turns no beginning.
-    or: &'static [Rule],
+    pub or: &'static [Rule],
     /// The line at which it is to be found, counted from 1; any of these.
     at: Vec<usize>,
     /// What follows from it.
     besides: &'static [Rule],
-    lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// What copies of lines break in any case.
@@ -59,7 +59,7 @@ fn is_plain(line: &Line) -> bool {
 }
 
 /// Every way to break one rule of this log.
-fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
+pub fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
     let told_by = if log.name.starts_with("acp/") {
         Dialect::Acp
     } else {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agentglot_adapters::raw::codec::{Cx, Decode, Decoder};
+use agentglot_adapters::raw::codec::{Cx, Decode, Decoder, Format};
 use agentglot_adapters::raw::event::{Block, BlockHead, Event, Input, Kind, Piece, Sink, Usage};
 use agentglot_adapters::raw::json::Str;
 
@@ -60,23 +60,28 @@ impl Line {
 pub fn lines(log: &Log) -> Vec<Line> {
     let text = String::from_utf8(log.bytes.clone()).expect("a sound log");
     let mut decoder = Decoder::new(log.format);
-    text.lines()
-        .map(|text| {
-            let arena = bumpalo::Bump::new();
-            let mut heard = Heard {
-                text,
-                line: Line {
-                    text: text.to_owned(),
-                    main: true,
-                    ..Line::default()
-                },
-            };
-            if !text.trim().is_empty() {
-                let _ = decoder.line(text, &Cx { arena: &arena, trace: None }, &mut heard);
-            }
-            heard.line
-        })
-        .collect()
+    text.lines().map(|text| one(&mut decoder, text)).collect()
+}
+
+/// Reads a log that is one value.
+pub fn read(format: Format, text: &str) -> Line {
+    one(&mut Decoder::new(format), text)
+}
+
+fn one(decoder: &mut Decoder, text: &str) -> Line {
+    let arena = bumpalo::Bump::new();
+    let mut heard = Heard {
+        text,
+        line: Line {
+            text: text.to_owned(),
+            main: true,
+            ..Line::default()
+        },
+    };
+    if !text.trim().is_empty() {
+        let _ = decoder.line(text, &Cx { arena: &arena, trace: None }, &mut heard);
+    }
+    heard.line
 }
 
 struct Heard<'t> {

@@ -7,6 +7,7 @@ mod common;
 
 mod broken;
 mod damaged;
+mod documents;
 mod lines;
 mod whole;
 

@@ -112,3 +112,27 @@ fn that_are_made_up_are_marked() {
     };
     parallel(&stream_goldens(), over).finish("one end");
 }
+
+/// Programs that fail one after the other, each with its last words alone, have an outcome each.
+#[test]
+fn of_programs_that_say_only_why_they_failed() {
+    let from = crate::common::format("qwen");
+    let line = |why: &str| {
+        format!(
+            "{{\"id\":\"chatcmpl-s\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":\"{why}\"}},\"finish_reason\":\"error\"}}],\"metadata\":{{\"error\":\"unsupported_protocol\"}}}}\n"
+        )
+    };
+    let log = [line("first reason"), line("second reason")].concat();
+    for to in targets(from).into_iter().filter(|to| to.dialect != Dialect::Cursor) {
+        let done = quick(from, to, log.as_bytes());
+        // The program's own words are the end there.
+        if to != events() && to.dialect != Dialect::Qwen {
+            assert_eq!(ends(to, &done.out), 2, "{to}: {}", done.text());
+        }
+        assert!(
+            done.text().contains("first reason") && done.text().contains("second reason"),
+            "{to}: {}",
+            done.text()
+        );
+    }
+}

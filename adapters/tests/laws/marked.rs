@@ -191,7 +191,8 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
 /// at them); a time that is none, and a model, are said with the next line that names one.
 fn is_beside(spot: &Spot) -> bool {
     let key = spot.pointer.rsplit('/').next().unwrap_or_default();
-    spot.what != What::Unknown && (spot.pointer.contains("usage") || matches!(key, "index" | "timestamp" | "timestamp_ms" | "created" | "model"))
+    spot.what != What::Unknown
+        && (spot.pointer.contains("usage") || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
 }
 
 /// The kind of a line and the pointer without indices: what findings are grouped by.

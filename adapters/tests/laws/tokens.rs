@@ -64,6 +64,27 @@ fn chunks_say_what_the_rounds_used() {
     assert!(done.text().contains("\"completion_tokens\":14104"), "{}", done.text());
 }
 
+/// The tokens of a round may come when all that it said has gone out: the turn's summary has them then.
+#[test]
+fn what_comes_behind_its_reply_goes_over_with_the_turn() {
+    let log = two_rounds("").lines().take(1).collect::<String>()
+        + r#"
+{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","role":"assistant","model":"m","content":[]}},"session_id":"s","uuid":"u1"}
+{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}]},"session_id":"s","uuid":"u2"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a"}]},"session_id":"s","uuid":"u3"}
+{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":7001,"output_tokens":7002}},"session_id":"s","uuid":"u4"}
+{"type":"stream_event","event":{"type":"message_stop"},"session_id":"s","uuid":"u5"}
+{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":"done","session_id":"s","uuid":"u6"}
+"#;
+    let done = convert(&with_ledger(Options::new(format("claude"), format("qwen"))), log.as_bytes());
+    assert!(
+        done.text().contains("\"prompt_tokens\":7001,\"completion_tokens\":7002"),
+        "{}",
+        done.text()
+    );
+    assert!(!done.ledger.contains("/event/usage/input_tokens"), "{}", done.ledger);
+}
+
 /// The sum of a session, as Qwen Code says it.
 fn turn(n: u32, input: u32, failed: bool) -> String {
     let (word, rest) = match failed {

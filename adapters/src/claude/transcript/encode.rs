@@ -4,7 +4,8 @@ use crate::claude::VERSION;
 use crate::claude::encode::write_time;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolResult,
+    At, Block, Counted, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus,
+    ToolResult,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time, version};
@@ -269,6 +270,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS
     }

@@ -2,7 +2,7 @@
 
 use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Fields, Input, Kind, Topic, Usage};
+use crate::event::{Counted, Event, Fields, Input, Kind, Topic, Usage};
 use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
@@ -49,6 +49,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         Want::BOTH.without_inputs()
     }

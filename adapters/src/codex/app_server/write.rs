@@ -318,7 +318,7 @@ impl Encoder {
             }
         };
         // The sum is made anew.
-        Usage { total: None, ..*usage }.sources().for_each(|source| out.used(source));
+        usage.parts().for_each(|source| out.used(source));
         self.open_in_turn("thread/tokenUsage/updated", out);
         out.lit(",\"tokenUsage\":{\"total\":");
         counts(&self.total.unwrap_or_default(), out);

@@ -2,7 +2,7 @@
 
 use super::write::Turn;
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, InputKind, Kind, Topic, Usage};
+use crate::event::{Counted, Event, Input, InputKind, Kind, Topic, Usage};
 use crate::json::{Out, Str};
 use crate::store::Writing;
 
@@ -34,6 +34,10 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS
     }

@@ -304,7 +304,7 @@ impl Encoder {
             }
         };
         // The sum is made anew.
-        Usage { total: None, ..*usage }.sources().for_each(|source| out.used(source));
+        usage.parts().for_each(|source| out.used(source));
         self.view(time, "token_count", out);
         out.lit(",\"info\":{\"total_token_usage\":");
         counts(&self.total.unwrap_or_default(), out);

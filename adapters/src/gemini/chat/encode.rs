@@ -1,7 +1,8 @@
 use super::{AGAIN, HEADER, INNER, REWIND, SET};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Event, Fate, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult, Usage,
+    At, Block, Content, Counted, Event, Fate, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
+    Usage,
 };
 use crate::json::{Out, Str};
 use crate::store::{Writing, kept, known_time};
@@ -181,7 +182,7 @@ impl Encoder {
             self.flush(out);
         }
         if let Some(usage) = &reply.usage {
-            usage.sources().for_each(|source| out.used(source));
+            usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
             self.round.usage = Some(usage.detached());
         }
         if let Some(model) = reply.model {
@@ -438,6 +439,10 @@ fn function_response(call: &str, name: &str, response: &[u8], out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::WITH_INPUT
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS
     }
@@ -464,7 +469,7 @@ impl Encode for Encoder {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage {
-                    usage.sources().for_each(|source| out.used(source));
+                    usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
                     self.round.usage = Some(usage.detached());
                 }
                 self.round.ended = true;

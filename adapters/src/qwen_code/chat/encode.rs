@@ -2,8 +2,8 @@ use super::{RESPONSE, TELEMETRY};
 use crate::blocks::member;
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
-    At, Block, Content, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time, ToolResult,
-    Usage,
+    At, Block, Content, Counted, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Time,
+    ToolResult, Usage,
 };
 use crate::json::Out;
 use crate::qwen_code::VERSION;
@@ -122,7 +122,7 @@ impl Encoder {
             self.flush(out);
         }
         if let Some(usage) = &reply.usage {
-            usage.sources().for_each(|source| out.used(source));
+            usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
             self.round.usage = Some(usage.detached());
         }
         if reply.error.is_some() {
@@ -324,6 +324,10 @@ fn own_fields(fields: Fields<'_>, place: At<'_>, out: &mut Out) {
 }
 
 impl Encode for Encoder {
+    fn counts_usage(&self) -> Counted {
+        Counted::WITH_INPUT
+    }
+
     fn want(&self) -> Want {
         Want::SNAPSHOTS
     }
@@ -343,7 +347,7 @@ impl Encode for Encoder {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::RoundEnd(end) => {
                 if let Some(usage) = end.usage {
-                    usage.sources().for_each(|source| out.used(source));
+                    usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
                     self.round.usage = Some(usage.detached());
                 }
                 self.flush(out);

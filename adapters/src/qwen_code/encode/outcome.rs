@@ -3,7 +3,7 @@
 use super::super::ERROR;
 use super::Encoder;
 use super::thread::inclusive;
-use crate::event::{At, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
+use crate::event::{At, Counted, Event, Limit, Outcome, OutcomeKind, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 
 /// What is remembered of the turn.
@@ -214,7 +214,7 @@ impl Encoder {
         let core = &mut self.core;
         let turn = match &outcome.usage {
             Some(usage) => {
-                usage.sources().for_each(|source| out.used(source));
+                usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
                 if usage.scope == Scope::Session && !usage.is_blank() {
                     core.spent = Spent::default();
                 }

@@ -9,7 +9,7 @@ use super::super::USAGE;
 use super::Core;
 use super::pen::member;
 use crate::blocks::MESSAGE;
-use crate::event::{At, Block, Count, Event, Fate, Reply, RoundEnd, RoundStart, StopKind, Usage};
+use crate::event::{At, Block, Count, Counted, Event, Reply, RoundEnd, RoundStart, StopKind, Usage};
 use crate::json::{Out, Str};
 
 /// What is half said in a thread.
@@ -145,7 +145,7 @@ impl Thread {
         }
         self.model(start.model, out);
         if let Some(usage) = &start.usage {
-            usage.sources().for_each(|source| out.used(source));
+            usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
         }
         if self.parent.is_empty() {
             core.turn.rounds += 1;
@@ -177,7 +177,7 @@ impl Thread {
                 StopKind::Tools | StopKind::Done => out.used(stop.word.as_escaped()),
                 // A word that nobody knows is told where the source says it.
                 StopKind::Other => {}
-                _ => out.note(Fate::Dropped, "/stop_reason", "a reply's stop reason is tool_use or nothing"),
+                _ => out.lost(stop.word.as_escaped(), None, "a reply's stop reason is tool_use or nothing"),
             }
         }
         if let Some(usage) = self.round.usage.filter(|_| !core.own) {
@@ -421,7 +421,7 @@ impl Thread {
 
     fn usage(&mut self, usage: Option<&Usage<'_>>, out: &Out) {
         let Some(usage) = usage else { return };
-        usage.sources().for_each(|source| out.used(source));
+        usage.said_by(Counted::WITH_INPUT).for_each(|source| out.used(source));
         let new = usage.detached();
         self.round.usage = Some(match self.round.usage {
             None => new,
