@@ -430,9 +430,12 @@ impl Trace {
     /// The part of the line that says what this is a part of, in other letters.
     fn source_of(&self, part: &str) -> Option<Span> {
         let part = address(part);
+        let (begin, end) = self.line.get();
         let stand_ins = self.stand_ins.borrow();
         let holds = stand_ins.touching(part).filter(|(made, _)| made.0 <= part.0 && part.1 <= made.1);
-        holds.last().map(|(_, source)| source)
+        // What is only watched stands for no part of the line.
+        let sources = holds.map(|(_, source)| source).filter(|(from, to)| begin <= *from && *to <= end);
+        sources.last()
     }
 
     fn span(&self, part: &str) -> Option<(usize, usize)> {

@@ -158,7 +158,8 @@ impl Encoder {
             }
         }
         self.flush(end.stop, out);
-        self.turn.lacks = self.held.usage.take().is_some();
+        // A line of the RFC's own says what it said.
+        self.turn.lacks = self.held.usage.take().is_some() && !self.own;
         self.turn.unsaid |= self.turn.lacks;
         self.held.usage_told = false;
     }
