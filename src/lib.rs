@@ -33,6 +33,8 @@ pub mod cli;
 pub mod command;
 #[cfg(all(unix, feature = "agent"))]
 pub mod config;
+#[cfg(all(unix, feature = "agent"))]
+mod homes;
 pub mod io;
 #[cfg(all(unix, feature = "agent"))]
 pub mod record;

@@ -1,6 +1,7 @@
 //! How a run ended, and what can go wrong in the world outside.
 
 use agentglot_adapters::detect::Unclear;
+use agentglot_adapters::{Error, ErrorKind};
 
 /// How a run ended, the worse ones last: of several outcomes the worst counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,17 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Why a log could not be read to its end.
+    pub fn of_log(name: &str, error: Error) -> Self {
+        let text = error.to_string();
+        let name = name.to_owned();
+        match error.into_kind() {
+            ErrorKind::Io(error) => Self::Read { name, error },
+            ErrorKind::Unclear(unclear) => Self::Unclear { name, unclear },
+            _ => Self::Usage(text),
+        }
+    }
+
     /// How a run ends that meets it.
     pub const fn status(&self) -> Status {
         match self {

@@ -189,7 +189,7 @@ pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
 
 /// What `view` is to do.
 #[cfg(feature = "view")]
-pub(super) fn view(typed: views::View) -> Result<crate::command::view::View, Failure> {
+pub(super) fn view(typed: views::View) -> Result<crate::view::View, Failure> {
     use crate::view::Place;
     let place = match typed.folder {
         Some(folder) => {
@@ -207,7 +207,7 @@ pub(super) fn view(typed: views::View) -> Result<crate::command::view::View, Fai
         }
         None => machine_s_place()?,
     };
-    Ok(crate::command::view::View {
+    Ok(crate::view::View {
         place,
         port: typed.port,
         utc: typed.utc,
@@ -235,7 +235,7 @@ fn machine(typed: &low::Logs) -> Result<Option<Logs>, Failure> {
     if !typed.files.is_empty() {
         return Ok(None);
     }
-    let inputs = crate::command::sessions::files().into_iter().map(Input::File).collect();
+    let inputs = crate::homes::files().into_iter().map(Input::File).collect();
     Ok(Some(Logs {
         inputs,
         status: Status::Clean,
@@ -271,7 +271,7 @@ fn session(named: PathBuf) -> Result<Input, Failure> {
     let is_path = named.components().count() > 1 || named.exists();
     match named.to_str().filter(|_| !is_path) {
         #[cfg(all(unix, feature = "agent"))]
-        Some(id) => crate::command::sessions::file_of(id).map(Input::File),
+        Some(id) => crate::homes::one(id).map(|kept| Input::File(kept.path)),
         _ => Ok(Input::File(named)),
     }
 }

@@ -1,9 +1,7 @@
 //! `agentglot sessions`: those of the built-in agent, and those of every program on this machine.
 
 mod about;
-mod asked;
 mod copy;
-mod machine;
 mod place;
 
 use std::fmt::Write;
@@ -91,19 +89,6 @@ pub fn run(sessions: &Sessions) -> Result<Status, Failure> {
             "delete wants the id of a session, or --all for those that agentglot began in this folder".to_owned(),
         )),
     }
-}
-
-/// The file of the session of any agent whose id begins like this.
-///
-/// # Errors
-/// When there is none, or more than one.
-pub(crate) fn file_of(id: &str) -> Result<std::path::PathBuf, Failure> {
-    machine::one(id).map(|kept| kept.path)
-}
-
-/// The files of all sessions of every agent, the ones that others go on from first.
-pub(crate) fn files() -> Vec<std::path::PathBuf> {
-    machine::kept().into_iter().map(|kept| kept.path).collect()
 }
 
 fn list(shelf: &Shelf, all: bool) -> Result<Vec<Summary>, Failure> {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use agentglot_adapters::Source as Written;
 use agentglot_adapters::raw::codec::Format;
-use agentglot_adapters::{ErrorKind, Source as Written};
 
-use crate::io::{Console, Input, Output, Source, Target, other_side};
+use crate::io::{Console, Input, Output, Source, Target};
 use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Row, Shown, TextPage, show};
 use crate::status::{Failure, Status};
 
@@ -119,7 +119,7 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
     };
     ended.map_err(failed)?;
     match shown.stopped {
-        Some(error) => Err(failure(&name, error)),
+        Some(error) => Err(Failure::of_log(&name, error)),
         None if shown.damaged > 0 => Ok(Status::Damaged),
         None => Ok(Status::Clean),
     }
@@ -196,43 +196,8 @@ fn open(show: &Show) -> Result<(Box<dyn Read>, Written), Failure> {
         })?;
         return Ok((Box::new(log), show.from.map_or(Written::Auto, Written::Is)));
     }
-    let mut source = Source::open(&show.input, &Console::plain())?;
-    let from = read_as(&show.input, show.from, &mut source)?;
-    Ok((Box::new(source.into_reader()), from))
-}
-
-/// What a log is written in.
-pub(crate) fn read_as(input: &Input, named: Option<Format>, source: &mut Source) -> Result<Written, Failure> {
-    if let Some(format) = named {
-        return Ok(Written::Is(format));
-    }
-    match source.detect() {
-        // Where a session in another dialect begins, that one is read.
-        Ok(Some(found)) if found.format.is_streaming() => Ok(Written::Auto),
-        Ok(Some(found)) => Ok(Written::Is(found.format)),
-        Ok(None) => Ok(Written::Auto),
-        Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
-            Some((format, _)) => Ok(Written::Is(format)),
-            None => Err(Failure::Unclear { name, unclear }),
-        },
-        Err(failure) => Err(failure),
-    }
-}
-
-/// Why a log could not be read to its end.
-pub(crate) fn failure(name: &str, error: agentglot_adapters::Error) -> Failure {
-    let text = error.to_string();
-    match error.into_kind() {
-        ErrorKind::Io(error) => Failure::Read {
-            name: name.to_owned(),
-            error,
-        },
-        ErrorKind::Unclear(unclear) => Failure::Unclear {
-            name: name.to_owned(),
-            unclear,
-        },
-        _ => Failure::Usage(text),
-    }
+    let (log, from) = Source::log(&show.input, show.from, &Console::plain())?;
+    Ok((Box::new(log), from))
 }
 
 /// Where the page goes.

@@ -49,10 +49,7 @@ pub fn run(stats: &Stats) -> Result<Status, Failure> {
 }
 
 fn count(counter: &mut Counter, input: &Input, console: &Console) -> Result<u64, Failure> {
-    let mut source = Source::open(input, console)?;
-    let from = super::show::read_as(input, None, &mut source)?;
+    let (log, from) = Source::log(input, None, console)?;
     let name = input.name();
-    counter
-        .log(source.into_reader(), from, &name)
-        .map_err(|error| super::show::failure(&name, error))
+    counter.log(log, from, &name).map_err(|error| Failure::of_log(&name, error))
 }

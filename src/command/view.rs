@@ -1,23 +1,7 @@
 //! `agentglot view`: sessions in a browser.
 
-use crate::stats::Prices;
 use crate::status::{Failure, Status};
-use crate::view::{Place, Server};
-
-/// What is to be shown, and how.
-#[derive(Debug)]
-pub struct View {
-    /// Where the logs are.
-    pub place: Place,
-    /// The port; 0 for one that is free.
-    pub port: u16,
-    /// Times are those of Greenwich, not local ones.
-    pub utc: bool,
-    /// What tokens cost.
-    pub prices: Prices,
-    /// What is known of logs is kept on disk.
-    pub keep: bool,
-}
+use crate::view::{Server, View};
 
 /// Serves pages until a signal ends it.
 ///

@@ -5,6 +5,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentglot_adapters::Source as Written;
 use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
 
@@ -207,6 +208,37 @@ impl Source {
     /// What was read of it so far.
     pub fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// Opens a log to be read from its beginning, and says what it is written in.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the dialect cannot be told.
+    pub fn log(input: &Input, named: Option<Format>, console: &Console) -> Result<(impl Read + Send + use<>, Written), Failure> {
+        let mut source = Self::open(input, console)?;
+        let from = source.written_in(input, named)?;
+        Ok((source.into_reader(), from))
+    }
+
+    /// What the log is written in.
+    ///
+    /// # Errors
+    /// When reading fails, or the dialect cannot be told.
+    pub fn written_in(&mut self, input: &Input, named: Option<Format>) -> Result<Written, Failure> {
+        if let Some(format) = named {
+            return Ok(Written::Is(format));
+        }
+        match self.detect() {
+            // Where a session in another dialect begins, that one is read.
+            Ok(Some(found)) if found.format.is_streaming() => Ok(Written::Auto),
+            Ok(Some(found)) => Ok(Written::Is(found.format)),
+            Ok(None) => Ok(Written::Auto),
+            Err(Failure::Unclear { name, unclear }) => match other_side(input, &unclear.candidates) {
+                Some((format, _)) => Ok(Written::Is(format)),
+                None => Err(Failure::Unclear { name, unclear }),
+            },
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Everything from the beginning: what was read ahead first.

@@ -10,7 +10,9 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
 use super::words::{duration, money, number, shown};
-use super::{Cut, Page};
+use super::{Cut, Page, Pick, show};
+use crate::io::{Console, Input, Source};
+use crate::status::Failure;
 
 /// What makes no difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -193,8 +195,29 @@ impl Page for Kept {
 const MARGIN: usize = 13;
 
 impl Difference {
+    /// Between two logs that are called so, and how many lines of each are damaged.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore) -> Result<(Self, [u64; 2]), Failure> {
+        let keep = |input: &Input| {
+            let name = input.name();
+            let (log, from) = Source::log(input, None, &Console::plain())?;
+            let mut kept = Kept::new(ignore);
+            let shown = show(log, from, &name, &Pick::default(), &mut kept);
+            // It keeps everything.
+            let shown = shown.map_err(|error| Failure::Read { name: name.clone(), error })?;
+            match shown.stopped {
+                Some(error) => Err(Failure::of_log(&name, error)),
+                None => Ok((kept, shown.damaged)),
+            }
+        };
+        let [(old, olds), (new, news)] = [keep(&logs[0])?, keep(&logs[1])?];
+        Ok((Self::between(names, [old, new]), [olds, news]))
+    }
+
     /// Between two sessions of these names.
-    pub fn between(names: [String; 2], kept: [Kept; 2]) -> Self {
+    fn between(names: [String; 2], kept: [Kept; 2]) -> Self {
         let [old, new] = kept;
         let mut steps = Vec::new();
         for op in capture_diff_slices(Algorithm::Patience, &old.things, &new.things) {

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use agentglot_adapters::events::OutcomeKind;
 use serde::{Deserialize, Serialize};
 
-use crate::command::show::read_as;
 use crate::io::{Console, Input, Source};
 use crate::show::{By, Page, Pick, Row, What, show, shown};
 use crate::status::Failure;
@@ -44,7 +43,7 @@ const LONGEST: usize = 160;
 pub(super) fn read(input: &Input, stop: &dyn Fn() -> bool, said: &mut dyn FnMut(&str)) -> Result<Option<Gist>, Failure> {
     let name = input.name();
     let mut source = Source::open(input, &Console::plain())?;
-    let from = read_as(input, None, &mut source)?;
+    let from = source.written_in(input, None)?;
     let Some(found) = source.detect().ok().flatten() else {
         // What only the other side tells has the dialect of that.
         return match from {
@@ -85,7 +84,7 @@ fn walk(
         gist.title = teller.answer.unwrap_or_default();
     }
     match told.stopped {
-        Some(error) if gist.turns == 0 || stop() => Err(crate::command::show::failure(name, error)),
+        Some(error) if gist.turns == 0 || stop() => Err(Failure::of_log(name, error)),
         // It is shown as far as it goes.
         Some(_) => {
             gist.damaged += 1;

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::pages::{broken, gone, json};
 use super::server::Desk;
 use super::words::words;
-use crate::command::show::read_as;
 use crate::io::{Console, Input, Source};
 use crate::show::{Page, Pick, Row, What, show, shown};
 
@@ -61,14 +60,11 @@ fn look(input: &Input, text: &str) -> Vec<Hit> {
     if seeker.wanted.is_empty() {
         return Vec::new();
     }
-    let Ok((source, from)) = Source::open(input, &Console::plain()).and_then(|mut source| {
-        let from = read_as(input, None, &mut source)?;
-        Ok((source, from))
-    }) else {
+    let Ok((log, from)) = Source::log(input, None, &Console::plain()) else {
         return Vec::new();
     };
     // It ends with an error when there is enough.
-    let _ = show(source.into_reader().take(FAR), from, "", &Pick::default(), &mut seeker);
+    let _ = show(log.take(FAR), from, "", &Pick::default(), &mut seeker);
     seeker.all.append(&mut seeker.some);
     seeker.all.truncate(MOST);
     seeker.all

@@ -18,3 +18,20 @@ mod words;
 
 pub use place::Place;
 pub use server::Server;
+
+use crate::stats::Prices;
+
+/// What is to be shown, and how.
+#[derive(Debug)]
+pub struct View {
+    /// Where the logs are.
+    pub place: Place,
+    /// The port; 0 for one that is free.
+    pub port: u16,
+    /// Times are those of Greenwich, not local ones.
+    pub utc: bool,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// What is known of logs is kept on disk.
+    pub keep: bool,
+}

@@ -14,10 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::library::{Log, What};
 use super::place::Stamp;
 use super::server::Desk;
-use crate::command::diff::between;
-use crate::command::show::read_as;
 use crate::io::{Console, Input, Source};
-use crate::show::{Cut, HtmlPage, Ignore, Look, Page, Pick, Row, Served, What as Shown, html_policy, show, shown};
+use crate::show::{Cut, Difference, HtmlPage, Ignore, Look, Page, Pick, Row, Served, What as Shown, html_policy, show, shown};
 use crate::status::Failure;
 
 const LIST: &str = include_str!("assets/list.html");
@@ -241,12 +239,8 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
         // What is written while it is read is told of as news.
         let stamp = Stamp::of(&log.path);
         let input = Input::File(log.path);
-        let source = Source::open(&input, &Console::plain()).and_then(|mut source| {
-            let from = read_as(&input, None, &mut source)?;
-            Ok((source, from))
-        });
-        let (source, format) = match source {
-            Ok(source) => source,
+        let (log, format) = match Source::log(&input, None, &Console::plain()) {
+            Ok(log) => log,
             Err(failure) => return drop(opened.send(Err(failure))),
         };
         if opened.send(Ok(())).is_err() {
@@ -266,7 +260,7 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
             None => {
                 let seen = stamp.map(|stamp| stamp.to_string()).unwrap_or_default();
                 show(
-                    source.into_reader(),
+                    log,
                     format,
                     &name,
                     &Pick::default(),
@@ -283,7 +277,7 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
                     from,
                     turns: 0,
                 };
-                show(source.into_reader(), format, &name, &Pick::default(), &mut later)
+                show(log, format, &name, &Pick::default(), &mut later)
             }
         };
         let _ = out.flush();
@@ -322,7 +316,7 @@ pub(super) async fn diff(State(desk): State<Arc<Desk>>, Query(Two { a, b }): Que
             times: true,
             usage: true,
         };
-        let (found, _) = between(&logs, names, ignore)?;
+        let (found, _) = Difference::of(&logs, names, ignore)?;
         let served = Served {
             seen: String::new(),
             live: false,

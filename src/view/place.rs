@@ -57,7 +57,7 @@ impl Place {
                 Ok((paths.collect(), failed))
             }
             #[cfg(all(unix, feature = "agent"))]
-            Self::Machine => Ok((crate::command::sessions::files(), Vec::new())),
+            Self::Machine => Ok((crate::homes::files(), Vec::new())),
         }
     }
 

@@ -11,8 +11,7 @@ use tokio::sync::Semaphore;
 use super::door::{Door, guard};
 use super::library::Library;
 use super::stats::{self, Counting};
-use super::{hits, live, pages};
-use crate::command::view::View;
+use super::{View, hits, live, pages};
 use crate::stats::Prices;
 use crate::status::Failure;
 

@@ -14,10 +14,10 @@ use super::chart::Chart;
 use super::library::{Library, What};
 use super::pages::html;
 use super::server::Desk;
-use crate::command::show::read_as;
 use crate::io::{Console, Input, Source};
 use crate::show::{clock_of, duration, escaped, money, number};
 use crate::stats::{By, Counter, Prices, Sum};
+use crate::status::Failure;
 
 const PAGE: &str = include_str!("assets/stats.html");
 /// So many bars are in a chart: of days the last ones, of other things the largest.
@@ -128,11 +128,10 @@ fn counted(library: &Library, prices: Prices, utc: bool, told: &dyn Fn(usize, us
         }
         told(at, logs.len());
         let input = Input::File(log.path.clone());
-        let read = Source::open(&input, &Console::plain()).and_then(|mut source| {
-            let from = read_as(&input, None, &mut source)?;
+        let read = Source::log(&input, None, &Console::plain()).and_then(|(log, from)| {
             counter
-                .log(source.into_reader(), from, &input.name())
-                .map_err(|error| crate::command::show::failure(&input.name(), error))
+                .log(log, from, &input.name())
+                .map_err(|error| Failure::of_log(&input.name(), error))
         });
         match read {
             Ok(lines) => damaged += lines,

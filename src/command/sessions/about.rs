@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentglot_adapters::events::PromptSource;
 use agentglot_adapters::session::Turn;
-use agentglot_adapters::{Source as Written, turns};
+use agentglot_adapters::turns;
 use serde_json::{Value, json};
 
-use super::machine::{self, Kept};
-use super::{ago, asked};
+use super::ago;
+use crate::homes::{self, Kept, asked};
 use crate::io::{Console, Input, Source, visible};
 use crate::stats::{By, Counter, Prices};
 use crate::status::{Failure, Status};
@@ -49,7 +49,7 @@ pub(super) fn list(as_json: bool) -> Result<Status, Failure> {
             }
         }
     }
-    for (path, about) in read(&machine::kept()) {
+    for (path, about) in read(&homes::kept()) {
         match about {
             Ok(about) => all.extend(about),
             Err(failure) => {
@@ -98,11 +98,7 @@ fn read(kept: &[Kept]) -> Vec<(String, Result<Option<About>, Failure>)> {
 fn one(kept: &Kept) -> Result<Option<About>, Failure> {
     let input = Input::File(kept.path.clone());
     let name = input.name();
-    let mut source = Source::open(&input, &Console::plain())?;
-    let from = match kept.owner {
-        Some(format) => Written::Is(format),
-        None => super::super::show::read_as(&input, None, &mut source)?,
-    };
+    let (log, from) = Source::log(&input, kept.owner, &Console::plain())?;
     let mut counter = Counter::new(By::Session, true, Prices::none());
     let mut about = About {
         agent: kept.owner.map_or("agentglot", |format| format.dialect.name()).to_owned(),
@@ -114,7 +110,7 @@ fn one(kept: &Kept) -> Result<Option<About>, Failure> {
         written: kept.written,
         path: Some(name.clone()),
     };
-    for turn in turns(source.into_reader(), from).named(&name) {
+    for turn in turns(log, from).named(&name) {
         match turn {
             Ok(turn) => {
                 counter.turn(&turn, &about.agent, &name);
@@ -124,7 +120,7 @@ fn one(kept: &Kept) -> Result<Option<About>, Failure> {
             }
             // A list is no check: what else the file says counts.
             Err(error) if error.can_continue() => {}
-            Err(error) => return Err(super::super::show::failure(&name, error)),
+            Err(error) => return Err(Failure::of_log(&name, error)),
         }
     }
     about.tokens = counter.sums().1.tokens.all();

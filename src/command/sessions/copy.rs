@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use agentglot_adapters::convert::{Anew, Options};
 use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::store::Home;
-use agentglot_adapters::{Source as Written, turns};
+use agentglot_adapters::turns;
 use serde_json::json;
 
-use super::machine;
+use super::about;
 use super::place::{New, make};
-use super::{about, asked};
+use crate::homes::{self, asked};
 use crate::io::{Console, Input, Output, Source, visible};
 use crate::status::{Failure, Status};
 use crate::work::{self, Work};
@@ -42,7 +42,7 @@ pub struct Copy {
 /// When there is no such session, nothing in it to go on with, or it cannot be read or written.
 pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
     let (to, home) = target(copy.to)?;
-    let root = machine::root(home).ok_or_else(|| {
+    let root = homes::root(home).ok_or_else(|| {
         let names: Vec<&str> = home.roots.iter().map(|root| root.variable).collect();
         Failure::Usage(format!(
             "where {} keeps sessions is not known: none of {} is set",
@@ -114,10 +114,10 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
 
 /// The store that the program of a dialect looks into.
 fn target(named: Format) -> Result<(Format, &'static Home), Failure> {
-    let found = machine::stores().find(|(dialect, ..)| *dialect == named.dialect);
+    let found = homes::stores().find(|(dialect, ..)| *dialect == named.dialect);
     let format = found.map(|(dialect, store, home)| (Format { dialect, mode: store.mode }, home));
     format.filter(|(format, _)| format.is_writable()).ok_or_else(|| {
-        let names: BTreeSet<&str> = machine::stores().map(|(dialect, ..)| dialect.name()).collect();
+        let names: BTreeSet<&str> = homes::stores().map(|(dialect, ..)| dialect.name()).collect();
         let names: Vec<&str> = names.into_iter().collect();
         Failure::Usage(format!(
             "{} keeps no sessions that we can write; there are {}",
@@ -136,7 +136,7 @@ fn source(copy: &Copy) -> Result<(Input, Option<Format>, Said), Failure> {
         return Ok((Input::File(path.to_owned()), copy.from, None));
     }
     let Some(said) = asked::one(&copy.what) else {
-        let kept = machine::one(&copy.what)?;
+        let kept = homes::one(&copy.what)?;
         return Ok((Input::File(kept.path), copy.from.or(kept.owner), None));
     };
     let said = said?;
@@ -157,15 +157,11 @@ struct Seen {
 }
 
 fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure> {
-    let mut source = Source::open(input, &Console::plain())?;
-    let from = match from {
-        Some(format) => Written::Is(format),
-        None => super::super::show::read_as(input, None, &mut source)?,
-    };
+    let (log, from) = Source::log(input, from, &Console::plain())?;
     let mut seen = Seen::default();
     let mut sessions = BTreeSet::new();
     let mut any = false;
-    for turn in turns(source.into_reader(), from).named(name) {
+    for turn in turns(log, from).named(name) {
         match turn {
             Ok(turn) => {
                 if !std::mem::replace(&mut any, true) {
@@ -176,7 +172,7 @@ fn look(input: &Input, from: Option<Format>, name: &str) -> Result<Seen, Failure
             }
             // It is told when it is written.
             Err(error) if error.can_continue() => {}
-            Err(error) => return Err(super::super::show::failure(name, error)),
+            Err(error) => return Err(Failure::of_log(name, error)),
         }
     }
     if !any {

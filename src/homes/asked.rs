@@ -6,7 +6,6 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::store::{Asked, Home, Ids};
 use serde_json::Value;
 
-use super::machine;
 use crate::child::{Child, Environment, Plan, Steps};
 use crate::status::Failure;
 
@@ -17,9 +16,9 @@ const MOST: usize = 1 << 30;
 
 /// The programs that have sessions and have to be asked.
 fn asked() -> impl Iterator<Item = (Dialect, &'static Home, &'static Asked)> {
-    machine::stores().filter_map(|(dialect, _, home)| {
+    super::stores().filter_map(|(dialect, _, home)| {
         let asked = home.asked.as_ref()?;
-        let has = machine::root(home).is_some_and(|root| root.join(asked.kept).is_file());
+        let has = super::root(home).is_some_and(|root| root.join(asked.kept).is_file());
         has.then_some((dialect, home, asked))
     })
 }
@@ -28,7 +27,7 @@ fn asked() -> impl Iterator<Item = (Dialect, &'static Home, &'static Asked)> {
 ///
 /// # Errors
 /// Each program that does not answer.
-pub(super) fn list() -> Vec<(Dialect, Result<Vec<Value>, Failure>)> {
+pub(crate) fn list() -> Vec<(Dialect, Result<Vec<Value>, Failure>)> {
     let answers = asked().map(|(dialect, _, asked)| {
         let said = say(asked.list, &[]).and_then(|said| {
             let listed = serde_json::from_slice(&said);
@@ -43,7 +42,7 @@ pub(super) fn list() -> Vec<(Dialect, Result<Vec<Value>, Failure>)> {
 ///
 /// # Errors
 /// When it does not answer, or has no such session.
-pub(super) fn one(id: &str) -> Option<Result<Vec<u8>, Failure>> {
+pub(crate) fn one(id: &str) -> Option<Result<Vec<u8>, Failure>> {
     let of = |home: &Home| match home.ids {
         Ids::Prefixed(prefix) => id
             .strip_prefix(prefix)
@@ -55,7 +54,7 @@ pub(super) fn one(id: &str) -> Option<Result<Vec<u8>, Failure>> {
 }
 
 /// A program's words, with what they stand for in place of the names.
-pub(super) fn filled(words: &[&str], values: &[(&str, &str)]) -> Vec<String> {
+pub(crate) fn filled(words: &[&str], values: &[(&str, &str)]) -> Vec<String> {
     let fill = |word: &&str| values.iter().find(|(name, _)| name == word).map_or(*word, |(_, value)| value).to_owned();
     words.iter().map(fill).collect()
 }

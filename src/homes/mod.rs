@@ -1,4 +1,6 @@
-//! The sessions that the agents' programs keep on this machine, and our own.
+//! The sessions that the agents' programs keep on this machine, and our own: each program's [`Home`] says where.
+
+pub(crate) mod asked;
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,22 +16,22 @@ use crate::status::Failure;
 
 /// The file of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
-    pub(super) path: PathBuf,
+pub(crate) struct Kept {
+    pub(crate) path: PathBuf,
     /// Whose program keeps it; `None`: it is one of ours.
-    pub(super) owner: Option<Format>,
+    pub(crate) owner: Option<Format>,
     /// What the program calls the session.
-    pub(super) id: String,
-    pub(super) written: SystemTime,
+    pub(crate) id: String,
+    pub(crate) written: SystemTime,
 }
 
 /// A variable of the environment.
-pub(super) fn variable(name: &str) -> Option<OsString> {
+pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Every store that a program looks into.
-pub(super) fn stores() -> impl Iterator<Item = (Dialect, &'static Store, &'static Home)> {
+pub(crate) fn stores() -> impl Iterator<Item = (Dialect, &'static Store, &'static Home)> {
     Dialect::ALL.into_iter().flat_map(|dialect| {
         let stores = dialect.vendor().stores.iter();
         stores.filter_map(move |store| Some((dialect, store, store.home.as_ref()?)))
@@ -37,7 +39,7 @@ pub(super) fn stores() -> impl Iterator<Item = (Dialect, &'static Store, &'stati
 }
 
 /// The program's own folder: that of the first variable that is set.
-pub(super) fn root(home: &Home) -> Option<PathBuf> {
+pub(crate) fn root(home: &Home) -> Option<PathBuf> {
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     home.roots.iter().find_map(|root| {
         let folder = named(root.variable)?;
@@ -46,7 +48,7 @@ pub(super) fn root(home: &Home) -> Option<PathBuf> {
 }
 
 /// The files of all sessions, those that were written last at the end: whoever goes on from another comes behind it.
-pub(super) fn kept() -> Vec<Kept> {
+pub(crate) fn kept() -> Vec<Kept> {
     let mut found = Vec::new();
     let shelf = persona::shelf(&|name| std::env::var_os(name));
     for root in shelf.own() {
@@ -64,11 +66,16 @@ pub(super) fn kept() -> Vec<Kept> {
     found
 }
 
+/// The files of all sessions of every agent, the ones that others go on from first.
+pub(crate) fn files() -> Vec<PathBuf> {
+    kept().into_iter().map(|kept| kept.path).collect()
+}
+
 /// The one whose id begins like this; of several the one that is called so, or else that of the working folder.
 ///
 /// # Errors
 /// When there is none, or more than one.
-pub(super) fn one(id: &str) -> Result<Kept, Failure> {
+pub(crate) fn one(id: &str) -> Result<Kept, Failure> {
     let mut fitting = kept();
     let begins = |kept: &Kept| kept.id.get(..id.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(id));
     fitting.retain(|kept| !id.is_empty() && begins(kept));
