@@ -162,6 +162,12 @@ impl Converter {
         self.reader.lines()
     }
 
+    /// How many lines were read of the file that is being read: the log's own, or between [`Self::begin_subagent`] and
+    /// [`Self::end_subagent`] that of the subagent.
+    pub fn line(&self) -> u64 {
+        self.asides.last().unwrap_or(&self.reader).lines()
+    }
+
     /// How many of the [`Options::prompts`] have been used up.
     pub const fn prompts_used(&self) -> usize {
         self.core.assembler.prompts_used()

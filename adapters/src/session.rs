@@ -78,6 +78,8 @@ pub struct Turn {
     pub session_usage: Option<Usage>,
     /// How it ended. `None` only in logs of the host's side, which do not say.
     pub outcome: Option<Outcome>,
+    /// Where its first line stands, and its last one, as [`Growing::at`] was told; else 0.
+    pub places: (u64, u64),
 }
 
 /// Where something beside the replies of the main thread stands.
@@ -114,6 +116,8 @@ pub enum AsideKind {
 pub struct Thread {
     /// Text in the user's role, where the log holds it: the prompt, and what the program adds.
     pub prompts: Vec<Prompt>,
+    /// Where each of those stands, as [`Growing::at`] was told; else 0.
+    pub prompt_places: Vec<u64>,
     /// Its model calls in order.
     pub rounds: Vec<Round>,
 }
@@ -138,6 +142,8 @@ pub struct Round {
     pub usage: Option<Usage>,
     /// The reply is an error message, not the model's words.
     pub error: Option<String>,
+    /// Where it was first heard of, as [`Growing::at`] was told; else 0.
+    pub place: u64,
     over: bool,
 }
 
@@ -179,6 +185,8 @@ pub struct Call {
     pub result: Option<ToolResult>,
     /// The subagent that worked for it.
     pub subagent: Option<Subagent>,
+    /// Where its block stands, and its result, as [`Growing::at`] was told; else 0.
+    pub places: (u64, u64),
 }
 
 /// An agent that works for a tool call.

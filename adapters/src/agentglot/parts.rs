@@ -5,8 +5,8 @@ use bumpalo::collections::Vec as ArenaVec;
 use super::members::{Members, Writer};
 use crate::codec::Cx;
 use crate::event::{
-    Agent, Block, BlockHead, Content, Count, Detail, DetailShape, Media, Origin, Provenance, ResultStatus, Scope, Stop, Thinking, Time, ToolCall,
-    ToolKind, Topic, Usage,
+    Agent, Block, BlockHead, Content, Count, Detail, DetailShape, Media, Origin, PromptSource, Provenance, ResultStatus, Scope, Stop, Thinking, Time,
+    ToolCall, ToolKind, Topic, Usage,
 };
 use crate::json::{Raw, Shape, Str};
 
@@ -34,6 +34,20 @@ words!(topic, read_topic, Topic,
     Topic::Retry => "retry", Topic::Compaction => "compaction", Topic::Status => "status", Topic::Task => "task", Topic::Hook => "hook",
     Topic::Permission => "permission", Topic::Limit => "limit", Topic::Cancelled => "cancelled", Topic::Reminder => "reminder", Topic::Query => "query",
     Topic::Reset => "reset", Topic::SubagentEnd => "subagent_end", Topic::Thinking => "thinking", Topic::Other => "other");
+
+/// The words of canonical events, as texts.
+macro_rules! texts {
+    ($($type:ident: $word:path),+ $(,)?) => { $(
+        impl $type {
+            /// Its word in `agentglot:events`.
+            pub const fn as_str(self) -> &'static str {
+                $word(self)
+            }
+        }
+    )+ };
+}
+
+texts!(ResultStatus: status, Scope: scope, ToolKind: tool_kind, Topic: topic, PromptSource: super::encode::source);
 
 fn read_shape(word: Str<'_>) -> Option<DetailShape> {
     let mut known = DetailShape::ALL.into_iter().filter(|dialect| dialect.vendor().detail.is_some());

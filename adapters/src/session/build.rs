@@ -23,6 +23,8 @@ pub(super) struct Builder {
     between: Vec<Event>,
     /// The tokens of the session up to the turn.
     before: crate::event::Usage<'static>,
+    /// Where what is taken stands.
+    pub(super) place: u64,
 }
 
 impl Builder {
@@ -35,6 +37,7 @@ impl Builder {
                 session: event.origin.session.clone(),
                 between: std::mem::take(&mut self.between),
                 ended: std::mem::take(&mut self.ended),
+                place: self.place,
                 ..Self::default()
             };
         }
@@ -69,6 +72,7 @@ impl Builder {
                 number: self.number,
                 asides: vec![aside; others.len()],
                 others,
+                places: (self.place, self.place),
                 ..Turn::default()
             });
         }
@@ -79,7 +83,8 @@ impl Builder {
                 turn.started.clone_from(&event.origin.time);
             }
         }
-        if turn.take(event) {
+        turn.places.1 = self.place;
+        if turn.take(event, self.place) {
             self.finish();
         }
     }
@@ -133,9 +138,9 @@ fn begins_a_turn(event: &Event) -> bool {
 
 impl Turn {
     /// Takes an event and notes where it stands; returns whether it was the last one.
-    fn take(&mut self, event: Event) -> bool {
+    fn take(&mut self, event: Event, place: u64) -> bool {
         let before = self.beside();
-        let is_last = self.put(event);
+        let is_last = self.put(event, place);
         let after = self.beside();
         let kinds = [
             AsideKind::Prompt,
@@ -170,28 +175,28 @@ impl Turn {
         ]
     }
 
-    fn put(&mut self, event: Event) -> bool {
+    fn put(&mut self, event: Event, place: u64) -> bool {
         let time = event.origin.time.clone();
         match event.kind {
             Kind::Session(_) => {}
-            Kind::Prompt(prompt) => self.thread_of(&event.origin).prompts.push(*prompt),
+            Kind::Prompt(prompt) => self.thread_of(&event.origin).prompt(*prompt, place),
             Kind::RoundStart(start) => {
-                let round = self.thread_of(&event.origin).begin(start.id);
+                let round = self.thread_of(&event.origin).begin(start.id, place);
                 round.model = start.model.or(round.model.take());
                 round.usage = start.usage.or(round.usage.take());
                 round.time = round.time.take().or(time);
             }
             Kind::Reply(reply) => {
-                let round = self.thread_of(&event.origin).round(reply.id.clone());
+                let round = self.thread_of(&event.origin).round(reply.id.clone(), place);
                 round.time = round.time.take().or_else(|| time.clone());
-                round.add(*reply, time.as_ref());
+                round.add(*reply, time.as_ref(), place);
             }
             Kind::RoundEnd(end) => {
                 if let Some(round) = self.thread_of(&event.origin).rounds.last_mut() {
                     round.end(*end);
                 }
             }
-            Kind::ToolResult(result) => self.result(&event.origin, *result),
+            Kind::ToolResult(result) => self.result(&event.origin, *result, place),
             Kind::ToolProgress(progress) => match self.call(&progress.call) {
                 Some(call) => call.progress.push(*progress),
                 None => self.others.push(Event {
@@ -211,7 +216,7 @@ impl Turn {
                 None => self.others.push(event),
             },
             Kind::Input(ref kind) => match &**kind {
-                InputKind::Prompt(prompt) => self.thread.prompts.push((**prompt).clone()),
+                InputKind::Prompt(prompt) => self.thread.prompt((**prompt).clone(), place),
                 InputKind::Response(answer) => {
                     if !self.answered(answer) {
                         self.others.push(event);
@@ -252,14 +257,18 @@ impl Turn {
             .or_else(|| strays.iter_mut().rev().find_map(|stray| stray.thread.call(id)))
     }
 
-    fn result(&mut self, origin: &events::Origin, mut result: ToolResult) {
+    fn result(&mut self, origin: &events::Origin, mut result: ToolResult, place: u64) {
         let of = result.of.take();
         if self.call(&result.call).is_none() {
             let made = of.unwrap_or_else(|| events::ToolCall::new(&result.call, result.name.as_deref().unwrap_or_default(), events::Json::default()));
-            self.thread_of(origin).round(None).blocks.push(Block::Call(Box::new(Call::new(made))));
+            self.thread_of(origin)
+                .round(None, place)
+                .blocks
+                .push(Block::Call(Box::new(Call::new(made))));
         }
         if let Some(call) = self.call(&result.call) {
             call.answered.clone_from(&origin.time);
+            call.places.1 = place;
             call.result = Some(result);
         }
     }
@@ -348,14 +357,19 @@ fn sum<'u>(rounds: impl Iterator<Item = &'u Usage>) -> Option<Usage> {
 }
 
 impl Thread {
+    fn prompt(&mut self, prompt: events::Prompt, place: u64) {
+        self.prompts.push(prompt);
+        self.prompt_places.push(place);
+    }
+
     /// Begins a round, unless the last one has just begun.
-    fn begin(&mut self, id: Option<String>) -> &mut Round {
+    fn begin(&mut self, id: Option<String>, place: u64) -> &mut Round {
         let fresh = self
             .rounds
             .last()
             .is_some_and(|round| !round.over && round.blocks.is_empty() && (round.id.is_none() || round.id == id));
         if !fresh {
-            self.rounds.push(Round::default());
+            self.rounds.push(Round { place, ..Round::default() });
         }
         let round = self.rounds.last_mut().expect("one was just put in");
         round.id = round.id.take().or(id);
@@ -363,13 +377,13 @@ impl Thread {
     }
 
     /// The round that a reply with that id is part of.
-    fn round(&mut self, id: Option<String>) -> &mut Round {
+    fn round(&mut self, id: Option<String>, place: u64) -> &mut Round {
         let goes_on = self.rounds.last().is_some_and(|round| match (&round.id, &id) {
             (Some(round_id), Some(id)) => round_id == id,
             _ => !round.over,
         });
         if !goes_on {
-            return self.begin(id);
+            return self.begin(id, place);
         }
         let round = self.rounds.last_mut().expect("there is a last one");
         round.id = round.id.take().or(id);
@@ -408,7 +422,7 @@ impl Thread {
 }
 
 impl Round {
-    fn add(&mut self, reply: Reply, time: Option<&Time>) {
+    fn add(&mut self, reply: Reply, time: Option<&Time>, place: u64) {
         self.model = reply.model.or(self.model.take());
         self.stop = reply.stop.or(self.stop.take());
         self.usage = reply.usage.or(self.usage.take());
@@ -419,6 +433,7 @@ impl Round {
             events::Block::Call(call) => {
                 let mut call = Box::new(Call::new(call));
                 call.asked = time.cloned();
+                call.places.0 = place;
                 Block::Call(call)
             }
             other => Block::Other(other),
@@ -453,6 +468,7 @@ impl Call {
             progress: Vec::new(),
             result: None,
             subagent: None,
+            places: (0, 0),
         }
     }
 }

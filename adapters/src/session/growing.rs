@@ -44,6 +44,12 @@ impl Growing {
         self.now = Json::new(&millis.to_string()).map(Time::Millis);
     }
 
+    /// From here on what is said stands at this place: a number that means something to the caller, the line for instance. The parts of
+    /// turns keep it.
+    pub const fn at(&mut self, place: u64) {
+        self.builder.place = place;
+    }
+
     /// Takes the next piece of the log, of whichever size.
     pub fn feed(&mut self, piece: &[u8]) {
         self.log.feed(piece, &mut self.none);
