@@ -81,7 +81,9 @@ impl Error {
         }
     }
 
-    pub(crate) fn in_file(mut self, name: Option<&str>) -> Self {
+    /// The same in a log that is called so.
+    #[must_use]
+    pub fn in_file(mut self, name: Option<&str>) -> Self {
         self.file = name.map(Into::into);
         self
     }
@@ -114,6 +116,13 @@ impl Error {
     /// Whether what follows is read all the same: yes for damaged lines.
     pub const fn can_continue(&self) -> bool {
         matches!(self.kind, ErrorKind::Damaged(_))
+    }
+}
+
+/// Reading failed.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::whole(ErrorKind::Io(error))
     }
 }
 

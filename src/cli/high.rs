@@ -16,11 +16,11 @@ use crate::command::check::Check;
 use crate::command::diff::Diff;
 use crate::command::show::{Form, Show};
 use crate::command::stats::Stats;
-use crate::io::{Console, Input, Source, Walk};
+use crate::io::{Console, Input, Source, Walk, leave_to_their_sessions};
 use crate::show::{Cut, Ignore, Pick};
 use crate::stats::{By, Form as Counted, Prices};
 use crate::status::{Failure, Status};
-use crate::work::{Work, leave_to_their_sessions};
+use crate::work::Work;
 
 /// What `convert` is to do.
 pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
@@ -128,6 +128,7 @@ pub(super) fn show(typed: views::Show) -> Result<Show, Failure> {
         thinking: typed.thinking,
         utc: typed.utc,
         follow: typed.follow,
+        subagents: !typed.no_subagents,
         colour: typed.color.wanted(),
         width: typed.width.map(usize::from),
         pager: !typed.no_pager,
@@ -150,6 +151,7 @@ pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
             times: ignores(views::Ignored::Times),
             usage: ignores(views::Ignored::Usage),
         },
+        subagents: !typed.no_subagents,
         cut: Cut { lines: typed.lines },
         form: match typed.format {
             views::DiffForm::Text => crate::command::diff::Form::Text,
@@ -161,10 +163,11 @@ pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
 
 /// What `stats` is to do.
 pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
-    let Logs { inputs, status } = match machine(&typed.logs)? {
+    let Logs { mut inputs, status } = match machine(&typed.logs)? {
         Some(found) => found,
         None => logs(&typed.logs, None)?,
     };
+    leave_to_their_sessions(&mut inputs, !typed.no_subagents);
     Ok(Stats {
         inputs,
         by: match typed.by {
@@ -182,6 +185,7 @@ pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
             _ => Counted::Table,
         },
         utc: typed.utc,
+        subagents: !typed.no_subagents,
         prices: prices(typed.prices.filter(|path| !path.as_os_str().is_empty()))?,
         status,
     })

@@ -51,6 +51,9 @@ pub struct Show {
     /// Show only turns that began since then: a day (2026-11-22), a time (2026-11-22T14:30), or so long ago (30m, 2h, 3d)
     #[arg(long, value_name = "WHEN", value_parser = super::when::since)]
     pub since: Option<i64>,
+    /// Leave out the files of subagents that lie beside a session's file
+    #[arg(long)]
+    pub no_subagents: bool,
     /// Tell times in UTC, not in local time
     #[arg(long)]
     pub utc: bool,
@@ -99,6 +102,9 @@ pub struct Diff {
     /// Show so many lines of each change and output; `all` cuts nothing
     #[arg(long, value_name = "N", default_value = "10", value_parser = lines)]
     pub lines: usize,
+    /// Leave out the files of subagents that lie beside a session's file
+    #[arg(long)]
+    pub no_subagents: bool,
     /// How it is written
     #[arg(long, value_enum, default_value_t)]
     pub format: DiffForm,
@@ -163,6 +169,9 @@ pub struct Stats {
     /// Write CSV
     #[arg(long)]
     pub csv: bool,
+    /// Leave out the files of subagents that lie beside a session's file
+    #[arg(long)]
+    pub no_subagents: bool,
     /// Tell days in UTC, not in local time
     #[arg(long)]
     pub utc: bool,

@@ -7,10 +7,9 @@ use agentglot_adapters::check::{Checker, Finding, Level, Rule, Settings, Summary
 use agentglot_adapters::raw::codec::Format;
 use serde::Serialize;
 
-use crate::io::{Console, Input, READ, Source, Target, other_side};
+use crate::io::{Console, Input, READ, Source, Target, beside, other_side};
 use crate::schema::Misfits;
 use crate::status::{Failure, Status};
-use crate::work;
 
 /// What is to be checked.
 #[derive(Debug)]
@@ -46,9 +45,7 @@ pub fn run(check: &Check) -> Result<Status, Failure> {
     };
     for input in &check.inputs {
         let format = page.read(input, false)?;
-        let children = format
-            .filter(|_| check.subagents)
-            .map_or_else(Vec::new, |format| work::beside(input, format));
+        let children = format.filter(|_| check.subagents).map_or_else(Vec::new, |format| beside(input, format));
         for child in children {
             page.read(&Input::File(child.path), true)?;
         }

@@ -11,6 +11,8 @@ pub struct Diff {
     pub logs: [Input; 2],
     /// What makes no difference.
     pub ignore: Ignore,
+    /// What lies in files beside the logs is compared too.
+    pub subagents: bool,
     /// How much of long texts is shown.
     pub cut: Cut,
     /// How it is written.
@@ -34,7 +36,7 @@ pub enum Form {
 /// When a log cannot be read, or stdout cannot be written.
 pub fn run(diff: &Diff) -> Result<Status, Failure> {
     let mut status = Status::Clean;
-    let (found, damaged) = Difference::of(&diff.logs, diff.logs.each_ref().map(Input::name), diff.ignore)?;
+    let (found, damaged) = Difference::of(&diff.logs, diff.logs.each_ref().map(Input::name), diff.ignore, diff.subagents)?;
     for (input, damaged) in diff.logs.iter().zip(damaged).filter(|(_, damaged)| *damaged > 0) {
         status.worsen(Status::Damaged);
         Console::plain().say(&format!("{}: what is damaged is not compared: lines: {damaged}", input.name()));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentglot_adapters::Source as Written;
 use agentglot_adapters::raw::codec::Format;
 
-use crate::io::{Console, Input, Output, Source, Target};
+use crate::io::{Console, Input, Joined, Output, Target};
 use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Row, Shown, TextPage, show};
 use crate::status::{Failure, Status};
 
@@ -30,6 +30,8 @@ pub struct Show {
     pub thinking: bool,
     /// Times are those of Greenwich, not local ones.
     pub utc: bool,
+    /// What lies in files beside the log is shown too.
+    pub subagents: bool,
     /// The log may still grow.
     pub follow: bool,
     /// With colours; without it, if it is shown on a terminal.
@@ -60,8 +62,7 @@ pub enum Form {
 /// # Errors
 /// When it cannot be read or written.
 pub fn run(show: &Show) -> Result<Status, Failure> {
-    let (log, from) = open(show)?;
-    put(show, log, from)
+    put(show, open(show)?)
 }
 
 /// Shows a log that is in memory as text.
@@ -78,16 +79,17 @@ pub(super) fn kept(log: Vec<u8>, from: Format, name: &str) -> Result<Status, Fai
         cut: Cut::USUAL,
         thinking: false,
         utc: false,
+        subagents: false,
         follow: false,
         colour: None,
         width: None,
         pager: true,
         output: None,
     };
-    put(&show, Box::new(io::Cursor::new(log)), Written::Is(from))
+    put(&show, Joined::alone(io::Cursor::new(log), Written::Is(from), name))
 }
 
-fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure> {
+fn put(show: &Show, log: Joined<'_>) -> Result<Status, Failure> {
     let name = show.input.name();
     let on_terminal = show.output.is_none() && io::stdout().is_terminal();
     let mut sink = match &show.output {
@@ -107,7 +109,7 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
     };
     let shown = {
         let mut out = BufWriter::with_capacity(64 << 10, &mut sink);
-        let shown = on_page(show, on_terminal, log, from, &name, &mut out);
+        let shown = on_page(show, on_terminal, log, &mut out);
         shown.and_then(|shown| out.flush().map(|()| shown))
     };
     let paged = matches!(sink, Sink::Pager(_));
@@ -125,7 +127,7 @@ fn put(show: &Show, log: Box<dyn Read>, from: Written) -> Result<Status, Failure
     }
 }
 
-fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, name: &str, out: Out<'_>) -> io::Result<Shown> {
+fn on_page(asked: &Show, on_terminal: bool, log: Joined<'_>, out: Out<'_>) -> io::Result<Shown> {
     let colour = super::colour(asked.colour, on_terminal);
     let width = asked
         .width
@@ -163,7 +165,7 @@ fn on_page(asked: &Show, on_terminal: bool, log: Box<dyn Read>, from: Written, n
             &mut json
         }
     };
-    show(log, from, name, &asked.pick, page)
+    show(log, &asked.pick, page)
 }
 
 /// A page of text. While a log grows, a person may make the terminal wider or narrower.
@@ -185,8 +187,8 @@ impl Page for Resized<'_> {
     }
 }
 
-/// The bytes of the log, and what they are written in.
-fn open(show: &Show) -> Result<(Box<dyn Read>, Written), Failure> {
+/// The log. What a subagent does while it grows is not to be seen.
+fn open(show: &Show) -> Result<Joined<'static>, Failure> {
     if show.follow
         && let Some(path) = show.input.path()
     {
@@ -194,10 +196,9 @@ fn open(show: &Show) -> Result<(Box<dyn Read>, Written), Failure> {
             name: show.input.name(),
             error,
         })?;
-        return Ok((Box::new(log), show.from.map_or(Written::Auto, Written::Is)));
+        return Ok(Joined::alone(log, show.from.map_or(Written::Auto, Written::Is), &show.input.name()));
     }
-    let (log, from) = Source::log(&show.input, show.from, &Console::plain())?;
-    Ok((Box::new(log), from))
+    Joined::open(&show.input, show.from, show.subagents, &Console::plain())
 }
 
 /// Where the page goes.

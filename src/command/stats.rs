@@ -1,6 +1,6 @@
 //! `agentglot stats`: what agents used.
 
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined};
 use crate::stats::{By, Counter, Form, Prices, written};
 use crate::status::{Failure, Status};
 
@@ -13,6 +13,8 @@ pub struct Stats {
     pub by: By,
     /// How it is written.
     pub form: Form,
+    /// What lies in files beside a log is counted too.
+    pub subagents: bool,
     /// Days are those of Greenwich.
     pub utc: bool,
     /// What tokens cost.
@@ -30,7 +32,7 @@ pub fn run(stats: &Stats) -> Result<Status, Failure> {
     let console = Console::with_bar(stats.inputs.iter().map(Input::size).sum());
     let mut counter = Counter::new(stats.by, stats.utc, stats.prices.clone());
     for input in &stats.inputs {
-        match count(&mut counter, input, &console) {
+        match count(&mut counter, input, stats.subagents, &console) {
             Ok(0) => {}
             Ok(damaged) => {
                 status.worsen(Status::Damaged);
@@ -48,8 +50,8 @@ pub fn run(stats: &Stats) -> Result<Status, Failure> {
     Ok(status)
 }
 
-fn count(counter: &mut Counter, input: &Input, console: &Console) -> Result<u64, Failure> {
-    let (log, from) = Source::log(input, None, console)?;
+fn count(counter: &mut Counter, input: &Input, subagents: bool, console: &Console) -> Result<u64, Failure> {
+    let log = Joined::open(input, None, subagents, console)?;
     let name = input.name();
-    counter.log(log, from, &name).map_err(|error| Failure::of_log(&name, error))
+    counter.log(log, &name).map_err(|error| Failure::of_log(&name, error))
 }

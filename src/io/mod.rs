@@ -4,17 +4,21 @@ mod ahead;
 mod console;
 mod folder;
 mod interrupt;
+mod joined;
 pub mod journal;
 mod range;
 mod source;
+mod subagents;
 mod target;
 
 pub use ahead::{Piece, Pieces};
 pub use console::{Console, visible};
 pub(crate) use console::{clean, is_hidden};
 pub use folder::Walk;
+pub use joined::Joined;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
+pub(crate) use subagents::{Family, Step, Subagent, beside, leave_to_their_sessions, of_log};
 pub use target::{Output, Target, no_link, no_link_below};
 
 /// How much is read at once.

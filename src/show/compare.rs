@@ -11,7 +11,7 @@ use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
 use super::words::{duration, money, number, shown};
 use super::{Cut, Page, Pick, show};
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined};
 use crate::status::Failure;
 
 /// What makes no difference.
@@ -195,16 +195,17 @@ impl Page for Kept {
 const MARGIN: usize = 13;
 
 impl Difference {
-    /// Between two logs that are called so, and how many lines of each are damaged.
+    /// Between two logs that are called so, and how many lines of each are damaged; without `subagents`, the files beside
+    /// them are left alone.
     ///
     /// # Errors
     /// When one of them cannot be read.
-    pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore) -> Result<(Self, [u64; 2]), Failure> {
+    pub fn of(logs: &[Input; 2], names: [String; 2], ignore: Ignore, subagents: bool) -> Result<(Self, [u64; 2]), Failure> {
         let keep = |input: &Input| {
             let name = input.name();
-            let (log, from) = Source::log(input, None, &Console::plain())?;
+            let log = Joined::open(input, None, subagents, &Console::plain())?;
             let mut kept = Kept::new(ignore);
-            let shown = show(log, from, &name, &Pick::default(), &mut kept);
+            let shown = show(log, &Pick::default(), &mut kept);
             // It keeps everything.
             let shown = shown.map_err(|error| Failure::Read { name: name.clone(), error })?;
             match shown.stopped {
@@ -373,7 +374,7 @@ mod tests {
 
     fn kept(log: &str, ignore: Ignore) -> Kept {
         let mut kept = Kept::new(ignore);
-        show(log.as_bytes(), Source::Auto, "log", &Pick::default(), &mut kept).unwrap();
+        show(Joined::alone(log.as_bytes(), Source::Auto, "log"), &Pick::default(), &mut kept).unwrap();
         kept
     }
 

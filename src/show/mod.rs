@@ -19,9 +19,7 @@ mod text;
 mod walk;
 mod words;
 
-use std::io::{self, Read, Write};
-
-use agentglot_adapters::{Source, turns};
+use std::io::{self, Write};
 
 pub use compare::{Difference, Ignore, Kept};
 #[cfg(feature = "view")]
@@ -39,6 +37,8 @@ pub use walk::{Pick, Walk};
 #[cfg(feature = "view")]
 pub(crate) use words::{clock_of, shown};
 pub(crate) use words::{duration, money, number};
+
+use crate::io::Joined;
 
 /// Shows rows.
 pub trait Page {
@@ -76,10 +76,9 @@ pub struct Shown {
 ///
 /// # Errors
 /// When the page cannot be written.
-pub fn show(log: impl Read, from: Source, name: &str, pick: &Pick, page: &mut dyn Page) -> io::Result<Shown> {
+pub fn show(mut turns: Joined<'_>, pick: &Pick, page: &mut dyn Page) -> io::Result<Shown> {
     let mut walk = Walk::new(pick);
     let mut shown = Shown::default();
-    let mut turns = turns(log, from).named(name);
     while let Some(step) = turns.step() {
         match step {
             Ok(Some(turn)) => walk.turn(turn, page)?,

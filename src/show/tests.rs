@@ -4,6 +4,8 @@ use std::path::Path;
 
 use agentglot_adapters::Source;
 
+use crate::io::Joined;
+
 use super::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Page, Pick, TextPage, show};
 
 const LOOK: Look = Look {
@@ -100,9 +102,7 @@ fn what_is_read_at_a_time_changes_nothing() {
         for size in [1, 7, 100] {
             let mut out = Vec::new();
             show(
-                Pieces(&log, size),
-                Source::Auto,
-                "log",
+                Joined::alone(Pieces(&log, size), Source::Auto, "log"),
                 &Pick::default(),
                 &mut TextPage::new(&mut out, LOOK),
             )
@@ -221,7 +221,7 @@ fn text(log: &[u8], look: Look) -> String {
 
 fn shown(log: &[u8], pick: &Pick, page: impl for<'w> FnOnce(super::Out<'w>) -> Box<dyn Page + 'w>) -> String {
     let mut out = Vec::new();
-    show(log, Source::Auto, "log", pick, &mut *page(&mut out)).unwrap();
+    show(Joined::alone(log, Source::Auto, "log"), pick, &mut *page(&mut out)).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -11,16 +11,17 @@ mod tokens;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::io::Read;
 
+use agentglot_adapters::Error;
 use agentglot_adapters::events::{OutcomeKind, Provenance, ResultStatus, Scope, Time, Usage};
 use agentglot_adapters::session::{Block, Call, Thread, Turn};
-use agentglot_adapters::{Error, Source, turns};
 use chrono::{DateTime, Datelike, Local};
 
 pub use prices::Prices;
 pub use table::{Form, written};
 pub use tokens::Tokens;
+
+use crate::io::Joined;
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,21 +115,21 @@ impl Counter {
     /// Counts a log; gives how many lines are damaged.
     ///
     /// # Errors
-    /// When it cannot be read on. What came before is counted.
-    pub fn log(&mut self, log: impl Read, from: Source, name: &str) -> Result<u64, Error> {
+    /// When some of it cannot be read. What else there is is counted.
+    pub fn log(&mut self, mut turns: Joined<'_>, name: &str) -> Result<u64, Error> {
         self.costs.clear();
-        let mut damaged = 0;
-        let mut turns = turns(log, from).named(name);
+        let (mut damaged, mut failed) = (0, None);
         let format = turns.format()?;
         let agent = format.map_or("", |format| format.dialect.name());
         for turn in turns {
             match turn {
                 Ok(turn) => self.turn(&turn, agent, name),
                 Err(error) if error.can_continue() => damaged += 1,
-                Err(error) => return Err(error),
+                // Of a subagent's file, perhaps: what else there is counts.
+                Err(error) => failed = Some(error),
             }
         }
-        Ok(damaged)
+        failed.map_or(Ok(damaged), Err)
     }
 
     /// It counts together in another way, too.

@@ -1,11 +1,13 @@
 use std::path::Path;
 
+use agentglot_adapters::{Source, turns};
+
 use super::*;
 
 fn counted(by: By, logs: &[&str]) -> Counter {
     let mut counter = Counter::new(by, true, Prices::none());
     for log in logs {
-        assert_eq!(counter.log(log.as_bytes(), Source::Auto, "log").unwrap(), 0);
+        assert_eq!(counter.log(Joined::alone(log.as_bytes(), Source::Auto, "log"), "log").unwrap(), 0);
     }
     counter
 }
@@ -92,7 +94,7 @@ fn a_price_that_is_not_known_is_counted() {
 fn several_ways_count_as_each_alone() {
     let log = golden("claude/transcript_parallel.jsonl");
     let mut both = Counter::new(By::Model, true, Prices::none()).also(By::Tool);
-    both.log(log.as_bytes(), Source::Auto, "log").unwrap();
+    both.log(Joined::alone(log.as_bytes(), Source::Auto, "log"), "log").unwrap();
     for (by, sums) in both.ways() {
         // Sessions are told apart by numbers that each counter makes up.
         let plain = |sums: &BTreeMap<String, Sum>| sums.iter().map(|(name, sum)| (name.clone(), sum.calls, sum.tokens)).collect::<Vec<_>>();

@@ -1,11 +1,12 @@
 //! What a list says of a log.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use agentglot_adapters::events::OutcomeKind;
 use serde::{Deserialize, Serialize};
 
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined, Source, of_log};
 use crate::show::{By, Page, Pick, Row, What, show, shown};
 use crate::status::Failure;
 
@@ -31,6 +32,9 @@ pub(super) struct Gist {
     pub(super) bad: bool,
     /// Lines that cannot be read.
     pub(super) damaged: u64,
+    /// The files of its subagents, which it is read with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) beside: Vec<PathBuf>,
 }
 
 /// A title is no longer.
@@ -47,14 +51,15 @@ pub(super) fn read(input: &Input, stop: &dyn Fn() -> bool, said: &mut dyn FnMut(
     let Some(found) = source.detect().ok().flatten() else {
         // What only the other side tells has the dialect of that.
         return match from {
-            agentglot_adapters::Source::Is(format) => walk(source, from, &name, format.dialect.name(), stop, said).map(Some),
+            agentglot_adapters::Source::Is(format) => walk(input, source, from, &name, format.dialect.name(), stop, said).map(Some),
             _ => Ok(None),
         };
     };
-    walk(source, from, &name, found.format.dialect.name(), stop, said).map(Some)
+    walk(input, source, from, &name, found.format.dialect.name(), stop, said).map(Some)
 }
 
 fn walk(
+    input: &Input,
     source: Source,
     from: agentglot_adapters::Source,
     name: &str,
@@ -62,9 +67,11 @@ fn walk(
     stop: &dyn Fn() -> bool,
     said: &mut dyn FnMut(&str),
 ) -> Result<Gist, Failure> {
+    let subagents = of_log(input, from, source.head());
     let mut teller = Teller {
         gist: Gist {
             agent: agent.to_owned(),
+            beside: subagents.iter().map(|subagent| subagent.path.clone()).collect(),
             ..Gist::default()
         },
         answer: None,
@@ -74,7 +81,7 @@ fn walk(
         inner: source.into_reader(),
         stop,
     };
-    let told = show(log, from, name, &Pick::default(), &mut teller).map_err(|error| Failure::Read {
+    let told = show(Joined::with(log, from, name, subagents), &Pick::default(), &mut teller).map_err(|error| Failure::Read {
         name: name.to_owned(),
         error,
     })?;

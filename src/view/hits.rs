@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::pages::{broken, gone, json};
 use super::server::Desk;
 use super::words::words;
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined, Source, of_log};
 use crate::show::{Page, Pick, Row, What, show, shown};
 
 /// So many places of a session are told.
@@ -60,11 +60,16 @@ fn look(input: &Input, text: &str) -> Vec<Hit> {
     if seeker.wanted.is_empty() {
         return Vec::new();
     }
-    let Ok((log, from)) = Source::log(input, None, &Console::plain()) else {
+    let Ok(mut source) = Source::open(input, &Console::plain()) else {
         return Vec::new();
     };
+    let Ok(from) = source.written_in(input, None) else {
+        return Vec::new();
+    };
+    let subagents = of_log(input, from, source.head());
+    let log = Joined::with(source.into_reader().take(FAR), from, "", subagents);
     // It ends with an error when there is enough.
-    let _ = show(log.take(FAR), from, "", &Pick::default(), &mut seeker);
+    let _ = show(log, &Pick::default(), &mut seeker);
     seeker.all.append(&mut seeker.some);
     seeker.all.truncate(MOST);
     seeker.all

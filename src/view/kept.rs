@@ -42,7 +42,7 @@ pub(super) struct Known {
 /// So many programs keep something of one place at the same time.
 const SLOTS: usize = 4;
 /// Whoever reads logs otherwise reads them anew.
-const HEAD: &str = concat!("agentglot view 1 ", env!("CARGO_PKG_VERSION"));
+const HEAD: &str = concat!("agentglot view 2 ", env!("CARGO_PKG_VERSION"));
 
 impl Kept {
     /// What is kept of the place with this key; nothing without one, or where nothing can be kept.

@@ -109,10 +109,18 @@ impl Library {
         self.read().all.get(id)?.clone()
     }
 
-    /// All of them, with their ids.
+    /// All of them, with their ids, but for the files of subagents that sessions are read with and what stands beside these.
     pub(super) fn logs(&self) -> Vec<(usize, Log)> {
         let logs = self.read();
-        logs.all.iter().enumerate().filter_map(|(id, log)| Some((id, log.clone()?))).collect()
+        let gists = logs
+            .all
+            .iter()
+            .flatten()
+            .filter_map(|log| if let What::Told(gist) = &log.what { Some(gist) } else { None });
+        let beside = gists.flat_map(|gist| &gist.beside);
+        let left_out: HashSet<PathBuf> = beside.flat_map(|path| [path.clone(), path.with_extension("meta.json")]).collect();
+        let all = logs.all.iter().enumerate().filter_map(|(id, log)| Some((id, log.clone()?)));
+        all.filter(|(_, log)| !left_out.contains(&log.path)).collect()
     }
 
     /// The logs that say all words of a text. `None`: no word is in it.

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::library::{Log, What};
 use super::place::Stamp;
 use super::server::Desk;
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined, Source, of_log};
 use crate::show::{Cut, Difference, HtmlPage, Ignore, Look, Page, Pick, Row, Served, What as Shown, html_policy, show, shown};
 use crate::status::Failure;
 
@@ -239,7 +239,12 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
         // What is written while it is read is told of as news.
         let stamp = Stamp::of(&log.path);
         let input = Input::File(log.path);
-        let (log, format) = match Source::log(&input, None, &Console::plain()) {
+        let opened_log = Source::open(&input, &Console::plain()).and_then(|mut source| {
+            let from = source.written_in(&input, None)?;
+            let subagents = of_log(&input, from, source.head());
+            Ok(Joined::with(source.into_reader(), from, &name, subagents))
+        });
+        let log = match opened_log {
             Ok(log) => log,
             Err(failure) => return drop(opened.send(Err(failure))),
         };
@@ -261,8 +266,6 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
                 let seen = stamp.map(|stamp| stamp.to_string()).unwrap_or_default();
                 show(
                     log,
-                    format,
-                    &name,
                     &Pick::default(),
                     &mut page.served(Served {
                         seen,
@@ -277,7 +280,7 @@ async fn written(desk: &Arc<Desk>, id: usize, from: Option<u64>) -> Response {
                     from,
                     turns: 0,
                 };
-                show(log, format, &name, &Pick::default(), &mut later)
+                show(log, &Pick::default(), &mut later)
             }
         };
         let _ = out.flush();
@@ -316,7 +319,7 @@ pub(super) async fn diff(State(desk): State<Arc<Desk>>, Query(Two { a, b }): Que
             times: true,
             usage: true,
         };
-        let (found, _) = Difference::of(&logs, names, ignore)?;
+        let (found, _) = Difference::of(&logs, names, ignore, true)?;
         let served = Served {
             seen: String::new(),
             live: false,

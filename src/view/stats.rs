@@ -14,7 +14,7 @@ use super::chart::Chart;
 use super::library::{Library, What};
 use super::pages::html;
 use super::server::Desk;
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Joined};
 use crate::show::{clock_of, duration, escaped, money, number};
 use crate::stats::{By, Counter, Prices, Sum};
 use crate::status::Failure;
@@ -128,11 +128,8 @@ fn counted(library: &Library, prices: Prices, utc: bool, told: &dyn Fn(usize, us
         }
         told(at, logs.len());
         let input = Input::File(log.path.clone());
-        let read = Source::log(&input, None, &Console::plain()).and_then(|(log, from)| {
-            counter
-                .log(log, from, &input.name())
-                .map_err(|error| Failure::of_log(&input.name(), error))
-        });
+        let read = Joined::open(&input, None, true, &Console::plain())
+            .and_then(|log| counter.log(log, &input.name()).map_err(|error| Failure::of_log(&input.name(), error)));
         match read {
             Ok(lines) => damaged += lines,
             Err(_) => failed += 1,

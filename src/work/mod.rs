@@ -9,7 +9,6 @@ mod order;
 mod plan;
 mod pump;
 mod report;
-mod subagents;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -23,7 +22,6 @@ use desk::Desk;
 use order::Order;
 use plan::Plan;
 pub(crate) use plan::find_out;
-pub(crate) use subagents::{beside, leave_to_their_sessions};
 
 /// What is to be converted, and how.
 #[derive(Debug)]

@@ -9,8 +9,7 @@ use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::store::begins_as_subagent;
 
 use super::Work;
-use super::subagents::Subagent;
-use crate::io::{Console, Input, Output, READ, Range, Shared, Source, other_side};
+use crate::io::{Console, Input, Output, READ, Range, Shared, Source, Subagent, beside, other_side};
 use crate::status::Failure;
 
 /// One log that is converted.
@@ -194,7 +193,7 @@ impl Plan {
         let more = if begins_as_subagent(head) {
             Some("this is the file of a subagent, read without its session".to_owned())
         } else if self.subagents && log.options.from != log.options.to {
-            log.subagents = super::beside(input, log.options.from);
+            log.subagents = beside(input, log.options.from);
             let names: Vec<&str> = log.subagents.iter().map(|subagent| &*subagent.name).collect();
             (!names.is_empty()).then(|| format!("with its subagents in {}", names.join(", ")))
         } else {

@@ -6,8 +6,7 @@ use agentglot_adapters::detect::{Answer, Detector};
 
 use super::order::{End, InFile, Ticket};
 use super::plan::{Log, Piece, Task, WORTH_CUTTING};
-use super::subagents::{Family, Step};
-use crate::io::{self, Console, Pieces};
+use crate::io::{self, Console, Family, Pieces, Step};
 use crate::status::Failure;
 
 /// Converts what a task reads. Whatever one read brings is offered for writing before the next read: a pipe may live.
@@ -25,7 +24,7 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     };
     let mut converter = Converter::new(log.options.clone());
     let mut unseen = log.is_named;
-    let mut family = Family::new(&log.subagents);
+    let mut family = Family::new(log.subagents.clone());
     // The files of subagents in which the reading is.
     let mut files: Vec<Arc<str>> = Vec::new();
     while !converter.stopped() && !log.dead.load(Ordering::Relaxed) {

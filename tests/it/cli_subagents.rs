@@ -189,3 +189,47 @@ fn a_pipe_that_is_named_as_a_file_is_read_whole() {
         );
     }
 }
+
+/// What a subagent did stands below its call, counts with its session, and is part of what is compared.
+#[test]
+fn a_session_is_shown_counted_and_compared_with_its_subagents() {
+    let scratch = kept();
+    for file in ["claude/s1.jsonl", "qwen/chats/c1.jsonl"] {
+        let path = scratch.path(file);
+        let ran = run(["show", "--format", "json", arg(&path)]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let rows: Vec<serde_json::Value> = ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let call = rows.iter().position(|row| row["id"] == CALL).expect("the call is shown");
+        let own: Vec<usize> = (0..rows.len()).filter(|&at| rows[at]["depth"] == 1).collect();
+        assert!(own.len() >= 2 && own[0] == call + 1, "{file}: {own:?} below {call}");
+        let ran = run(["show", "--format", "json", "--no-subagents", arg(&path)]);
+        assert!(ran.code == 0 && !ran.text().contains("\"depth\":1"), "{}", ran.text());
+        let rounds = |flags: &[&str]| -> u64 {
+            let mut words = vec!["stats", "--json", arg(&path)];
+            words.extend(flags);
+            let ran = run(words);
+            let said: serde_json::Value = serde_json::from_str(ran.text()).unwrap();
+            assert_eq!(said["total"]["sessions"], 1, "{said}");
+            said["total"]["rounds"].as_u64().unwrap()
+        };
+        assert!(rounds(&[]) > rounds(&["--no-subagents"]), "{file}");
+        let alone = scratch.file("alone.jsonl", std::fs::read_to_string(&path).unwrap());
+        assert_eq!(run(["diff", arg(&path), arg(&alone)]).code, 1);
+        assert_eq!(run(["diff", "--no-subagents", arg(&path), arg(&alone)]).code, 0);
+    }
+    // Among a folder's files it is no session of its own, and its replies count once.
+    let ran = run(["stats", "--json", arg(&scratch.path("claude"))]);
+    let (whole, single) = (
+        ran.text().to_owned(),
+        run(["stats", "--json", arg(&scratch.path("claude/s1.jsonl"))]).text().to_owned(),
+    );
+    assert_eq!(whole, single);
+    // Damage is told by the name of its own file, and the rest is shown.
+    scratch.file(
+        "claude/s1/subagents/agent-a.jsonl",
+        golden("claude/transcript_agent.subagent.jsonl") + "{\"type\":\n",
+    );
+    let ran = run(["show", arg(&scratch.path("claude/s1.jsonl"))]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.text().lines().any(|line| line.contains("agent-a.jsonl:")), "{}", ran.text());
+}

@@ -330,6 +330,22 @@ fn the_list_is_filtered_and_sorted() {
 }
 
 #[test]
+fn subagents_belong_to_their_sessions() {
+    let scratch = Scratch::new();
+    let read = |name: &str| fs::read(golden(name)).unwrap();
+    scratch.file("logs/s1.jsonl", read("claude/transcript_agent.jsonl"));
+    let child = scratch.file("logs/s1/subagents/agent-a.jsonl", read("claude/transcript_agent.subagent.jsonl"));
+    scratch.file("logs/s1/subagents/agent-a.meta.json", r#"{"toolUseId":"toolu_mock000009"}"#);
+    let view = View::new(&[arg(&scratch.path("logs"))], &scratch.path("cache"));
+    let all = view.list("");
+    assert_eq!((&all["total"], &all["unread_total"]), (&1.into(), &0.into()), "{all}");
+    // What only the subagent's file says is found in the session, and shown there.
+    assert!(fs::read_to_string(child).unwrap().contains("Sub looking."));
+    assert_eq!(view.list("?text=sub+looking")["found"], 1);
+    assert!(view.get(&format!("session/{}", view.id("s1.jsonl"))).text().contains("Sub looking."));
+}
+
+#[test]
 fn what_is_as_it_was_is_not_read_again() {
     let scratch = Scratch::new();
     let cache = scratch.path("cache");

@@ -6,6 +6,7 @@ use crate::codec::Format;
 use crate::convert::Converter;
 use crate::events::{Event, Json, Time};
 use crate::read::{Collector, Error};
+use crate::store::Child;
 
 /// Puts the turns of a log together that somebody else reads: what [`turns`](super::turns) does of a reader.
 #[derive(Debug)]
@@ -53,6 +54,18 @@ impl Growing {
     /// Takes the next piece of the log, of whichever size.
     pub fn feed(&mut self, piece: &[u8]) {
         self.log.feed(piece, &mut self.none);
+        self.damage();
+    }
+
+    /// What is fed from here on is the file of a subagent, which lies beside that of the session; until [`Self::end_subagent`]. The place
+    /// is between two lines, best before the one with the result of the call that the subagent works for.
+    pub fn begin_subagent(&mut self, of: &Child) {
+        self.log.begin_subagent(of);
+    }
+
+    /// The subagent's file is over: what is fed goes on where it was before.
+    pub fn end_subagent(&mut self) {
+        self.log.end_subagent(&mut self.none);
         self.damage();
     }
 

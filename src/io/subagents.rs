@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentglot_adapters::Source as Written;
 use agentglot_adapters::raw::codec::{Dialect, Format};
-use agentglot_adapters::raw::store::{Child, Store, session_of};
+use agentglot_adapters::raw::store::{Child, Store, begins_as_subagent, session_of};
 
-use crate::io::{Console, Input, READ, Source};
+use super::{Console, Input, READ, Source};
 use crate::status::Failure;
 
 /// The file of a subagent.
@@ -19,6 +20,14 @@ pub(crate) struct Subagent {
     pub(crate) path: PathBuf,
     /// What it is called in messages and in the ledger.
     pub(crate) name: Arc<str>,
+}
+
+/// The files of the subagents of a log that is open and begins with `head`. The file of a subagent has none but those it is read with.
+pub(crate) fn of_log(input: &Input, from: Written, head: &[u8]) -> Vec<Subagent> {
+    match from {
+        Written::Is(format) if format.is_store() && !begins_as_subagent(head) => beside(input, format),
+        _ => Vec::new(),
+    }
 }
 
 /// The files of the subagents of a session, in the order of their names: where `from` says that they lie. Files that do not say whose they
@@ -119,16 +128,16 @@ pub(crate) fn leave_to_their_sessions(inputs: &mut Vec<Input>, joined: bool) {
 
 /// A session's file, with those of its subagents where they belong.
 #[derive(Debug)]
-pub(super) struct Family<'l> {
+pub(crate) struct Family {
     /// Those that are still to come.
-    waiting: Vec<Waiting<'l>>,
+    waiting: Vec<Waiting>,
     /// The beginning of a line.
     line: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Waiting<'l> {
-    subagent: &'l Subagent,
+struct Waiting {
+    subagent: Subagent,
     /// The call's id, as lines have it.
     id: String,
     /// A line has named it: that of the call.
@@ -137,7 +146,7 @@ struct Waiting<'l> {
 
 /// What comes of it.
 #[derive(Debug)]
-pub(super) enum Step<'s> {
+pub(crate) enum Step<'s> {
     /// The next bytes.
     Bytes(&'s [u8]),
     /// From here on they are those of a subagent.
@@ -148,11 +157,12 @@ pub(super) enum Step<'s> {
     Failed(Failure),
 }
 
-impl<'l> Family<'l> {
-    pub(super) fn new(subagents: &'l [Subagent]) -> Self {
-        let waiting = subagents.iter().map(|subagent| Waiting {
-            subagent,
+impl Family {
+    /// Of a session with these subagents.
+    pub(crate) fn new(subagents: Vec<Subagent>) -> Self {
+        let waiting = subagents.into_iter().map(|subagent| Waiting {
             id: format!("\"{}\"", subagent.of.call),
+            subagent,
             called: false,
         });
         Self {
@@ -162,13 +172,13 @@ impl<'l> Family<'l> {
     }
 
     /// Whether nobody waits: then all bytes go on as they are.
-    pub(super) const fn is_complete(&self) -> bool {
+    pub(crate) const fn is_complete(&self) -> bool {
         self.waiting.is_empty() && self.line.is_empty()
     }
 
     /// Takes the next piece of the session's file. A subagent's comes before the second line that names its call: that is the one with
     /// the result, or one shortly before it.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], to: &mut impl FnMut(Step<'_>)) {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], to: &mut impl FnMut(Step<'_>)) {
         while let Some(at) = memchr::memchr(b'\n', bytes).filter(|_| !self.is_complete()) {
             let (line, rest) = bytes.split_at(at + 1);
             bytes = rest;
@@ -188,12 +198,12 @@ impl<'l> Family<'l> {
     }
 
     /// The session's file is over: subagents whose place has not come are read behind it.
-    pub(super) fn finish(mut self, to: &mut impl FnMut(Step<'_>)) {
+    pub(crate) fn finish(mut self, to: &mut impl FnMut(Step<'_>)) {
         let line = std::mem::take(&mut self.line);
         self.whole(&line, to);
         while !self.waiting.is_empty() {
             let next = self.waiting.remove(0);
-            self.read(next.subagent, to);
+            self.read(&next.subagent, to);
         }
     }
 
@@ -203,7 +213,7 @@ impl<'l> Family<'l> {
             let is_named = memchr::memmem::find(line, next.id.as_bytes()).is_some();
             if is_named && next.called {
                 let next = self.waiting.remove(at);
-                self.read(next.subagent, to);
+                self.read(&next.subagent, to);
             } else {
                 next.called |= is_named;
                 at += 1;
