@@ -384,7 +384,7 @@ impl Trace {
             {
                 findings.push(Finding::new(Fate::Dropped, "", &format!("no place in {target}")));
             }
-            findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed));
+            findings.retain(|finding| finding.pointer.is_empty() || !matches!(finding.fate, Fate::Dropped | Fate::Renamed | Fate::Merged));
             findings.append(&mut self.elsewhere.borrow_mut());
             return findings;
         }

@@ -80,9 +80,9 @@ impl Round {
     /// Why it stopped. What a known word means goes over with the round.
     fn stops(&mut self, stop: Option<Stop<'_>>, out: &Out) {
         let Some(Stop { kind, word }) = stop else { return };
+        let again = self.stop.as_deref() == Some(word.as_escaped());
         self.stop = Some(word.as_escaped().to_owned());
-        self.means = kind != StopKind::Other;
-        if self.means {
+        if std::mem::replace(&mut self.means, kind != StopKind::Other) || again {
             out.release(&mut self.kept);
         } else {
             out.drop_held(&mut self.kept, "another word followed");

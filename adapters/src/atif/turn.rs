@@ -149,7 +149,7 @@ impl Encoder {
             add_media(&mut extra, &media);
         }
         let subagent = self.subagent_of(result.call);
-        if let Some(name) = result.name {
+        if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
         let written = held(out, |out| {

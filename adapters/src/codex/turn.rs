@@ -320,7 +320,7 @@ impl Encoder {
         let waiting = self.turn.calls.remove(result.call.as_escaped());
         let Some(Call { item, name, input, .. }) = waiting else { return };
         let mut call = (Str::trusted(name.as_str()), Raw::trusted(input.as_str()));
-        if let Some(name) = result.name {
+        if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
         let is_held = item.is_none();

@@ -81,6 +81,13 @@ pub struct ToolResult<'a> {
     pub of: Option<ToolCall<'a>>,
 }
 
+impl<'a> ToolResult<'a> {
+    /// The tool's name, where the result says of it what its call does: where the call has it, it is not lost.
+    pub(crate) fn name_again(&self) -> Option<Str<'a>> {
+        self.name.filter(|name| self.of.is_none_or(|call| call.name == *name))
+    }
+}
+
 /// How a tool call went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultStatus {

@@ -243,7 +243,7 @@ impl Encoder {
             (Some(held), None) => bare(result.call, &held.name, &held.input),
             (None, None) => return,
         };
-        if let Some(name) = result.name {
+        if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
         self.tool(&called, Some(result), event.origin, out);

@@ -23,6 +23,10 @@ pub(crate) struct Reading {
     walk: Walk,
 }
 
+/// Where lines of all stores whose lines go on from others name the one that they go on from.
+const PARENT: &str = "/parentUuid";
+const NOWHERE: &str = "it does not say where it belongs: it is read behind the line before it";
+
 impl Reading {
     /// The file is that of a subagent.
     pub(crate) fn of_subagent(&mut self, child: &Child) {
@@ -57,7 +61,6 @@ impl Reading {
         if id.as_escaped() == self.session || root && self.is_main() {
             return Some(id);
         }
-        cx.took(id.as_escaped());
         self.known(cx)
     }
 
@@ -89,13 +92,20 @@ impl Reading {
     /// read where it stands.
     pub(crate) fn hangs(&mut self, id: Option<Str<'_>>, parent: Option<Str<'_>>, says: bool, opens: bool, cx: &Cx<'_>) {
         let Some(trace) = cx.trace.filter(|_| self.is_main()) else { return };
-        let note = match self.walk.line(id, parent, says, opens) {
+        let (pointer, note) = match self.walk.line(id, parent, says, opens) {
             None => return,
-            Some(Odd::NoId | Odd::NoParent) => "it does not say where it belongs: it is read behind the line before it",
-            Some(Odd::Lost) => "what it goes on from is not there: it is read behind the line before it",
-            Some(Odd::Back) => "it goes back to an earlier line: what was said since is another branch, and read before it",
+            Some(Odd::NoId) => ("/uuid", NOWHERE),
+            Some(Odd::NoParent) => (PARENT, NOWHERE),
+            Some(Odd::Lost) => (PARENT, "what it goes on from is not there: it is read behind the line before it"),
+            Some(Odd::Back) => (
+                PARENT,
+                "it goes back to an earlier line: what was said since is another branch, and read before it",
+            ),
         };
-        trace.note(Fate::Merged, "", note);
+        if let Some(parent) = parent {
+            cx.took(parent.as_escaped());
+        }
+        trace.note(Fate::Merged, pointer, note);
     }
 
     /// Where a line belongs that is no part of the conversation.

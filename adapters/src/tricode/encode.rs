@@ -320,7 +320,7 @@ impl Encoder {
             None => (None, None),
         };
         let name = result.of.map(|call| call.name).or(result.name).or(held_name);
-        if let Some(name) = result.name {
+        if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
         out.invented("/formatted", "worked out from the name, the arguments and the result");

@@ -153,7 +153,7 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
     // A session's id names the line: for it alone none counts as carried.
     let names_the_line = matches!(
         spot.pointer.as_str(),
-        "/session_id" | "/sessionID" | "/id" | "/params/sessionId" | "/msg/params/sessionId"
+        "/session_id" | "/sessionID" | "/sessionId" | "/msg/params/threadId" | "/id" | "/params/sessionId" | "/msg/params/sessionId"
     );
     // A target that counts its calls has other ids, and says so of each.
     let is_id = names_the_line
@@ -192,7 +192,9 @@ fn wrong(spot: &Spot, base: &Came, now: &Came) -> Option<(&'static str, String)>
 fn is_beside(spot: &Spot) -> bool {
     let key = spot.pointer.rsplit('/').next().unwrap_or_default();
     spot.what != What::Unknown
-        && (spot.pointer.contains("usage") || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
+        && (spot.pointer.contains("usage")
+            || spot.pointer.starts_with("/tokens/")
+            || matches!(key, "index" | "timestamp" | "timestamp_ms" | "emittedAtMs" | "created" | "model"))
 }
 
 /// The kind of a line and the pointer without indices: what findings are grouped by.
@@ -239,8 +241,6 @@ fn nothing_that_is_marked_is_lost() {
     let pick = |name: &str, key: &str| std::env::var(name).map_or(true, |wanted| key.contains(&wanted));
     let logs: Vec<Log> = plain_goldens()
         .into_iter()
-        // The lines of a store say who they are among, which no stream does.
-        .filter(|log| !log.format.is_store())
         .filter(|log| pick("FROM", &log.format.to_string()) && pick("LOG", &log.name))
         .collect();
     let mut work: Vec<(&Log, Options)> = Vec::new();

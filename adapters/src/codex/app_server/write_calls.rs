@@ -208,7 +208,7 @@ impl Encoder {
             return;
         };
         out.used(result.call.as_escaped());
-        if let Some(name) = result.name {
+        if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
         if name.is_empty() {

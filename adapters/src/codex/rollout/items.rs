@@ -142,7 +142,10 @@ impl Decoder {
                 .into_iter()
                 .flat_map(Raw::elements);
             let parts = parts.filter_map(|part| {
-                line.cx.took(part.get("type").and_then(Raw::string).unwrap_or_default().as_escaped());
+                let word = part.get("type").and_then(Raw::string).unwrap_or_default();
+                if matches!(word.as_escaped(), "summary_text" | "reasoning_text" | "text") {
+                    line.cx.took(word.as_escaped());
+                }
                 part.get("text").and_then(Raw::string)
             });
             parts

@@ -117,7 +117,8 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
         Some((answer, raw)) => {
             if let Some(answer) = raw.get("functionResponse") {
                 for name in ["id", "name"] {
-                    answer.get(name).into_iter().for_each(|again| cx.took(again.as_str()));
+                    let again = answer.get(name).filter(|again| call.get(name) == Some(*again));
+                    again.into_iter().for_each(|again| cx.took(again.as_str()));
                 }
             }
             let blocks = |text| {
@@ -144,11 +145,14 @@ pub(super) fn result_of<'a>(call: Raw<'a>, id: Str<'a>, cx: &Cx<'a>) -> Option<T
     };
     told.name = call.get("name").and_then(Raw::string).or(told.name);
     if let Some(status) = call.get("status") {
-        cx.took(status.as_str());
-        match status.string().map_or("", Str::as_escaped) {
+        let word = status.string().map_or("", Str::as_escaped);
+        match word {
             "error" => told.status = ResultStatus::Error,
             "cancelled" => told.status = ResultStatus::Canceled,
             _ => {}
+        }
+        if matches!(word, "success" | "error" | "cancelled") {
+            cx.took(status.as_str());
         }
         told.is_error = Some(told.status != ResultStatus::Success);
     }

@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
                 }
                 "message" if line.message.is_none() && value.shape() == Some(Shape::Object) => {
                     line.message = Some(value);
-                    if let Some(role) = value.get("role") {
+                    if let Some(role) = value.get("role").filter(|role| matches!(role.as_str(), "\"user\"" | "\"model\"")) {
                         cx.took(role.as_str());
                     }
                     continue;
@@ -319,7 +319,9 @@ fn told<'a>(mut result: ToolResult<'a>, known: Option<Raw<'a>>, cx: &Cx<'a>) -> 
     let Some(known) = known else { return result };
     let status = known.get("status").and_then(Raw::string);
     if let Some(status) = status {
-        cx.took(status.as_escaped());
+        if matches!(status.as_escaped(), "success" | "error" | "cancelled") {
+            cx.took(status.as_escaped());
+        }
         result.status = match status.as_escaped() {
             "cancelled" => ResultStatus::Canceled,
             "error" => ResultStatus::Error,
