@@ -28,8 +28,12 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     let output = typed.output.filter(|path| !to_stdout(path));
     let Logs { mut inputs, status } = logs(&typed.logs, output.as_deref())?;
     let from = readable(typed.from);
-    let Chosen::Named(to) = typed.to else {
-        return Err(usage("--to needs a dialect"));
+    let to = match (typed.to, &output) {
+        (Some(Chosen::Named(to)), _) => to,
+        (Some(Chosen::Auto), _) => return Err(usage("--to needs a dialect")),
+        (None, output) => output.as_deref().and_then(outputs::named).ok_or_else(|| {
+            usage("name a dialect with --to, or with the end of the name behind -o: NAME.DIALECT.jsonl (or .json, .txt, as `agentglot help convert` says)")
+        })?,
     };
     leave_to_their_sessions(&mut inputs, !typed.no_subagents && !to.is_store());
     let has_prompts = !typed.prompt.is_empty() || typed.input_log.is_some();

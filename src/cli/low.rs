@@ -70,6 +70,9 @@ const CONVERT_MORE: &str = "\
 Input may be a live pipe: each line is converted as soon as it is complete. (A receipt of the RFC
 that has no time of its own waits for the next line and takes its time.)
 
+Without --to, the name behind -o says the dialect: NAME.DIALECT.jsonl, or NAME.DIALECT.FORMAT.jsonl;
+.json where the format is one document, .txt where it is text; .gz or .zst may follow.
+
 Exit codes:
   0  everything was understood
   1  done, but some input was damaged or not in the dialect of --from; each place is named on stderr
@@ -79,6 +82,7 @@ Exit codes:
 Examples:
   agentglot convert --to qwen:stream-chunk-json session.jsonl
   agentglot convert --to cursor --ledger lost.jsonl -o converted/ logs/*.jsonl.gz
+  agentglot convert -o session.cursor.jsonl.gz session.jsonl
   tail -f session.jsonl | agentglot convert --to tricode
   claude -p --output-format stream-json --verbose Hi | agentglot convert --to cursor --prompt Hi";
 
@@ -104,9 +108,9 @@ pub struct Convert {
     /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to detect it for each session
     #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
     pub from: Chosen,
-    /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`)
-    #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
-    pub to: Chosen,
+    /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`). Without it, the name behind -o says it
+    #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written, required_unless_present = "output")]
+    pub to: Option<Chosen>,
     /// The names and arguments of tools in the output
     #[arg(long, value_enum, default_value_t)]
     pub tools: Tools,

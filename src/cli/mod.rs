@@ -25,6 +25,9 @@ pub fn main() -> u8 {
     if let Some(code) = live::called() {
         return code;
     }
+    if let Some(status) = command::completions::asked() {
+        return status.code();
+    }
     let typed = match low::Typed::try_parse() {
         Ok(typed) => typed,
         Err(error) => {

@@ -59,6 +59,19 @@ pub(super) fn of(path: &Path, inputs: &[Input], to: Format) -> Result<Outputs, F
     })
 }
 
+/// The format that the name of an output says: `NAME.DIALECT.ENDING`, as outputs are called in a folder, or with the format's name behind
+/// the dialect's; an ending of compression may follow. Of formats that are called alike it is the dialect's first.
+pub(super) fn named(path: &Path) -> Option<Format> {
+    let name = Input::File(path.to_owned()).plain_name();
+    // A name may be all ending: `cursor.jsonl`.
+    let name = format!(".{}", name.to_string_lossy());
+    let formats = || Format::all().filter(|format| format.is_writable());
+    let whole = |format: &Format| name.ends_with(&format!(".{}.{}.{}", format.dialect.name(), format.mode.name, ending(*format)));
+    formats()
+        .find(whole)
+        .or_else(|| formats().find(|&format| name.ends_with(&behind(format))))
+}
+
 /// Whether anything that is written would take the place of what is read, or of what else is written. `own` are files that are written
 /// beside the output, with their flags.
 pub(super) fn overwrite_nothing<'p>(
@@ -100,13 +113,25 @@ fn output_name(input: &Path, to: Format) -> PathBuf {
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
-    let dialect = to.dialect.name();
-    input.with_file_name(match to.mode.layout {
-        Layout::Document | Layout::Session => format!("{stem}.{dialect}.json"),
-        Layout::Text => format!("{stem}.{dialect}.txt"),
-        _ if to.mode == to.dialect.modes()[0] => format!("{stem}.{dialect}.jsonl"),
-        _ => format!("{stem}.{dialect}.{}.jsonl", to.mode.name),
-    })
+    input.with_file_name(format!("{stem}{}", behind(to)))
+}
+
+/// What stands behind the name of a log in the name of its output.
+fn behind(to: Format) -> String {
+    let (dialect, ending) = (to.dialect.name(), ending(to));
+    let says_format = ending == "jsonl" && to.mode != to.dialect.modes()[0];
+    match says_format {
+        true => format!(".{dialect}.{}.{ending}", to.mode.name),
+        false => format!(".{dialect}.{ending}"),
+    }
+}
+
+const fn ending(to: Format) -> &'static str {
+    match to.mode.layout {
+        Layout::Document | Layout::Session => "json",
+        Layout::Text => "txt",
+        _ => "jsonl",
+    }
 }
 
 fn usage(why: String) -> Failure {
@@ -134,5 +159,44 @@ mod tests {
             output_name(&Input::Stdin.plain_name(), "tricode".parse().unwrap()),
             Path::new("stdin.tricode.jsonl")
         );
+    }
+
+    #[test]
+    fn a_name_says_its_format() {
+        let says = |name: &str| named(Path::new(name)).map(|format| format.to_string());
+        for (name, format) in [
+            ("a/b.out.qwen.jsonl", "qwen"),
+            ("b.qwen.stream-chunk-json.jsonl.gz", "qwen:stream-chunk-json"),
+            ("b.qwen-code.jsonl.zst", "qwen-code"),
+            ("b.claude.json", "claude:json"),
+            ("b.claude.stream-json.jsonl", "claude"),
+            ("b.gemini.chat.jsonl", "gemini:chat"),
+            ("cursor.txt", "cursor:text"),
+        ] {
+            let format: Format = format.parse().unwrap();
+            assert_eq!(says(name), Some(format.to_string()), "{name}");
+        }
+        for name in [
+            "b.jsonl",
+            "b.cursor",
+            "xcursor.jsonl",
+            "b.claude.txt.jsonl",
+            "b.openai.jsonl",
+            "out/",
+            "b.tricode.json",
+            "",
+        ] {
+            assert_eq!(says(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_given_are_understood() {
+        for format in Format::all().filter(|format| format.is_writable()) {
+            let name = output_name(Path::new("x.jsonl"), format);
+            let said = named(&name).unwrap();
+            // Two formats of a dialect may be one document each, and be called alike.
+            assert_eq!((said.dialect, behind(said)), (format.dialect, behind(format)), "{}", name.display());
+        }
     }
 }

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::low::{Chosen, Dialects, Logs};
+use crate::command::completions::files_and_sessions;
 
 pub(super) const SHOW_MORE: &str = "\
 On a terminal there are colours, and a pager ($PAGER, else less); elsewhere plain text. What would
@@ -73,7 +75,7 @@ pub struct Show {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// A log, compressed or not; the id of a session on this machine, or enough of its beginning; `-` or nothing is standard input
-    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "FILE|ID", add = ArgValueCompleter::new(files_and_sessions))]
     pub log: Option<PathBuf>,
 }
 
@@ -109,10 +111,10 @@ pub struct Diff {
     #[arg(long, value_enum, default_value_t)]
     pub format: DiffForm,
     /// A log, or the id of a session on this machine; `-` is standard input
-    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "FILE|ID", add = ArgValueCompleter::new(files_and_sessions))]
     pub old: PathBuf,
     /// The other one
-    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "FILE|ID", add = ArgValueCompleter::new(files_and_sessions))]
     pub new: PathBuf,
 }
 

@@ -22,6 +22,42 @@ fn a_file_gets_its_name_when_it_is_whole() {
 }
 
 #[test]
+fn the_name_of_the_output_says_the_dialect() {
+    let scratch = Scratch::new();
+    let file = scratch.file("log.jsonl", log("s-1", "Good day."));
+    for (name, to) in [
+        ("a.cursor.jsonl", "cursor"),
+        ("a.claude.json", "claude:json"),
+        ("a.qwen.text.txt", "qwen:text"),
+    ] {
+        let ran = run(["convert", "-o", arg(&scratch.path(name)), arg(&file)]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let wanted = run(["convert", "--to", to, arg(&file)]);
+        assert_eq!(std::fs::read(scratch.path(name)).unwrap(), wanted.out, "{name}");
+    }
+    // What is asked for comes before what a name says.
+    assert_eq!(
+        run(["convert", "--to", "tricode", "-o", arg(&scratch.path("b.cursor.jsonl")), arg(&file)]).code,
+        0
+    );
+    assert!(
+        std::fs::read_to_string(scratch.path("b.cursor.jsonl"))
+            .unwrap()
+            .contains("\"type\": \"final\"")
+    );
+    let packed = scratch.path("a.tricode.jsonl.gz");
+    assert_eq!(run(["convert", "-o", arg(&packed), arg(&file)]).code, 0);
+    assert_eq!(std::fs::read(&packed).unwrap()[..2], [0x1f, 0x8b]);
+    assert_eq!(run(["check", "--dialect", "tricode", arg(&packed)]).code, 0);
+    for wrong in ["out/", "a.jsonl", "-"] {
+        let ran = run(["convert", "-o", wrong, arg(&file)]);
+        assert_eq!(ran.code, 2, "{wrong}");
+        assert!(ran.err.contains("--to"), "{}", ran.err);
+    }
+    assert_eq!(run(["convert", arg(&file)]).code, 2);
+}
+
+#[test]
 fn a_log_is_never_written_over() {
     let scratch = Scratch::new();
     let text = log("s-1", "Good day.");

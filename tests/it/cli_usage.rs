@@ -130,7 +130,7 @@ fn pages_and_completions_are_written() {
     assert!(run(["man", "convert"]).text().contains("include\\-partial\\-messages"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(["completions", shell]);
-        assert!(script.code == 0 && script.text().contains("stream-chunk-json"), "{shell}");
+        assert!(script.code == 0 && script.text().contains("AGENTGLOT_COMPLETE"), "{shell}");
     }
 }
 

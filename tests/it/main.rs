@@ -33,6 +33,7 @@ mod agent_turns;
 mod agent_web;
 #[cfg(unix)]
 mod child;
+mod cli_completion;
 mod cli_compressed;
 mod cli_detect;
 mod cli_folders;
@@ -45,6 +46,8 @@ mod cli_sessions;
 mod cli_subagents;
 mod cli_usage;
 mod common;
+#[cfg(unix)]
+mod cookbook;
 mod docs;
 #[cfg(unix)]
 mod examples;

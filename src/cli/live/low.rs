@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::backend::replay::Pace;
 use crate::cli::low::{Chosen, Dialects, size};
 use crate::cli::views::Colour;
+use crate::command::completions::{files_and_sessions, sessions};
 use crate::config::waits::seconds;
 
 /// What can be done with agents that live.
@@ -106,7 +108,7 @@ pub enum Sessions {
     /// What was said in a session
     Show {
         /// Its id, enough of the beginning of its id, or the path of its transcript
-        #[arg(value_name = "ID|PATH")]
+        #[arg(value_name = "ID|PATH", add = ArgValueCompleter::new(files_and_sessions))]
         id: String,
         /// In the words of this dialect instead of as text (see `agentglot dialects`)
         #[arg(long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written)]
@@ -118,7 +120,7 @@ pub enum Sessions {
     /// Delete a session that agentglot began: its transcript, its subagents' and its checkpoints
     Delete {
         /// Its id, or enough of its beginning
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        #[arg(required_unless_present = "all", conflicts_with = "all", add = ArgValueCompleter::new(sessions))]
         id: Option<String>,
         /// All that agentglot began in this folder
         #[arg(long)]
@@ -146,7 +148,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct Copy {
     /// The id of a session of any agent on this machine, enough of its beginning, or a file of any dialect: a log, a store
-    #[arg(value_name = "ID|FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "ID|FILE", add = ArgValueCompleter::new(files_and_sessions))]
     pub what: String,
     /// For whose program: claude, qwen-code, codex, gemini …
     #[arg(long, value_name = "AGENT", hide_possible_values = true, value_parser = Dialects::Written)]

@@ -1,0 +1,92 @@
+//! What a shell is told that asks how a command line may go on.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Scratch, arg, log, program, run, skipped};
+
+/// What fits behind these words, of which the last one is begun.
+fn fits(words: &[&str], home: &Path) -> Vec<String> {
+    let asked = program()
+        .env("AGENTGLOT_COMPLETE", "fish")
+        .env("HOME", home)
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .args(["--", "agentglot"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+    let text = String::from_utf8(asked.stdout).unwrap();
+    text.lines().map(|line| line.split('\t').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn formats_are_offered_where_they_fit() {
+    let scratch = Scratch::new();
+    let fits = |words: &[&str]| fits(words, &scratch.path(""));
+    assert_eq!(fits(&["convert", "--to", "qwen:"]), ["qwen:stream-chunk-json", "qwen:text"]);
+    assert!(fits(&["convert", "--from", "a"]).contains(&"auto".to_owned()));
+    assert_eq!(fits(&["convert", "--from", "openai"]), ["openai"]);
+    assert!(fits(&["convert", "--to", "openai"]).is_empty(), "it is never written");
+    assert!(fits(&["check", "--dialect=codex:r"]).contains(&"--dialect=codex:rollout".to_owned()));
+    assert!(fits(&["conv"]).contains(&"convert".to_owned()));
+}
+
+#[cfg(unix)]
+#[test]
+fn sessions_are_offered_by_their_ids() {
+    let scratch = Scratch::new();
+    let id = "0f3c2a9e-0000-4000-8000-00000000000a";
+    scratch.file(&format!(".claude/projects/-w/{id}.jsonl"), log(id, "Good day."));
+    let fits = |words: &[&str]| fits(words, &scratch.path(""));
+    for words in [
+        &["show", "0f3"][..],
+        &["diff", "a.jsonl", "0f3"],
+        &["sessions", "copy", "0f"],
+        &["sessions", "delete", ""],
+        &["sessions", "show", ""],
+    ] {
+        assert!(fits(words).contains(&id.to_owned()), "{words:?}: {:?}", fits(words));
+    }
+    assert!(!fits(&["show", "1f3"]).contains(&id.to_owned()));
+    assert!(fits(&["convert", "0f3"]).is_empty(), "it takes files only");
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_behind_a_colon() {
+    let scratch = Scratch::new();
+    let script = scratch.file("agentglot.bash", run(["completions", "bash"]).out);
+    // What Bash hands over for `agentglot convert --to qwen:stream-c`.
+    let asks = format!(
+        r#"source {}
+COMP_WORDS=(agentglot convert --to qwen : stream-c) COMP_CWORD=5 COMP_TYPE=9
+_agentglot agentglot stream-c :
+printf '%s\n' "${{COMPREPLY[@]}}"
+COMP_WORDS=(agentglot convert --to tri) COMP_CWORD=3
+_agentglot agentglot tri --to
+printf '%s\n' "${{COMPREPLY[@]}}"
+"#,
+        arg(&script)
+    );
+    let folder = Path::new(env!("CARGO_BIN_EXE_agentglot")).parent().unwrap();
+    let path = std::env::join_paths(std::iter::once(folder.to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
+    match Command::new("bash").args(["--norc", "-c", &asks]).env("PATH", path).output() {
+        Ok(ran) => {
+            let said = String::from_utf8_lossy(&ran.stdout);
+            let mut lines: Vec<&str> = said.lines().map(str::trim_end).collect();
+            lines.dedup();
+            assert_eq!(lines[0], "stream-chunk-json", "{said}\n{}", String::from_utf8_lossy(&ran.stderr));
+            assert!(lines[1..].contains(&"tricode:text"), "{said}");
+        }
+        Err(error) => skipped("completion in Bash", error),
+    }
+}
+
+#[test]
+fn nothing_but_the_variable_asks() {
+    let ran = program().env("COMPLETE", "bash").arg("--version").output().unwrap();
+    assert!(String::from_utf8_lossy(&ran.stdout).starts_with("agentglot "));
+    let ran = program().env("AGENTGLOT_COMPLETE", "tcl").arg("--version").output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+}
