@@ -11,6 +11,7 @@ use agentglot_adapters::raw::prompts::prompts;
 
 use super::low::{self, Chosen, Tools};
 use super::outputs::{self, Outputs};
+use super::tables;
 use super::views;
 use crate::command::check::Check;
 use crate::command::diff::Diff;
@@ -28,13 +29,20 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
     let output = typed.output.filter(|path| !to_stdout(path));
     let Logs { mut inputs, status } = logs(&typed.logs, output.as_deref())?;
     let from = readable(typed.from);
+    let columnar = match (typed.to, &output) {
+        (Some(Chosen::Columns(columnar)), _) => Some(columnar),
+        (None, Some(path)) => tables::named(path),
+        _ => None,
+    };
     let to = match (typed.to, &output) {
+        _ if columnar.is_some() => Dialect::CANONICAL.into(),
         (Some(Chosen::Named(to)), _) => to,
-        (Some(Chosen::Auto), _) => return Err(usage("--to needs a dialect")),
+        (Some(_), _) => return Err(usage("--to needs a dialect")),
         (None, output) => output.as_deref().and_then(outputs::named).ok_or_else(|| {
             usage("name a dialect with --to, or with the end of the name behind -o: NAME.DIALECT.jsonl (or .json, .txt, as `agentglot help convert` says)")
         })?,
     };
+    let tables = tables::wanted(columnar, &typed.table, typed.with_json, output.as_deref())?;
     leave_to_their_sessions(&mut inputs, !typed.no_subagents && !to.is_store());
     let has_prompts = !typed.prompt.is_empty() || typed.input_log.is_some();
     if has_prompts && inputs.len() > 1 {
@@ -61,6 +69,7 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
         None => typed.prompt,
     };
     let outputs = match &output {
+        _ if let Some(tables) = &tables => tables.outputs(),
         Some(path) => outputs::of(path, &inputs, to)?,
         None => Outputs::default(),
     };
@@ -74,7 +83,12 @@ pub(super) fn convert(typed: low::Convert) -> Result<Work, Failure> {
         from,
         options,
         needs_all_prompts,
-        outputs: outputs.files,
+        outputs: outputs.files.filter(|_| tables.is_none()),
+        tables,
+        tables_from: match typed.from {
+            Chosen::Columns(columnar) => Some(columnar),
+            _ => None,
+        },
         folders: outputs.folders,
         ledger: typed.ledger,
         report: typed.report,
@@ -331,10 +345,12 @@ fn logs(typed: &low::Logs, output: Option<&Path>) -> Result<Logs, Failure> {
     Ok(Logs { inputs, status })
 }
 
-const fn readable(from: Chosen) -> Option<Format> {
+fn readable(from: Chosen) -> Option<Format> {
     match from {
         Chosen::Auto => None,
         Chosen::Named(format) => Some(format),
+        // A table of events is read as the log that it was made of.
+        Chosen::Columns(_) => Some(Dialect::CANONICAL.into()),
     }
 }
 

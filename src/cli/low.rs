@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use super::views;
+use crate::io::Columnar;
+use crate::work::Table;
 
 /// Lets software written for one headless coding agent talk to another.
 #[derive(Debug, Parser)]
@@ -105,12 +107,19 @@ Examples:
 /// `convert`.
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to detect it for each session
-    #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::Read)]
+    /// The dialect that is read: NAME or NAME:FORMAT, or `auto` to detect it for each session; `parquet` or `arrow` is a table of events
+    #[arg(short, long, value_name = "DIALECT", default_value = "auto", hide_possible_values = true, value_parser = Dialects::ReadOrTables)]
     pub from: Chosen,
-    /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`). Without it, the name behind -o says it
-    #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::Written, required_unless_present = "output")]
+    /// The dialect that is written: NAME or NAME:FORMAT (see `agentglot dialects`); `parquet` or `arrow` for tables. Without it, the name behind -o says it
+    #[arg(short, long, value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::WrittenOrTables, required_unless_present = "output")]
     pub to: Option<Chosen>,
+    /// With --to parquet or arrow, which table is written: events, messages, tool_calls or turns; may be repeated [default: events, or all of
+    /// them into a folder]
+    #[arg(long, value_name = "TABLE", value_enum)]
+    pub table: Vec<Table>,
+    /// With --to parquet or arrow, fill the column `json` of messages, tool_calls and turns too
+    #[arg(long)]
+    pub with_json: bool,
     /// The names and arguments of tools in the output
     #[arg(long, value_enum, default_value_t)]
     pub tools: Tools,
@@ -234,6 +243,8 @@ pub enum Chosen {
     Auto,
     /// It is named.
     Named(Format),
+    /// Tables, in a file of this kind.
+    Columns(Columnar),
 }
 
 /// What tools are called in the output.
@@ -255,20 +266,34 @@ pub(super) enum Dialects {
     Written,
     /// To be its program.
     StoodInFor,
+    /// To read it, `auto`, or tables.
+    ReadOrTables,
+    /// To write it, or tables.
+    WrittenOrTables,
 }
 
 impl Dialects {
     fn names(self) -> impl Iterator<Item = String> {
-        let auto = (self == Self::Read).then(|| "auto".to_owned());
+        let auto = self.reads().then(|| "auto".to_owned());
         let apis = Dialect::APIS.into_iter().map(Format::from);
         let formats = Format::all().chain(apis).filter(move |&format| self.fits(format));
-        auto.into_iter().chain(formats.map(|format| format.to_string()))
+        let columnar = Columnar::ALL.into_iter().filter(move |_| self.knows_tables());
+        let columnar = columnar.map(|columnar| columnar.name().to_owned());
+        auto.into_iter().chain(formats.map(|format| format.to_string())).chain(columnar)
+    }
+
+    fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadOrTables)
+    }
+
+    fn knows_tables(self) -> bool {
+        matches!(self, Self::ReadOrTables | Self::WrittenOrTables)
     }
 
     fn fits(self, format: Format) -> bool {
         match self {
-            Self::Read => format.is_readable(),
-            Self::Written => format.is_writable(),
+            Self::Read | Self::ReadOrTables => format.is_readable(),
+            Self::Written | Self::WrittenOrTables => format.is_writable(),
             Self::StoodInFor => format.dialect.program().is_some(),
         }
     }
@@ -277,7 +302,7 @@ impl Dialects {
     fn why_not(self, text: &str, format: Option<Format>) -> String {
         let names: Vec<String> = self.names().collect();
         let why = match format {
-            Some(format) if self == Self::Read => format!("{format} is for people and cannot be read"),
+            Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
             Some(format) => format!("{format} is the stream of a model API, which is read (--from) and never written"),
             None => match nearest(text, &names) {
@@ -295,8 +320,12 @@ impl TypedValueParser for Dialects {
     fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Chosen, clap::Error> {
         let text = value.to_string_lossy();
         let format = text.parse::<Format>().ok();
+        let columnar = Columnar::ALL.into_iter().find(|columnar| columnar.name() == text);
+        if let Some(columnar) = columnar.filter(|_| self.knows_tables()) {
+            return Ok(Chosen::Columns(columnar));
+        }
         match format {
-            None if *self == Self::Read && text == "auto" => return Ok(Chosen::Auto),
+            None if self.reads() && text == "auto" => return Ok(Chosen::Auto),
             Some(format) if self.fits(format) => return Ok(Chosen::Named(format)),
             _ => {}
         }

@@ -10,6 +10,7 @@ mod live;
 mod log;
 pub mod low;
 mod outputs;
+mod tables;
 pub mod views;
 mod when;
 

@@ -9,7 +9,7 @@ use crate::work::{self, Work};
 
 /// Converts, with a progress bar where it does not disturb.
 pub fn run(work: Work) -> Status {
-    let on_screen = work.outputs.is_none() && std::io::stdout().is_terminal();
+    let on_screen = work.outputs.is_none() && work.tables.is_none() && std::io::stdout().is_terminal();
     let console = match on_screen {
         true => Console::plain(),
         false => Console::with_bar(work.inputs.iter().map(Input::size).sum()),
@@ -24,14 +24,19 @@ pub fn run(work: Work) -> Status {
 pub fn list(work: &Work) -> Result<Status, Failure> {
     let mut text = String::new();
     let mut status = work.status;
+    let written = match &work.tables {
+        Some(tables) => tables.columnar.name().to_owned(),
+        None => work.options.to.to_string(),
+    };
     for (n, input) in work.inputs.iter().enumerate() {
-        let to = match &work.outputs {
-            Some(outputs) => outputs[n].path().display().to_string(),
-            None => "standard output".to_owned(),
+        let to = match (&work.outputs, &work.tables) {
+            (Some(outputs), _) => outputs[n].path().display().to_string(),
+            (None, Some(tables)) => tables.place(),
+            (None, None) => "standard output".to_owned(),
         };
         // A `String` takes everything.
         let _ = match dialect(work, input) {
-            Ok(from) => writeln!(text, "{}: {from} -> {} in {to}", input.name(), work.options.to),
+            Ok(from) => writeln!(text, "{}: {from} -> {written} in {to}", input.name()),
             Err(failure) => {
                 status.worsen(failure.status());
                 writeln!(text, "{failure}")

@@ -9,6 +9,7 @@ pub mod journal;
 mod range;
 mod source;
 mod subagents;
+mod tables;
 mod target;
 
 pub use ahead::{Piece, Pieces};
@@ -19,6 +20,8 @@ pub use joined::Joined;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
 pub(crate) use subagents::{Family, Step, Subagent, beside, leave_to_their_sessions, of_log};
+pub use tables::Columnar;
+pub(crate) use tables::NO_TABLES;
 pub use target::{Output, Target, no_link, no_link_below};
 
 /// How much is read at once.

@@ -9,7 +9,7 @@ use agentglot_adapters::Source as Written;
 use agentglot_adapters::detect::{Answer, Detector, Found};
 use agentglot_adapters::raw::codec::Format;
 
-use super::{Console, READ, Shared};
+use super::{Columnar, Console, READ, Shared, tables};
 use crate::status::Failure;
 
 /// Where a log is read from.
@@ -87,6 +87,8 @@ pub struct Source {
     rest: Box<dyn Read + Send>,
     over: bool,
     file: Option<Arc<Shared>>,
+    /// It is a table of events, in a file of this kind.
+    columnar: Option<Columnar>,
 }
 
 impl fmt::Debug for Source {
@@ -133,6 +135,7 @@ impl Source {
             }
         };
         let head = first_bytes(&mut raw)?;
+        let head_of = head[..head.len().min(16)].to_vec();
         let gzip = head.starts_with(GZIP) || !head.is_empty() && input.is_called(&["gz"]);
         let zstd = head.starts_with(ZSTD) || !head.is_empty() && input.is_called(&["zst", "zstd"]);
         let json_name = is_called(&input.plain_name(), &["json"]);
@@ -143,7 +146,15 @@ impl Source {
             rest: raw,
             over: false,
             file,
+            columnar: tables::kind(&head_of),
         };
+        if source.columnar.is_some() {
+            let path = input.path().filter(|_| source.file.is_some());
+            source.file = None;
+            let whole = Cursor::new(std::mem::take(&mut source.head)).chain(std::mem::replace(&mut source.rest, Box::new(io::empty())));
+            source.rest = tables::open(&head_of, path.as_deref(), whole)?;
+            return Ok(source);
+        }
         if gzip || zstd {
             let rest = std::mem::replace(&mut source.rest, Box::new(io::empty()));
             let whole = Cursor::new(std::mem::take(&mut source.head)).chain(rest);
@@ -165,6 +176,11 @@ impl Source {
     /// The file, if it is a plain one that can be read anywhere.
     pub const fn file(&self) -> Option<&Arc<Shared>> {
         self.file.as_ref()
+    }
+
+    /// The kind of file, if it is a table of events.
+    pub const fn columnar(&self) -> Option<Columnar> {
+        self.columnar
     }
 
     /// Finds out the dialect, reading no further than needed. `None`: there is nothing in it.

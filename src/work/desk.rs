@@ -8,6 +8,7 @@ use super::Work;
 use super::order::{End, InFile, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
+use super::sheets::Sheets;
 use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
 
@@ -20,6 +21,8 @@ pub(super) struct Desk {
     /// The log that is being written, and the file that its output goes to.
     current: Option<usize>,
     target: Option<Target>,
+    /// The tables that are written in place of logs.
+    sheets: Option<Sheets>,
     /// How many lines of the log lie before the part that is being written.
     lines_before: u64,
     report: Report,
@@ -39,9 +42,9 @@ impl Desk {
                 error,
             })?;
         }
-        let stdout = match &work.outputs {
-            Some(_) => None,
-            None => Some(Target::stdout()),
+        let stdout = match (&work.outputs, &work.tables) {
+            (None, None) => Some(Target::stdout()),
+            _ => None,
         };
         let ledger = match &work.ledger {
             Some(path) => {
@@ -53,14 +56,20 @@ impl Desk {
             }
             None => None,
         };
+        // Last: what is begun here gets its name in the end.
+        let sheets = work.tables.as_ref().map(Sheets::open).transpose()?;
         Ok(Self {
             console: console.clone(),
             stdout,
             ledger,
             current: None,
             target: None,
+            sheets,
             lines_before: 0,
-            report: Report::new(work.options.to.to_string()),
+            report: Report::new(match &work.tables {
+                Some(tables) => tables.columnar.name().to_owned(),
+                None => work.options.to.to_string(),
+            }),
             report_path: work.report.clone(),
             keeps_ledger: work.ledger.is_some(),
             quiet: work.quiet,
@@ -71,7 +80,7 @@ impl Desk {
     /// Writes a piece. Returns whether anything more is to be done.
     pub(super) fn put(&mut self, log: &Log, made: &mut Made) -> bool {
         self.begin(log);
-        let go_on = self.write_out(log, &made.out) && self.write_ledger(log, made);
+        let go_on = self.write_out(log, made) && self.write_ledger(log, made);
         if let Some(hint) = made.hint.take().filter(|_| !self.quiet) {
             self.console.say(&hint);
         }
@@ -84,6 +93,7 @@ impl Desk {
         }
         made.entries.clear();
         made.damage.clear();
+        made.marks.clear();
         go_on
     }
 
@@ -97,9 +107,15 @@ impl Desk {
         entry.merged += end.silent.merged;
         let whole = end.failure.is_none() && !end.stopped;
         if let Some(failure) = end.failure {
+            if let Some(sheets) = &mut self.sheets {
+                sheets.lacks(&failure);
+            }
             self.fail(log, &failure);
         }
         if end.stopped {
+            if let Some(sheets) = self.sheets.take() {
+                sheets.give_up();
+            }
             let text = format!("{}: stopped at the first fault, as --strict asks", log.name);
             self.console.say(&text);
             self.report.current().error = Some(text);
@@ -122,6 +138,13 @@ impl Desk {
 
     /// All is done.
     pub(super) fn close(mut self) -> Status {
+        if let Some(sheets) = self.sheets.take()
+            && let Err(failure) = sheets.close()
+            && !failure.is_closed_reader()
+        {
+            self.status.worsen(failure.status());
+            self.console.say(&failure.to_string());
+        }
         if !self.quiet {
             let left_out = told(self.report.silent()).filter(|_| !self.keeps_ledger);
             for text in self.report.summary().into_iter().chain(left_out) {
@@ -147,12 +170,24 @@ impl Desk {
         self.lines_before = 0;
         self.target = None;
         self.report.begin(Entry::new(log));
+        if let Some(sheets) = &mut self.sheets {
+            sheets.begin(&log.name);
+        }
         if let Some(note) = log.note.as_ref().filter(|_| !self.quiet) {
             self.console.say(note);
         }
     }
 
-    fn write_out(&mut self, log: &Log, out: &[u8]) -> bool {
+    fn write_out(&mut self, log: &Log, made: &mut Made) -> bool {
+        let out = &made.out;
+        if let Some(sheets) = &mut self.sheets {
+            let Err(failure) = sheets.put(made, self.lines_before) else {
+                return true;
+            };
+            self.fail(log, &failure);
+            self.sheets = None;
+            return false;
+        }
         if log.dead.load(Ordering::Relaxed) {
             return true;
         }

@@ -9,6 +9,11 @@ mod order;
 mod plan;
 mod pump;
 mod report;
+#[cfg(feature = "columnar")]
+mod sheets;
+#[cfg(not(feature = "columnar"))]
+#[path = "no_sheets.rs"]
+mod sheets;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -16,7 +21,7 @@ use std::sync::Mutex;
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
 
-use crate::io::{Console, Input, Output};
+use crate::io::{Columnar, Console, Input, Output};
 use crate::status::Status;
 use desk::Desk;
 use order::Order;
@@ -36,6 +41,10 @@ pub struct Work {
     pub needs_all_prompts: bool,
     /// Where the output goes: a path for each log, or standard output.
     pub outputs: Option<Vec<Output>>,
+    /// The tables that are written in place of logs, each of all logs together.
+    pub tables: Option<Tables>,
+    /// What is read is a table of events, in a file of this kind.
+    pub tables_from: Option<Columnar>,
     /// The folders of those, which are made where they lack: the one that the user named, and those in it.
     pub folders: Vec<PathBuf>,
     /// Where the ledger goes, if one is kept.
@@ -50,6 +59,45 @@ pub struct Work {
     pub status: Status,
     /// How many may be at work at the same time.
     pub jobs: usize,
+}
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Table {
+    /// Each event; these alone can be converted back
+    Events,
+    /// Each prompt and each reply
+    Messages,
+    /// Each tool call, with what came of it
+    ToolCalls,
+    /// Each turn: a prompt up to its outcome
+    Turns,
+}
+
+/// Tables that are written.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// What they are kept in.
+    pub columnar: Columnar,
+    /// Each with its file; standard output without one.
+    pub files: Vec<(Table, Option<Output>)>,
+    /// The folder of the files, if they have one.
+    pub folder: Option<PathBuf>,
+    /// Messages, calls and turns are written as JSON too.
+    pub with_json: bool,
+}
+
+impl Tables {
+    /// Where they go, for people.
+    pub fn place(&self) -> String {
+        let file = self.files.first().and_then(|(_, file)| file.as_ref());
+        match (&self.folder, file) {
+            (Some(folder), _) => folder.display().to_string(),
+            (None, Some(file)) => file.path().display().to_string(),
+            (None, None) => "standard output".to_owned(),
+        }
+    }
 }
 
 /// Does the work. Everything there is to say is said to `console`.

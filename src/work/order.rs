@@ -15,8 +15,20 @@ pub(super) struct Made {
     pub(super) damage: Vec<InFile<Damage>>,
     pub(super) followed: Vec<Followed>,
     pub(super) entries: Vec<InFile<LedgerEntry>>,
+    /// Where the pieces of `out` come from, if that is noted.
+    pub(super) marks: Vec<InFile<Mark>>,
     /// What is to be said before the damage.
     pub(super) hint: Option<String>,
+}
+
+/// Where a piece of the output comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The piece ends here, and begins where the one before ends.
+    pub(super) end: usize,
+    /// The line that it comes from, in the part of the log that was read.
+    #[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "only tables want to know"))]
+    pub(super) line: u64,
 }
 
 /// What there is to say of a place in a file.

@@ -9,7 +9,7 @@ use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::store::begins_as_subagent;
 
 use super::Work;
-use crate::io::{Console, Input, Output, READ, Range, Shared, Source, Subagent, beside, other_side};
+use crate::io::{Columnar, Console, Input, Output, READ, Range, Shared, Source, Subagent, beside, other_side};
 use crate::status::Failure;
 
 /// One log that is converted.
@@ -33,6 +33,8 @@ pub(super) struct Log {
     pub(super) output: Option<Output>,
     /// The files of its subagents.
     pub(super) subagents: Vec<Subagent>,
+    /// Where in the log each piece of its output comes from is noted.
+    pub(super) has_marks: bool,
     /// Its output cannot be written: there is no point in going on with it.
     pub(super) dead: AtomicBool,
 }
@@ -66,6 +68,8 @@ pub(super) struct Plan {
     options: Options,
     outputs: Option<std::vec::IntoIter<Output>>,
     keeps_ledger: bool,
+    has_marks: bool,
+    tables_from: Option<Columnar>,
     needs_all_prompts: bool,
     subagents: bool,
     jobs: usize,
@@ -103,6 +107,8 @@ impl Plan {
             options: work.options,
             outputs: work.outputs.map(Vec::into_iter),
             keeps_ledger: work.ledger.is_some(),
+            has_marks: work.tables.is_some(),
+            tables_from: work.tables_from,
             needs_all_prompts: work.needs_all_prompts,
             subagents: work.subagents,
             jobs: work.jobs,
@@ -142,6 +148,7 @@ impl Plan {
             note: None,
             output,
             subagents: Vec::new(),
+            has_marks: self.has_marks,
             dead: AtomicBool::new(false),
         };
         self.logs += 1;
@@ -149,6 +156,10 @@ impl Plan {
             Ok(source) => source,
             Err(failure) => return (Arc::new(log), Piece::Nothing(failure), true),
         };
+        if let Some(wanted) = self.tables_from.filter(|wanted| source.columnar() != Some(*wanted)) {
+            let why = Failure::Usage(format!("{}: this is no {} file", log.name, wanted.name()));
+            return (Arc::new(log), Piece::Nothing(why), true);
+        }
         match self.from {
             Some(from) => log.options.from = from,
             None => match find_out(input, &mut source) {

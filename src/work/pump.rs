@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use agentglot_adapters::convert::Converter;
 use agentglot_adapters::detect::{Answer, Detector};
 
-use super::order::{End, InFile, Ticket};
+use super::order::{End, InFile, Made, Mark, Ticket};
 use super::plan::{Log, Piece, Task, WORTH_CUTTING};
 use crate::io::{self, Console, Family, Pieces, Step};
 use crate::status::Failure;
@@ -52,11 +52,13 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
                 if !counted {
                     console.advance(bytes.len() as u64);
                 }
-                family.feed(bytes, &mut |step| go_on &= take(step, &mut converter, &mut files, &mut ticket, &mut end));
+                family.feed(bytes, &mut |step| {
+                    go_on &= take(&log, step, &mut converter, &mut files, &mut ticket, &mut end)
+                });
             }
-            io::Piece::Text(text) if family.is_complete() => converter.feed_text(text, &mut ticket.made.out),
+            io::Piece::Text(text) if family.is_complete() && !log.has_marks => converter.feed_text(text, &mut ticket.made.out),
             io::Piece::Text(text) => family.feed(text.as_bytes(), &mut |step| {
-                go_on &= take(step, &mut converter, &mut files, &mut ticket, &mut end)
+                go_on &= take(&log, step, &mut converter, &mut files, &mut ticket, &mut end)
             }),
         }
         collect(&mut converter, &mut ticket, None);
@@ -68,10 +70,11 @@ pub(super) fn convert(task: Task, mut ticket: Ticket<'_>, buffer: &mut [u8], con
     if !log.dead.load(Ordering::Relaxed) {
         if !family.is_complete() {
             family.finish(&mut |step| {
-                take(step, &mut converter, &mut files, &mut ticket, &mut end);
+                take(&log, step, &mut converter, &mut files, &mut ticket, &mut end);
             });
         }
         converter.finish(&mut ticket.made.out);
+        mark(&log, &mut ticket.made, converter.line(), None);
         collect(&mut converter, &mut ticket, None);
     }
     let (given, used) = (log.options.prompts.len(), converter.prompts_used());
@@ -106,8 +109,14 @@ fn looks_like_another(log: &Log, beginning: &[u8]) -> Option<String> {
 }
 
 /// Does what comes next of a session and its subagents. Returns whether to go on.
-fn take(step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ticket: &mut Ticket<'_>, end: &mut End) -> bool {
+fn take(log: &Log, step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ticket: &mut Ticket<'_>, end: &mut End) -> bool {
     match step {
+        Step::Bytes(bytes) if log.has_marks => {
+            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                converter.feed(line, &mut ticket.made.out);
+                mark(log, &mut ticket.made, converter.line(), files.last());
+            }
+        }
         Step::Bytes(bytes) => converter.feed(bytes, &mut ticket.made.out),
         Step::Begin(subagent) => {
             converter.begin_subagent(&subagent.of);
@@ -115,7 +124,9 @@ fn take(step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ti
             files.push(Arc::clone(&subagent.name));
         }
         Step::End => {
+            let line = converter.line();
             converter.end_subagent(&mut ticket.made.out);
+            mark(log, &mut ticket.made, line, files.last());
             collect(converter, ticket, files.last());
             files.pop();
         }
@@ -126,6 +137,16 @@ fn take(step: Step<'_>, converter: &mut Converter, files: &mut Vec<Arc<str>>, ti
     }
     collect(converter, ticket, files.last());
     ticket.offer()
+}
+
+/// Notes where what was written last comes from.
+fn mark(log: &Log, made: &mut Made, line: u64, file: Option<&Arc<str>>) {
+    let end = made.out.len();
+    let before = made.marks.last().map_or(0, |mark| mark.what.end);
+    if log.has_marks && end > before {
+        let what = Mark { end, line };
+        made.marks.push(InFile { file: file.cloned(), what });
+    }
 }
 
 fn collect(converter: &mut Converter, ticket: &mut Ticket<'_>, file: Option<&Arc<str>>) {

@@ -31,6 +31,28 @@ fn wrong_usage_is_told() {
     }
 }
 
+/// What was left out when the program was built is named, with what to do.
+#[cfg(not(feature = "columnar"))]
+#[test]
+fn tables_are_missing_by_name() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a.jsonl", log("s-1", "Hi."));
+    let table = scratch.file("a.parquet", "PAR1 and more");
+    for args in [
+        &["convert", "--to", "parquet", arg(&file)][..],
+        &["convert", "--to", "arrow", "-o", "x.arrow", arg(&file)],
+        &["convert", "--to", "claude", arg(&table)],
+        &["convert", "--from", "parquet", "--to", "claude", arg(&table)],
+        &["stats", arg(&table)],
+    ] {
+        let ran = run(args);
+        assert!(ran.code >= 2 && ran.out.is_empty(), "{args:?}: {}", ran.err);
+        for word in ["`columnar`", "cargo install"] {
+            assert!(ran.err.contains(word), "{args:?}: {}", ran.err);
+        }
+    }
+}
+
 #[test]
 fn help_and_versions_are_no_errors() {
     for args in [&["--help"][..], &["--version"], &["convert", "--help"], &["help", "check"]] {

@@ -141,7 +141,7 @@ fn is_type(word: &str) -> bool {
 /// The files that define each type of the crates.
 fn types() -> BTreeMap<String, Vec<Rc<str>>> {
     let mut types: BTreeMap<String, Vec<Rc<str>>> = BTreeMap::new();
-    for text in sources(&["adapters/src", "agent/src", "agent/process/src", "src"]) {
+    for text in sources(&["adapters/src", "agent/src", "agent/process/src", "columns/src", "src"]) {
         for line in text.lines() {
             let words: Vec<&str> = line
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -164,6 +164,7 @@ fn tests() -> BTreeSet<String> {
         "agent/src",
         "agent/tests",
         "agent/process/src",
+        "columns/src",
         "src",
         "tests/it",
     ]) {

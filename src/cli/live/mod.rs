@@ -79,7 +79,7 @@ fn run_as() -> u8 {
             ..
         }) => match typed.dialect {
             Chosen::Named(format) => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config),
-            Chosen::Auto => Status::Usage.code(),
+            Chosen::Auto | Chosen::Columns(_) => Status::Usage.code(),
         },
         Ok(_) => Status::Usage.code(),
         Err(error) => {

@@ -76,6 +76,8 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
         time: new.time(),
     });
     let work = Work {
+        tables: None,
+        tables_from: None,
         inputs: vec![input],
         from,
         options,
