@@ -43,7 +43,6 @@ fn tables_are_missing_by_name() {
         &["convert", "--to", "arrow", "-o", "x.arrow", arg(&file)],
         &["convert", "--to", "claude", arg(&table)],
         &["convert", "--from", "parquet", "--to", "claude", arg(&table)],
-        &["stats", arg(&table)],
     ] {
         let ran = run(args);
         assert!(ran.code >= 2 && ran.out.is_empty(), "{args:?}: {}", ran.err);
