@@ -64,7 +64,7 @@ programs() {
 
   if command -v cargo-deb > /dev/null && [ -n "${triple##*musl}" ] && [ -n "${triple##*darwin}" ] && [ -n "${triple##*msvc}" ]; then
     rm -f "$packages"/*.deb
-    cargo deb --no-build --no-strip --locked ${target:+--target "$target"} --output "$packages/"
+    cargo deb --no-build --no-strip ${target:+--target "$target"} --output "$packages/"
   else
     echo "no .deb: cargo-deb is not installed, or $triple is not Debian's"
   fi
