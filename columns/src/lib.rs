@@ -2,6 +2,7 @@
 //!
 //! * [`Table`] names the tables and their columns; [docs/columns.md] describes them.
 //! * [`Logs`] reads logs of any dialect and gives record batches; what is held at a time is a batch, a line and a turn.
+//! * [`TableReader`] gives those of one table as Arrow's readers do, made on a thread of their own.
 //! * [`Writer`] puts batches into Parquet or Arrow files.
 //! * [`EventLines`] reads a file with the table `events` back, as a log in `agentglot:events`, which converts to any dialect.
 //!
@@ -27,6 +28,7 @@ mod cell;
 mod event;
 mod file;
 mod logs;
+mod reader;
 mod table;
 mod turn;
 
@@ -37,4 +39,5 @@ pub use build::{Builder, Place};
 pub use cell::Column;
 pub use file::{Container, Error, EventLines, Writer};
 pub use logs::Logs;
+pub use reader::TableReader;
 pub use table::{Table, VERSION};

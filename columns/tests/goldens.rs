@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot_adapters::convert::{Converter, Options};
 use agentglot_adapters::{Dialect, Format, Source, turns};
-use agentglot_columns::{Builder, Container, EventLines, Logs, RecordBatch, Table, Writer};
+use agentglot_columns::{Builder, Container, EventLines, Logs, RecordBatch, Table, TableReader, Writer};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, StringArray};
@@ -371,4 +371,68 @@ fn batches_have_the_rows_that_are_wanted() {
     );
     let seq: Vec<i64> = numbers(&batches, "seq").into_iter().flatten().collect();
     assert_eq!(seq, (1..=seq.len() as i64).collect::<Vec<_>>());
+}
+
+/// What another language sees through Arrow's interface for streams is what there is.
+#[test]
+fn a_reader_hands_its_batches_over_without_a_copy() {
+    use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+    let logs: Vec<(String, Cursor<Vec<u8>>)> = goldens()
+        .into_iter()
+        .filter(|log| log.name.starts_with("claude/cli_"))
+        .map(|log| (log.name, Cursor::new(log.bytes)))
+        .collect();
+    let names = logs.len();
+    assert!(names > 20);
+    for table in Table::ALL {
+        let straight: Vec<RecordBatch> = Logs::new(logs.clone(), Builder::new(&[table])).map(|(_, batch)| batch).collect();
+        let reader = TableReader::new(table, logs.clone(), Source::Auto, false).expect("there is room for a thread");
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        let taken = RecordBatchStreamReader::try_new(stream).expect("the stream is sound");
+        let taken: Vec<RecordBatch> = taken.map(|batch| batch.expect("no batch fails")).collect();
+        assert_eq!(taken, straight, "{table}");
+        assert_eq!(taken[0].schema(), table.schema());
+    }
+    // Who takes no more lets the thread go.
+    drop(TableReader::new(Table::Events, logs, Source::Auto, false).expect("there is room for a thread"));
+}
+
+/// A reader that fails in the middle, and a log of nothing that is known: rows that say so, beside what the other logs say.
+#[test]
+fn logs_that_cannot_be_read_are_rows() {
+    struct Fails(usize);
+    impl Read for Fails {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let log = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"Hi\",\"session_id\":\"s\"}\n";
+            self.0 += 1;
+            match self.0 {
+                1 => (&log[..]).read(buffer),
+                _ => Err(std::io::Error::other("the disk is gone")),
+            }
+        }
+    }
+    let sound = goldens().swap_remove(0).bytes;
+    let logs: Vec<(String, Box<dyn Read>)> = vec![
+        ("failing".to_owned(), Box::new(Fails(0))),
+        ("strange".to_owned(), Box::new(&b"[1,2]\nwhat is this\n"[..])),
+        ("empty".to_owned(), Box::new(&b""[..])),
+        ("sound".to_owned(), Box::new(Cursor::new(sound))),
+    ];
+    let rows: Vec<_> = Logs::new(logs, Builder::new(&[Table::Turns])).map(|(_, batch)| batch).collect();
+    let (files, damage) = (texts(&rows, "file"), texts(&rows, "damage"));
+    let told: Vec<_> = files
+        .iter()
+        .zip(&damage)
+        .filter_map(|(file, damage)| Some((file.as_deref()?, damage.as_deref()?)))
+        .collect();
+    assert!(told.contains(&("failing", "reading failed: the disk is gone")), "{told:?}");
+    assert!(told.iter().any(|(file, _)| *file == "strange"), "{told:?}");
+    assert!(
+        files
+            .iter()
+            .zip(&damage)
+            .any(|(file, damage)| file.as_deref() == Some("sound") && damage.is_none()),
+        "{files:?} {damage:?}"
+    );
+    assert!(!files.iter().any(|file| file.as_deref() == Some("empty")));
 }
