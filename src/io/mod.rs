@@ -19,7 +19,9 @@ pub use folder::Walk;
 pub use joined::Joined;
 pub use range::{Range, Shared};
 pub use source::{Input, Source, other_side};
-pub(crate) use subagents::{Family, Step, Subagent, beside, leave_to_their_sessions, of_log};
+#[cfg(feature = "view")]
+pub(crate) use subagents::of_log;
+pub(crate) use subagents::{Family, Step, Subagent, beside, leave_to_their_sessions};
 pub use tables::Columnar;
 pub(crate) use tables::NO_TABLES;
 pub use target::{Output, Target, no_link, no_link_below};
