@@ -47,7 +47,7 @@ fn dependencies(features: &str) -> BTreeSet<String> {
 }
 
 /// Packages that are known to do no input and output. A new one is looked at before it is added here.
-const PURE: [&str; 19] = [
+const PURE: [&str; 25] = [
     "agentglot-adapters",
     "allocator-api2",
     "bstr",
@@ -58,14 +58,21 @@ const PURE: [&str; 19] = [
     "proc-macro2",
     "quote",
     "ryu",
+    // Settings on a command line are TOML.
+    "serde_core",
+    "serde_spanned",
     "similar",
     "simdutf8",
     "syn",
     "thiserror",
     "thiserror-impl",
+    "toml",
+    "toml_datetime",
+    "toml_parser",
     "unicode-ident",
     "unicode-segmentation",
     "regex-automata",
+    "winnow",
     "zmij",
 ];
 

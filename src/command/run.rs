@@ -177,6 +177,18 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         error,
     })?;
     let cwd = cwd.canonicalize().unwrap_or(cwd);
+    if let Some((flag, why)) = program_of(run).and_then(|program| program.traits.needs_repository)
+        && given(launch, flag).is_none()
+        && launch.permission != Some(PermissionMode::Bypass)
+        && !cwd.ancestors().any(|folder| folder.join(".git").exists())
+    {
+        return Ok(refusal::on_stderr(Reader::of(launch), &format!("{why}\n"), 1));
+    }
+    let images = program_of(run).map_or(&[][..], |program| program.traits.images);
+    for (_, file) in launch.rest.iter().filter(|(name, _)| images.contains(&name.as_str())) {
+        let file = file.as_deref().unwrap_or_default();
+        Console::plain().say(&format!("{file} does not reach the model: a stand-in passes on the prompt's text only"));
+    }
     let launch = &trusting(launch, run, choice, &cwd);
     if let (Choice::Model(api), Some(no_key), None) = (choice, run.dialect.program().and_then(|program| program.no_key), early)
         && let Err(error) = Client::of_environment(*api)
@@ -304,7 +316,13 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         if let Some(record) = ears.record.take() {
             record.finish(code);
         }
-        Ok(code)
+        match keep_answer(run, launch, &cwd, &talk) {
+            Ok(()) => Ok(code),
+            Err(failure) => {
+                Console::plain().say(&failure.to_string());
+                Ok(code.max(1))
+            }
+        }
     });
     drop(runtime);
     if !run.keep_daemons {
@@ -315,6 +333,19 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         std::thread::sleep(Duration::from_millis(5));
     }
     done
+}
+
+fn program_of(run: &Run) -> Option<&'static launch::Program> {
+    run.dialect.program()
+}
+
+/// Writes the last message to the file that a flag names, where the program has such a flag. It is empty where there was no answer.
+fn keep_answer(run: &Run, launch: &Launch, cwd: &Path, talk: &Session) -> Result<(), Failure> {
+    let names = program_of(run).map_or(&[][..], |program| program.traits.answer_file);
+    let Some(file) = names.iter().rev().find_map(|name| given(launch, name)?.1.as_ref()) else {
+        return Ok(());
+    };
+    std::fs::write(cwd.join(file), talk.last_answer()).map_err(|error| Failure::Write { name: file.clone(), error })
 }
 
 fn runtime() -> Result<Runtime, Failure> {

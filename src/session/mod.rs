@@ -84,6 +84,8 @@ pub struct Session {
     fatal: Option<(String, u8)>,
     /// The last turn's failure in words, for dialects that say it on standard error.
     failure: Option<String>,
+    /// The last turn's answer, if it succeeded.
+    answer: Option<String>,
     /// The session's facts were told.
     introduced: bool,
     oddities: Oddities,
@@ -138,6 +140,7 @@ impl Session {
             ended_by_agent: false,
             fatal: None,
             failure: None,
+            answer: None,
             introduced: false,
             oddities: Oddities::default(),
             asides: VecDeque::new(),
@@ -205,6 +208,11 @@ impl Session {
     pub fn last_words(&self) -> Option<&str> {
         let failure = self.failure.as_deref().filter(|_| !self.says_failures());
         self.fatal.as_ref().map(|(text, _)| text.as_str()).or(failure)
+    }
+
+    /// What the last turn answered; nothing if it failed.
+    pub fn last_answer(&self) -> &str {
+        self.answer.as_deref().unwrap_or_default()
     }
 
     /// The exit code of the program that the host thinks it talks to.

@@ -85,6 +85,9 @@ impl Session {
             let said = outcome.error.or(outcome.text);
             said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
         });
+        let answer = outcome.structured.map(|answer| answer.as_str().to_owned());
+        let answer = answer.or_else(|| outcome.text.map(|text| text.unescape().into_owned()));
+        self.answer = answer.filter(|_| !outcome.is_error);
         if let Some(usage) = outcome.usage {
             let value = |count: Option<crate::adapters::raw::event::Count<'_>>| count.map_or(0, |count| count.value);
             self.host.facts.tokens = (value(usage.input), value(usage.output));

@@ -86,6 +86,8 @@ mod rfc_requests;
 #[cfg(unix)]
 mod run_asks;
 #[cfg(unix)]
+mod run_codex;
+#[cfg(unix)]
 mod run_config;
 #[cfg(unix)]
 mod run_faults;

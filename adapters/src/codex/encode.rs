@@ -1,7 +1,7 @@
 //! Events to Codex's lines: who writes what.
 
 use super::turn::Turn;
-use crate::codec::{Dialect, Encode, Style, Want};
+use crate::codec::{Dialect, Encode, Layout, Style, Want};
 use crate::event::{Counted, Event, Input, Topic, Usage};
 use crate::json::{Out, Str};
 use crate::trace::Kept;
@@ -17,6 +17,8 @@ pub struct Encoder {
     /// Where the source says it, until it is said here.
     pub(super) named: Kept,
     pub(super) turn: Turn,
+    /// The working folder of an agent of ours, as the body of a JSON string.
+    pub(super) cwd: String,
     /// The usage of all turns so far.
     pub(super) total: Option<Usage<'static>>,
 }
@@ -29,6 +31,7 @@ impl Encoder {
             thread: String::new(),
             named: Kept::default(),
             turn: Turn::default(),
+            cwd: String::new(),
             total: None,
         }
     }
@@ -62,6 +65,9 @@ impl Encode for Encoder {
     fn event(&mut self, event: &Event<'_>, out: &mut Out) {
         if let Some(id) = event.origin.session.filter(|id| !id.is_empty() && id.as_escaped() != self.thread) {
             id.as_escaped().clone_into(&mut self.thread);
+        }
+        if self.style.mode.layout == Layout::Text {
+            return self.text(event, out);
         }
         match self.style.is_own(Dialect::Codex) {
             true => self.own(event, out),

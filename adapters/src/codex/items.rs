@@ -165,7 +165,9 @@ impl Item<'_, '_> {
         out.lit(self.tool.name);
         out.lit("\"");
         for name in self.tool.order {
-            if let Some(said) = self.said.filter(|_| *name == PRINTED) {
+            // What our own agent shows is not what its model reads.
+            let printed = || self.said.is_some() && self.shown.get(PRINTED).is_some();
+            if let Some(said) = self.said.filter(|_| *name == PRINTED && !printed()) {
                 out.lit(",\"aggregated_output\":\"");
                 said.texts().for_each(|text| out.body(text));
                 out.lit("\"");

@@ -12,6 +12,7 @@ mod encode;
 pub(crate) mod fields;
 mod items;
 mod own;
+mod program;
 pub(crate) mod recognise;
 pub(crate) mod rollout;
 #[cfg(feature = "schema")]
@@ -26,6 +27,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
+use crate::launch::PermissionMode;
 use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
@@ -50,8 +52,12 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     #[cfg(feature = "schema")]
     schema: &schema::SIDES,
-    program: None,
-    permission_modes: &[],
+    program: Some(&program::PROGRAM),
+    permission_modes: &[
+        ("danger-full-access", PermissionMode::Bypass),
+        ("workspace-write", PermissionMode::AcceptEdits),
+        ("read-only", PermissionMode::DontAsk),
+    ],
     tools: Some(&tools::TOOLS),
     detail: Some(&tools::DETAIL),
     logs: Logs {

@@ -61,6 +61,9 @@ impl Encoder {
     pub(super) fn foreign(&mut self, event: &Event<'_>, out: &mut Out) {
         match event.kind {
             Kind::Session(session) => {
+                if let Some(cwd) = session.cwd.filter(|_| self.style.agent) {
+                    cwd.as_escaped().clone_into(&mut self.cwd);
+                }
                 if session.opens_turn {
                     self.begin(event, out);
                 } else if let Some(id) = event.origin.session {
@@ -78,6 +81,32 @@ impl Encoder {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::Outcome(outcome) => self.outcome(event, outcome, out),
             Kind::Fatal(fatal) => self.fatal(event, fatal, out),
+            _ => {}
+        }
+    }
+
+    /// For people the last message is all that is said on standard output.
+    pub(super) fn text(&mut self, event: &Event<'_>, out: &mut Out) {
+        match event.kind {
+            Kind::Reply(reply) if event.origin.parent.is_none() => {
+                let said = |block: &Block<'_>| match block {
+                    Block::Text { text, .. } if !text.is_empty() => Some(text.as_escaped().to_owned()),
+                    _ => None,
+                };
+                if let Some(last) = reply.blocks.iter().rev().find_map(said) {
+                    self.turn.last = Some(last);
+                }
+            }
+            Kind::Outcome(outcome) => {
+                let last = std::mem::take(&mut self.turn).last;
+                let answer = structured(outcome)
+                    .or(last)
+                    .or_else(|| outcome.text.map(|text| text.as_escaped().to_owned()));
+                if let Some(answer) = answer.filter(|_| !outcome.is_error) {
+                    out.lit(&Str::trusted(&answer).unescape());
+                    out.lit("\n");
+                }
+            }
             _ => {}
         }
     }
@@ -184,6 +213,9 @@ impl Encoder {
 
     /// The calls of the program's other formats.
     fn in_own_words<'a>(&self, call: &ToolCall<'a>, arena: &'a Bump) -> Option<(Str<'a>, Raw<'a>)> {
+        if self.style.agent {
+            return in_exec(call, arena).map(|(name, input)| (name, whole_paths(input, &self.cwd, arena)));
+        }
         in_exec(call, arena).filter(|_| self.style.source == Dialect::Codex)
     }
 
@@ -371,7 +403,11 @@ impl Encoder {
                 }
                 fail(text.unwrap_or(Str::trusted(outcome.kind.as_str())), out);
             } else {
-                self.answer(outcome.text, out);
+                // An agent of ours gives such an answer by a call; in a log the model's own words are there.
+                match structured(outcome).filter(|_| self.style.agent) {
+                    Some(body) => self.answer(Some(Str::trusted(&body)), out),
+                    None => self.answer(outcome.text, out),
+                }
                 match &outcome.usage {
                     Some(usage) => usage.parts().for_each(|source| out.used(source)),
                     None => out.release(&mut self.turn.tokens),
@@ -446,6 +482,33 @@ impl Encoder {
         fail(fatal.message, out);
         self.turn.failed = true;
     }
+}
+
+/// The arguments of files that change, with paths from the root on: the model says them from the working folder on.
+fn whole_paths<'a>(input: Raw<'a>, cwd: &str, arena: &'a Bump) -> Raw<'a> {
+    let Some(changes) = input.get("changes").filter(|_| !cwd.is_empty()) else {
+        return input;
+    };
+    let mut text = String::from("{\"changes\":[");
+    for change in changes.elements() {
+        let (Some(path), Some(kind)) = (change.get("path").and_then(Raw::string), change.get("kind")) else {
+            return input;
+        };
+        let path = path.as_escaped();
+        let folder = if path.starts_with('/') { String::new() } else { format!("{cwd}/") };
+        let comma = if text.ends_with('[') { "" } else { "," };
+        text.push_str(&format!("{comma}{{\"path\":\"{folder}{path}\",\"kind\":{}}}", kind.as_str()));
+    }
+    text.push_str("]}");
+    Raw::trusted(arena.alloc_str(&text))
+}
+
+/// The body of a JSON string that holds the answer, where it has the form that the host asked for.
+fn structured(outcome: &Outcome<'_>) -> Option<String> {
+    let answer = outcome.structured?;
+    let mut body = String::new();
+    Str::escape(answer.as_str(), &mut body);
+    Some(body)
 }
 
 /// What went wrong stands in a line of its own, then in that of the turn's end.

@@ -27,9 +27,10 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
     }
     let Scanned {
         given,
-        operands,
+        mut operands,
         unknown,
         latest,
+        resumes,
     } = scanned;
     let mut launch = Launch::new(Format {
         dialect: program.dialect,
@@ -44,6 +45,9 @@ pub fn parse(program: &'static Program, args: &[String], strict: bool) -> Result
             Means::Update => return Ok(Command::Errand(Errand::Update)),
             _ => fill(program, &mut launch, given),
         }
+    }
+    if resumes && launch.resume == Resume::New && !operands.is_empty() {
+        launch.resume = Resume::Session(operands.remove(0));
     }
     let words = take_values(&mut launch, operands, unknown);
     operands_to_prompt(program, &mut launch, words)?;

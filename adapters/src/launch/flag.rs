@@ -16,6 +16,9 @@ pub enum Grammar {
     Yargs,
     /// argparse (Tricode): abbreviations; a value never begins with a dash; surplus words are an error.
     Argparse,
+    /// clap (Codex): flags as in Commander; the agent is a command, and everything before it is said of all commands; surplus words are
+    /// an error.
+    Clap,
 }
 
 /// One flag.
@@ -210,6 +213,8 @@ pub enum Sub {
     Agent,
     /// The agent in its latest session.
     Latest,
+    /// Behind the word for the agent: in the session whose id is the next word, if a flag does not say which.
+    Resume,
     /// Answered at once, from the words after the command.
     Errand(fn(&[String]) -> Result<Errand, ArgError>),
 }

@@ -11,6 +11,7 @@ pub fn help(program: &Program) -> String {
         Grammar::Commander => format!("Usage: {} [options] [command] [prompt]\n", program.name),
         Grammar::Yargs => format!("Usage: {} [options] [command]\n", program.name),
         Grammar::Argparse => usage(program),
+        Grammar::Clap => format!("Usage: {} [OPTIONS] <COMMAND> [ARGS]\n", program.name),
     };
     text.push_str("\nOptions:\n");
     for flag in program.flags {

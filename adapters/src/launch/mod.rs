@@ -4,7 +4,7 @@
 //! [`Launch`], [`argv`] writes the command line with which we start that program ourselves, and the dialect's page in `docs/`
 //! shows the table. Nothing here touches the world: ids and names come from the caller, files are named and never opened.
 //!
-//! The reading is written by hand. The four programs use three families of parsers (Commander, yargs, argparse: [`Grammar`])
+//! The reading is written by hand. The programs use four families of parsers (Commander, yargs, argparse, clap: [`Grammar`])
 //! whose leniency differs in ways that hosts rely on: variadic flags, values that may be missing, abbreviations, `--no-x`,
 //! camel case, clusters, and the exact text of each error. No one argument parser can be told to behave like all of them.
 

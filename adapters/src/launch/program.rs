@@ -96,6 +96,12 @@ pub struct Traits {
     pub no_late_bypass: bool,
     /// It gives its sessions ids of its own.
     pub names_sessions: bool,
+    /// It begins in a folder of a git repository only, unless this flag is given; and what it says elsewhere.
+    pub needs_repository: Option<(&'static str, &'static str)>,
+    /// The names of the flag whose value is a file that gets the answer.
+    pub answer_file: &'static [&'static str],
+    /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
+    pub images: &'static [&'static str],
 }
 
 impl Traits {
@@ -111,6 +117,9 @@ impl Traits {
         greeted_first: false,
         no_late_bypass: false,
         names_sessions: false,
+        needs_repository: None,
+        answer_file: &[],
+        images: &[],
     };
 }
 

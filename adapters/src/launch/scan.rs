@@ -1,6 +1,7 @@
 //! Words of a command line told apart: flags with their values, operands, and what nobody knows. The meaning comes after.
 
 mod argparse;
+mod clap;
 mod commander;
 mod yargs;
 
@@ -20,6 +21,8 @@ pub(super) struct Scanned {
     pub(super) unknown: Vec<Unknown>,
     /// The command that sends the agent to its latest session was named.
     pub(super) latest: bool,
+    /// The command that goes on with a session was named: the first operand is its id.
+    pub(super) resumes: bool,
 }
 
 /// A flag that was given.
@@ -61,6 +64,7 @@ pub(super) fn scan(program: &Program, args: &[String]) -> Result<Outcome, ArgErr
         Grammar::Commander => scan.commander()?,
         Grammar::Yargs => scan.yargs()?,
         Grammar::Argparse => scan.argparse()?,
+        Grammar::Clap => scan.clap()?,
     };
     Ok(match errand {
         Some(errand) => Outcome::Errand(errand),
@@ -101,7 +105,7 @@ impl Scan<'_> {
         }
         // yargs looks at the values when all words are read: an unknown flag comes first.
         if self.program.grammar != Grammar::Yargs {
-            check_value(flag, value.as_deref())?;
+            check_value(self.program, flag, value.as_deref())?;
         }
         self.adjacent = false;
         self.out.given.push(Given {
@@ -131,7 +135,7 @@ impl Scan<'_> {
                     named.extend_from_slice(words);
                     return read(&named).map(Some);
                 }
-                None => {}
+                Some(Sub::Resume) | None => {}
             }
         }
         if self.adjacent
@@ -187,6 +191,7 @@ pub(super) fn unknown_error(program: &Program, unknown: &[Unknown]) -> ArgError 
             let words: Vec<&str> = unknown.iter().map(|unknown| unknown.text.as_str()).collect();
             argparse_error(program, &format!("unrecognized arguments: {}", words.join(" ")))
         }
+        Grammar::Clap => clap::surplus(program, unknown.first().map_or("", |unknown| &unknown.text)),
     }
 }
 
@@ -195,8 +200,8 @@ pub(super) fn yargs_error(program: &Program, text: &str) -> ArgError {
     ArgError::line(format!("{text}\n{}", usage(program).trim_end()), 1)
 }
 
-/// Refuses a value that the flag does not take, in the words of Commander.
-fn check_value(flag: &Flag, value: Option<&str>) -> Result<(), ArgError> {
+/// Refuses a value that the flag does not take, in the words of clap or of Commander.
+fn check_value(program: &Program, flag: &Flag, value: Option<&str>) -> Result<(), ArgError> {
     let Some(value) = value else {
         return Ok(());
     };
@@ -210,6 +215,9 @@ fn check_value(flag: &Flag, value: Option<&str>) -> Result<(), ArgError> {
         },
         _ => return Ok(()),
     };
+    if program.grammar == Grammar::Clap {
+        return Err(clap::no_choice(flag, value));
+    }
     Err(ArgError::line(
         format!("error: option '{}' argument '{value}' is invalid. {wrong}", flag.declared()),
         1,

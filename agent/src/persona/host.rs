@@ -285,6 +285,11 @@ pub trait HostPersona: fmt::Debug + Sync {
         None
     }
 
+    /// A turn whose last reply was cut off at the limit of tokens has failed, for this reason.
+    fn cut_off(&self) -> Option<&'static str> {
+        None
+    }
+
     /// A reply that failed is told as a reply.
     fn tells_failures(&self) -> bool {
         false

@@ -14,6 +14,7 @@
 //! | what the host is told | [`HostPersona`] |
 
 pub mod claude;
+pub mod codex;
 pub mod commands;
 pub mod cursor;
 pub mod host;
@@ -48,7 +49,14 @@ use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
 
 /// The vendors that are played, one line each. A dialect that is not here has nobody's manners: [`neutral`].
-static PERSONAS: [&Persona; 5] = [&claude::CLAUDE, &qwen::RFC, &qwen::CODE, &tricode::TRICODE, &cursor::CURSOR];
+static PERSONAS: [&Persona; 6] = [
+    &claude::CLAUDE,
+    &qwen::RFC,
+    &qwen::CODE,
+    &tricode::TRICODE,
+    &cursor::CURSOR,
+    &codex::CODEX,
+];
 
 /// Who the agent is for hosts of a dialect.
 pub fn of(dialect: Dialect) -> &'static Persona {

@@ -131,7 +131,10 @@ pub(crate) async fn rounds(context: &Rc<Context>, conversation: &mut Conversatio
             }
             let wanted = main && context.model.options.borrow().schema.is_some();
             let missing = wanted
-                .then(|| structured::missing(&context.tools.structured, &mut tries.unstructured))
+                .then(|| {
+                    structured::take(context.model.options.borrow().schema.as_ref(), &text, &context.tools.structured);
+                    structured::missing(&context.tools.structured, &mut tries.unstructured)
+                })
                 .flatten();
             match missing {
                 Some(structured::Missing::Again(nudge)) => {

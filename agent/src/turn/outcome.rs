@@ -112,6 +112,9 @@ struct Said {
 impl Said {
     fn of(context: &Context, end: &End) -> Self {
         let (kind, text, stop) = match end {
+            End::Done(_, stop @ Some((StopKind::Length, _))) if let Some(why) = context.host.persona.cut_off() => {
+                (OutcomeKind::Limit(Limit::Tokens), why.to_owned(), stop.clone())
+            }
             End::Done(text, stop) => (OutcomeKind::Success, text.clone(), stop.clone()),
             End::Refused(text) => (OutcomeKind::Refused, text.clone(), Some((StopKind::Refusal, "refusal".to_owned()))),
             End::Rounds(limit) => (

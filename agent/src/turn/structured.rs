@@ -80,6 +80,16 @@ pub(crate) fn missing(slot: &Slot, tries: &mut u64) -> Option<Missing> {
     Some(Missing::Again(format!("Call the {NAME} tool now with your final answer.")))
 }
 
+/// Models give the answer as a text too: one that is JSON of the schema, and nothing else, counts.
+pub(crate) fn take(schema: Option<&Value>, text: &str, slot: &Slot) {
+    if slot.borrow().is_none()
+        && let (Some(schema), Ok(value)) = (schema, serde_json::from_str::<Value>(text.trim()))
+        && jsonschema_of(schema, &value).is_ok()
+    {
+        *slot.borrow_mut() = Some(value);
+    }
+}
+
 /// Whether a value is of a schema, as far as the words that the common schemas use go.
 fn jsonschema_of(schema: &Value, value: &Value) -> Result<(), String> {
     let validator = jsonschema::validator_for(schema).map_err(|error| format!("the schema itself is wrong: {error}"))?;

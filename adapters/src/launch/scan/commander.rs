@@ -1,6 +1,6 @@
 //! Commander's grammar.
 
-use super::{ArgError, Errand, Flag, Program, Scan, Shape, first_letter};
+use super::{ArgError, Errand, Flag, Grammar, Program, Scan, Shape, clap, first_letter};
 
 impl Scan<'_> {
     pub(super) fn commander(&mut self) -> Result<Option<Errand>, ArgError> {
@@ -30,7 +30,7 @@ impl Scan<'_> {
         Ok(None)
     }
 
-    fn commander_flag(&mut self, word: &str) -> Result<Option<Errand>, ArgError> {
+    pub(super) fn commander_flag(&mut self, word: &str) -> Result<Option<Errand>, ArgError> {
         if let Some(flag) = self.program.flag(word) {
             let value = match flag.shape {
                 Shape::Switch => None,
@@ -39,7 +39,7 @@ impl Scan<'_> {
                     _ => None,
                 },
                 // A value may begin with a dash here.
-                _ => Some(self.next().ok_or_else(|| missing(flag))?),
+                _ => Some(self.next().ok_or_else(|| missing(self.program, flag))?),
             };
             return self.give(flag, word, value);
         }
@@ -65,7 +65,10 @@ impl Scan<'_> {
     }
 }
 
-fn missing(flag: &Flag) -> ArgError {
+fn missing(program: &Program, flag: &Flag) -> ArgError {
+    if program.grammar == Grammar::Clap {
+        return clap::missing(flag);
+    }
     ArgError::line(format!("error: option '{}' argument missing", flag.declared()), 1)
 }
 

@@ -1,0 +1,150 @@
+//! The command line of `codex`, as far as hosts use it: `codex exec`, and how it behaves towards them. One process is one turn; nobody is
+//! asked for permission.
+
+mod config;
+
+use crate::codec::{Dialect, Mode};
+use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
+use crate::event::{Fields, Request};
+use crate::launch::{ArgError, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Sub, SubCommand, Traits, flags};
+
+/// What it is called in its lines and by `--version`.
+const VERSION: &str = "0.169.0";
+
+pub(crate) static PROGRAM: Program = Program {
+    dialect: Dialect::Codex,
+    name: "codex",
+    product: "Codex",
+    version: "codex-cli 0.169.0",
+    grammar: Grammar::Clap,
+    flags: FLAGS,
+    commands: COMMANDS,
+    closed: true,
+    check,
+    child: &[],
+    prompt: PromptBy::Stdin,
+    // The sandbox is read-only where nobody names another, and nobody is asked.
+    permission: PermissionMode::DontAsk,
+    no_prompt: || ArgError::line("No prompt provided via stdin.", 1),
+    no_session: |id| {
+        ArgError::line(
+            format!("Error: thread/resume: thread/resume failed: no rollout found for thread id {id}"),
+            1,
+        )
+    },
+    no_key: None,
+    links: &["codex"],
+    claims: None,
+    backend: &[],
+    file: "codex",
+    environment: &["CODEX_*", "OPENAI_*"],
+    log_in: "set CODEX_API_KEY or OPENAI_API_KEY, or log in with `codex login` once",
+    api: "openai",
+    patience: None,
+    traits: Traits {
+        names_sessions: true,
+        needs_repository: Some((
+            "--skip-git-repo-check",
+            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
+        )),
+        answer_file: &["-o", "--output-last-message"],
+        images: &["-i", "--image"],
+        ..Traits::NONE
+    },
+    conduct: &CodexExec,
+};
+
+/// Flags of the words `codex`, `exec` and `resume`: each may stand where any of them may.
+const FLAGS: &[Flag] = &flags! {
+    "--json": Switch => Lines, "one JSON object a line";
+    "--experimental-json": Switch => Lines, "--json";
+    "-c", "--config": Value("<key=value>") => Rest, "a setting, its value in TOML";
+    "-m", "--model": Value("<MODEL>") => Model, "the model";
+    "-C", "--cd": Value("<DIR>") => Cwd, "the working directory";
+    "-s", "--sandbox": OneOf("<SANDBOX_MODE>", &["read-only", "workspace-write", "danger-full-access"], &[]) => Permission, "what commands may write";
+    "--dangerously-bypass-approvals-and-sandbox": Switch => PermissionIs(PermissionMode::Bypass), "everything runs";
+    "--yolo": Switch => PermissionIs(PermissionMode::Bypass), "--dangerously-bypass-approvals-and-sandbox", read_only;
+    "--full-auto": Switch => PermissionIs(PermissionMode::AcceptEdits), "--sandbox workspace-write (older versions)", read_only;
+    "--add-dir": Value("<DIR>") => AddDir, "one more directory that may be written";
+    "-i", "--image": List("<FILE>...") => Rest, "an image that goes with the prompt";
+    "--output-schema": Value("<FILE>") => Schema, "the file of a JSON schema of the answer";
+    "-o", "--output-last-message": Value("<FILE>") => Rest, "a file that gets the last message";
+    "--skip-git-repo-check": Switch => Rest, "outside of a git repository too";
+    "--last": Switch => Latest, "behind resume: go on in the latest session";
+    "--all": Switch => Rest, "behind resume: of all folders";
+    "--ephemeral": Switch => Rest, "keep no session file";
+    "-p", "--profile": Value("<CONFIG_PROFILE>") => Rest, "a profile of the settings";
+    "--ignore-user-config": Switch => Rest, "no settings of the user";
+    "--ignore-rules": Switch => Rest, "no rules for commands";
+    "--strict-config": Switch => Rest, "refuse settings that nobody knows";
+    "--color": OneOf("<COLOR>", &["always", "never", "auto"], &[]) => Rest, "colours on stderr";
+    "--thread-source": Value("<SOURCE>") => Rest, "who began the thread";
+    "--worktree": Maybe("[NAME]") => Rest, "work in a git worktree of its own";
+    "--oss": Switch => Rest, "a model on this machine";
+    "--local-provider": Value("<PROVIDER>") => Rest, "which server of this machine";
+    "--enable": Value("<FEATURE>") => Rest, "switch a feature on";
+    "--disable": Value("<FEATURE>") => Rest, "switch a feature off";
+    "-h", "--help": Switch => Help, "this help";
+    "-V", "--version": Switch => Version, "the version";
+};
+
+const COMMANDS: &[SubCommand] = &[
+    SubCommand {
+        names: &["exec", "e"],
+        is: Sub::Agent,
+        about: "the agent: one turn, the prompt as an argument or on stdin",
+    },
+    SubCommand {
+        names: &["resume"],
+        is: Sub::Resume,
+        about: "behind exec: the agent in the session of this id",
+    },
+    SubCommand::other(&["app-server"], "the agent for editors, by JSON-RPC"),
+    SubCommand::other(&["mcp-server"], "be an MCP server"),
+    SubCommand::other(&["mcp"], "MCP servers"),
+    SubCommand::other(&["login"], "sign in"),
+    SubCommand::other(&["logout"], "sign out"),
+    SubCommand::other(&["review"], "look through changes"),
+    SubCommand::other(&["apply", "a"], "apply the latest diff"),
+    SubCommand::other(&["sandbox"], "run a command in a sandbox"),
+    SubCommand::other(&["completion"], "completions for a shell"),
+];
+
+/// `-` is standard input; settings say what other programs have flags for.
+fn check(launch: &mut Launch, _: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
+    launch.print = true;
+    if launch.prompt.as_deref() == Some("-") {
+        launch.prompt = None;
+    }
+    config::apply(launch)
+}
+
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+struct CodexExec;
+
+impl Conduct for CodexExec {
+    fn version(&self) -> &'static str {
+        VERSION
+    }
+
+    fn answer(&self, request: &Request<'_>, _fields: Fields<'_>, _facts: &Facts) -> Answer {
+        Answer::Refused(format!("no control channel: {}", request.subtype.unescape()), None)
+    }
+
+    fn damaged(&self, _line: &Misread<'_>) -> Damage {
+        Damage::Ignored
+    }
+
+    fn exit_code(&self, ended: Ended) -> u8 {
+        u8::from(ended.is_error || ended.outcome.is_none())
+    }
+
+    /// Text is the last message alone.
+    fn tells_failures(&self, mode: Mode) -> bool {
+        mode != Mode::TEXT
+    }
+}
+
+#[cfg(test)]
+mod tests;

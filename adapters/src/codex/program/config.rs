@@ -1,0 +1,99 @@
+//! `-c KEY=VALUE`: the settings that say of a launch what other programs have flags for.
+
+use toml::{Table, Value};
+
+use crate::conduct::quoted;
+use crate::launch::{ArgError, Launch, PermissionMode, Text};
+
+/// Reads them, in their order; a later one counts. What a flag says counts more.
+pub(super) fn apply(launch: &mut Launch) -> Result<(), ArgError> {
+    let mut all = Table::new();
+    for (_, value) in launch.rest.iter().filter(|(name, _)| matches!(name.as_str(), "-c" | "--config")) {
+        merge(&mut all, read(value.as_deref().unwrap_or_default())?);
+    }
+    let text = |name: &str| all.get(name).and_then(Value::as_str).map(str::to_owned);
+    launch.model = launch.model.take().or_else(|| text("model"));
+    launch.effort = launch.effort.take().or_else(|| text("model_reasoning_effort"));
+    if launch.system.append.is_none() {
+        launch.system.append = text("developer_instructions").map(Text::Here);
+    }
+    if launch.system.replace.is_none() {
+        launch.system.replace = text("model_instructions_file").map(Text::File);
+    }
+    if launch.permission.is_none() {
+        launch.permission = text("sandbox_mode").and_then(|mode| PermissionMode::from_name(launch.format.dialect, &mode));
+    }
+    if let Some(servers @ Value::Table(_)) = all.get("mcp_servers") {
+        let mut json = String::from("{\"mcpServers\":");
+        write(servers, &mut json);
+        json.push('}');
+        launch.mcp_config.push(json);
+    }
+    Ok(())
+}
+
+/// One setting. What is no TOML is a text, as it stands.
+fn read(setting: &str) -> Result<Table, ArgError> {
+    let Some((key, value)) = setting.split_once('=') else {
+        return Err(ArgError::line(
+            format!("Error parsing -c overrides: Invalid override (missing '='): {setting}"),
+            1,
+        ));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let one = format!("value = {value}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"));
+    let mut value = one.unwrap_or_else(|| Value::String(value.trim_matches(['"', '\'']).to_owned()));
+    if key.is_empty() {
+        return Err(ArgError::line(format!("Error parsing -c overrides: Empty key in override: {setting}"), 1));
+    }
+    let mut parts = key.split('.').rev();
+    let last = parts.next_back().unwrap_or_default();
+    for part in parts {
+        value = Value::Table(Table::from_iter([(part.to_owned(), value)]));
+    }
+    Ok(Table::from_iter([(last.to_owned(), value)]))
+}
+
+fn merge(into: &mut Table, from: Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Table(before)), Value::Table(more)) => merge(before, more),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+/// As JSON; dates are texts, and numbers that JSON does not have are nothing.
+fn write(value: &Value, json: &mut String) {
+    match value {
+        Value::String(text) => json.push_str(&quoted(text)),
+        Value::Integer(number) => json.push_str(&number.to_string()),
+        Value::Float(number) if number.is_finite() => json.push_str(&number.to_string()),
+        Value::Float(_) => json.push_str("null"),
+        Value::Boolean(truth) => json.push_str(if *truth { "true" } else { "false" }),
+        Value::Datetime(date) => json.push_str(&quoted(&date.to_string())),
+        Value::Array(list) => {
+            json.push('[');
+            for (at, element) in list.iter().enumerate() {
+                json.push_str(if at == 0 { "" } else { "," });
+                write(element, json);
+            }
+            json.push(']');
+        }
+        Value::Table(members) => {
+            json.push('{');
+            for (at, (name, member)) in members.iter().enumerate() {
+                json.push_str(if at == 0 { "" } else { "," });
+                json.push_str(&quoted(name));
+                json.push(':');
+                write(member, json);
+            }
+            json.push('}');
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! clap's grammar.
+
+use super::{ArgError, Errand, Flag, Program, Scan, Shape};
+use crate::launch::Sub;
+
+impl Scan<'_> {
+    pub(super) fn clap(&mut self) -> Result<Option<Errand>, ArgError> {
+        let mut list: Option<(&'static Flag, String)> = None;
+        let mut is_agent = false;
+        while let Some(word) = self.next() {
+            let errand = if word == "--" {
+                for word in self.args[self.at..].to_vec() {
+                    self.clap_operand(word, is_agent)?;
+                }
+                break;
+            } else if word.len() > 1 && word.starts_with('-') {
+                list = self
+                    .program
+                    .flag(&word)
+                    .filter(|flag| matches!(flag.shape, Shape::List(_)))
+                    .map(|flag| (flag, word.clone()));
+                self.commander_flag(&word)?
+            } else if let Some((flag, name)) = &list {
+                let name = name.clone();
+                self.give(flag, &name, Some(word))?
+            } else {
+                match self.program.command(&word).map(|command| command.is) {
+                    Some(Sub::Agent) if !is_agent => {
+                        is_agent = true;
+                        None
+                    }
+                    Some(Sub::Resume) if is_agent && !self.out.resumes && self.out.operands.is_empty() => {
+                        self.out.resumes = true;
+                        None
+                    }
+                    Some(Sub::Errand(_)) if !is_agent => self.operand(word)?,
+                    _ => self.clap_operand(word, is_agent)?,
+                }
+            };
+            if errand.is_some() {
+                return Ok(errand);
+            }
+        }
+        if is_agent { Ok(None) } else { Err(no_terminal(self.program)) }
+    }
+
+    /// The prompt, and before it the id of the session to go on with.
+    fn clap_operand(&mut self, word: String, is_agent: bool) -> Result<Option<Errand>, ArgError> {
+        if !is_agent {
+            return Err(no_terminal(self.program));
+        }
+        if self.out.operands.len() > usize::from(self.out.resumes) {
+            return Err(surplus(self.program, &word));
+        }
+        self.out.operands.push(word);
+        Ok(None)
+    }
+}
+
+/// Without the word for the agent it is a program for people.
+fn no_terminal(program: &Program) -> ArgError {
+    let agent = program.commands.iter().find(|command| matches!(command.is, Sub::Agent));
+    let word = agent.map_or("", |command| command.names[0]);
+    ArgError::line(
+        format!(
+            "Error: stdin is not a terminal\n'{}' is for people at a terminal, which a stand-in is not; say '{} {word}'",
+            program.name, program.name
+        ),
+        1,
+    )
+}
+
+/// A word that nobody knows.
+pub(super) fn surplus(program: &Program, word: &str) -> ArgError {
+    let agent = program.commands.iter().find(|command| matches!(command.is, Sub::Agent));
+    let agent = agent.map_or("", |command| command.names[0]);
+    complaint(&format!(
+        "unexpected argument '{word}' found\n\nUsage: {} {agent} [OPTIONS] [PROMPT]\n       {} {agent} [OPTIONS] <COMMAND> [ARGS]",
+        program.name, program.name
+    ))
+}
+
+/// A flag without its value.
+pub(super) fn missing(flag: &Flag) -> ArgError {
+    complaint(&format!("a value is required for '{}' but none was supplied", declared(flag)))
+}
+
+/// A value that the flag does not take.
+pub(super) fn no_choice(flag: &Flag, value: &str) -> ArgError {
+    let Shape::OneOf(_, words, _) = flag.shape else {
+        return complaint(&format!("invalid value '{value}' for '{}'", declared(flag)));
+    };
+    complaint(&format!(
+        "invalid value '{value}' for '{}'\n  [possible values: {}]",
+        declared(flag),
+        words.join(", ")
+    ))
+}
+
+fn declared(flag: &Flag) -> String {
+    format!("{} {}", flag.long(), flag.shape.placeholder()).trim_end().to_owned()
+}
+
+fn complaint(text: &str) -> ArgError {
+    ArgError::line(format!("error: {text}\n\nFor more information, try '--help'."), 2)
+}

@@ -1,0 +1,77 @@
+//! Codex, as `codex exec` is: few tools, and nobody to ask.
+
+mod host;
+mod permissions;
+pub mod tools;
+
+use agentglot_adapters::raw::codec::Dialect;
+
+use super::session::Plain;
+use super::{Persona, commands};
+use crate::hooks::{HookForm, PLAIN};
+use crate::mcp::{self, Naming};
+use crate::settings::memory::MemoryFiles;
+use crate::store::{Ids, SessionFiles, own_root};
+use crate::tools::Given;
+
+static MEMORY: MemoryFiles = MemoryFiles {
+    names: &["AGENTS.md"],
+    local: None,
+};
+
+static SESSIONS: SessionFiles = SessionFiles {
+    dialect: Dialect::Codex,
+    root: own_root,
+    ids: Ids::Uuid,
+    have_titles: false,
+    have_paths: false,
+    have_folders: false,
+    given_out: false,
+    none_yet: None,
+    bad_id: None,
+    copies: None,
+    exit_code: 1,
+    checkpoints: None,
+};
+
+static HOOKS: HookForm = HookForm {
+    // What hooks that were written for another program look for.
+    project_variable: "CLAUDE_PROJECT_DIR",
+    agent: "Codex",
+    ..PLAIN
+};
+
+static NAMING: Naming = Naming {
+    list: "list_mcp_resources",
+    read: "read_mcp_resource",
+    detail: None,
+    ..mcp::PLAIN
+};
+
+fn unknown(name: &str) -> Given {
+    Given::error(format!("unsupported call: {name}"))
+}
+
+/// The persona.
+pub static CODEX: Persona = Persona {
+    dialect: Dialect::Codex,
+    // The settings among them are in the launch already.
+    flags: &["-c", "--config", "-o", "--output-last-message", "--skip-git-repo-check"],
+    begin: |start| Ok(Plain::begin(start, tools::all, unknown)),
+    fetch: None,
+    search: Some(tools::search),
+    asking: || Vec::new(),
+    subagents: None,
+    has_skills: false,
+    permissions: &permissions::PERMISSIONS,
+    settings: None,
+    trusts: |_| false,
+    thinking_variable: None,
+    memory: Some(&MEMORY),
+    sessions: &SESSIONS,
+    hooks: &HOOKS,
+    elicits: false,
+    mcp: &NAMING,
+    commands: &commands::NONE,
+    host: &host::CodexHost,
+};
