@@ -17,6 +17,7 @@
 
 mod build;
 mod deed;
+mod gone;
 mod growing;
 #[cfg(feature = "serde")]
 mod serde;
@@ -80,6 +81,7 @@ pub struct Turn {
     pub outcome: Option<Outcome>,
     /// Where its first line stands, and its last one, as [`Growing::at`] was told; else 0.
     pub places: (u64, u64),
+    gone: gone::Gone,
 }
 
 /// Where something beside the replies of the main thread stands.
@@ -382,8 +384,8 @@ impl<R: Read> Turns<R> {
         }
     }
 
-    /// The turn that has begun and not ended. Who shows it as it grows may take the texts of what is shown out of it: the turn that
-    /// [`Self::step`] gives in the end lacks them too.
+    /// The turn that has begun and not ended. Who shows it as it grows may let go of what is shown ([`Turn::let_go`]): the turn that
+    /// [`Self::step`] gives in the end lacks it too.
     pub fn going_on(&mut self) -> Option<&mut Turn> {
         self.log.as_mut()?.going_on()
     }

@@ -94,6 +94,57 @@ fn recordings_read_well() {
     assert!(wrong.is_empty(), "views changed (BLESS=1 writes them):\n{}", wrong.join("\n"));
 }
 
+/// Whatever a turn is made of, what was shown of it is not held.
+#[test]
+fn what_is_shown_of_a_long_turn_is_let_go() {
+    let mut log = String::from(
+        r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s","tools":[],"mcp_servers":[],"model":"m","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.1.0"}"#,
+    );
+    let usage = r#""usage":{"input_tokens":3,"output_tokens":2}"#;
+    for n in 0..300 {
+        log.push_str(&format!(
+            r#"
+{{"type":"user","message":{{"role":"user","content":[{{"type":"text","text":"by the program {n}"}}]}},"isSynthetic":true,"session_id":"s"}}
+{{"type":"novel","text":"nobody knows {n}","session_id":"s"}}
+{{"type":"assistant","message":{{"id":"m{n}","role":"assistant","content":[{{"type":"tool_use","id":"t{n}","name":"Bash","input":{{"command":"ls {n}"}}}}],{usage}}},"session_id":"s"}}
+{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{n}","content":"a{n}.txt"}}]}},"session_id":"s"}}"#
+        ));
+    }
+    log.push('\n');
+    let mut turns = Joined::alone(Pieces(log.as_bytes(), 500), Source::Auto, "log");
+    let (mut out, mut most) = (Vec::new(), [0; 4]);
+    let pick = Pick::default();
+    let mut page = TextPage::new(&mut out, LOOK);
+    let mut walk = super::Walk::new(&pick);
+    while let Some(step) = turns.step() {
+        if let Some(turn) = step.unwrap() {
+            // The tokens of what was let go count.
+            let usage = turn.usage.as_ref().unwrap();
+            assert_eq!((usage.input, usage.output), (Some(900), Some(600)));
+            walk.turn(turn, &mut page).unwrap();
+        } else if let Some(turn) = turns.going_on() {
+            walk.going_on(turn, &mut page).unwrap();
+            let held = [turn.thread.rounds.len(), turn.thread.prompts.len(), turn.others.len(), turn.asides.len()];
+            most = std::array::from_fn(|at| most[at].max(held[at]));
+        }
+    }
+    assert!(most.iter().all(|held| *held < 10), "{most:?}");
+    let text = String::from_utf8(out).unwrap();
+    for n in 0..300 {
+        let places = [
+            format!("by the program {n}\n"),
+            format!("nobody knows {n}\""),
+            format!("Bash ls {n}\n"),
+            format!("a{n}.txt\n"),
+        ];
+        let at: Vec<usize> = places
+            .iter()
+            .map(|said| text.find(said).unwrap_or_else(|| panic!("no {said:?} in {}", &text[..2000])))
+            .collect();
+        assert!(at.is_sorted(), "{n}: {at:?}");
+    }
+}
+
 #[test]
 fn what_is_read_at_a_time_changes_nothing() {
     for name in VIEWS {

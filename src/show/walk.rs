@@ -75,12 +75,20 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Tells what is settled of a turn that goes on, and takes the texts of it out of the turn.
+    /// Tells what is settled of a turn that goes on, and lets it go.
     ///
     /// # Errors
     /// The page's.
     pub fn going_on(&mut self, turn: &mut Turn, page: &mut dyn Page) -> io::Result<()> {
-        self.tell(turn, false, page)
+        self.tell(turn, false, page)?;
+        if let Some(at) = &mut self.at {
+            // The round that goes on stays, and is counted from the beginning again.
+            let rounds = at.round.min(turn.thread.rounds.len().saturating_sub(1));
+            turn.let_go(rounds, at.asides);
+            at.round -= rounds;
+            (at.asides, at.prompts, at.permissions, at.retries, at.compactions, at.others) = (0, 0, 0, 0, 0, 0);
+        }
+        Ok(())
     }
 
     /// Tells the rest of a turn that has ended.

@@ -46,7 +46,7 @@ impl Builder {
             && self
                 .turn
                 .as_ref()
-                .is_some_and(|turn| turn.thread.rounds.is_empty() && !turn.thread.prompts.is_empty())
+                .is_some_and(|turn| turn.thread.rounds.is_empty() && (turn.gone.prompted || !turn.thread.prompts.is_empty()))
         {
             self.finish();
         }
@@ -306,14 +306,21 @@ impl Turn {
 
     /// A program that ends with an error leaves its turn without an outcome.
     fn fail(&mut self) {
-        let fatal = self
-            .others
-            .iter()
-            .find_map(|event| if let Kind::Fatal(fatal) = &event.kind { Some(fatal) } else { None });
+        let mut others = self.others.iter();
+        let fatal = || {
+            others.find_map(|event| {
+                if let Kind::Fatal(fatal) = &event.kind {
+                    Some(fatal.message.clone())
+                } else {
+                    None
+                }
+            })
+        };
+        let fatal = self.gone.fatal.take().or_else(fatal);
         if let (None, Some(fatal)) = (&self.outcome, fatal) {
             let mut outcome = Outcome::new(OutcomeKind::Failed(Place::Backend));
             outcome.synthetic = true;
-            outcome.error = Some(fatal.message.clone());
+            outcome.error = Some(fatal);
             self.outcome = Some(outcome);
         }
     }
@@ -329,13 +336,18 @@ impl Turn {
                 self.session_usage = Some(usage);
             }
             Some(usage) => self.usage = Some(usage),
-            None => self.usage = sum(self.thread.rounds.iter().filter_map(|round| round.usage.as_ref())),
+            None => {
+                self.usage = {
+                    let rounds = self.thread.rounds.iter().filter_map(|round| round.usage.as_ref());
+                    sum(self.gone.usage.iter().chain(rounds))
+                }
+            }
         }
     }
 }
 
 /// The sum of what rounds have cost.
-fn sum<'u>(rounds: impl Iterator<Item = &'u Usage>) -> Option<Usage> {
+pub(super) fn sum<'u>(rounds: impl Iterator<Item = &'u Usage>) -> Option<Usage> {
     let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
         (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
         (one, other) => one.or(other),

@@ -101,8 +101,8 @@ impl Growing {
         }
     }
 
-    /// The turn that has begun and not ended. Who shows it as it grows may take the texts of what is shown out of it: the turn that
-    /// [`Self::next_ended`] gives in the end lacks them too.
+    /// The turn that has begun and not ended. Who shows it as it grows may let go of what is shown ([`Turn::let_go`]): the turn that
+    /// [`Self::next_ended`] gives in the end lacks it too.
     pub fn going_on(&mut self) -> Option<&mut Turn> {
         self.builder.going_on()
     }
