@@ -17,6 +17,33 @@ const TOP: [&str; 9] = [
     "bindings/",
 ];
 
+/// The picture of the README is what its script draws now (`BLESS=1` writes it).
+#[test]
+fn the_picture_is_current() {
+    let drawn = std::process::Command::new("python3")
+        .args([
+            "tools/picture/picture.py",
+            env!("CARGO_BIN_EXE_agentglot"),
+            "golden/cursor/read_edit.jsonl",
+        ])
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .output();
+    let drawn = match drawn {
+        Ok(drawn) => drawn,
+        Err(why) => return crate::common::skipped("the picture of the README", why),
+    };
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    let picture = root().join("docs/show.svg");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&picture, &drawn.stdout).unwrap();
+    }
+    assert!(
+        std::fs::read(&picture).unwrap() == drawn.stdout,
+        "docs/show.svg is not what tools/picture/picture.py draws (BLESS=1 writes it)"
+    );
+}
+
 #[test]
 fn the_map_names_what_there_is() {
     let map = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
