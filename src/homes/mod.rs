@@ -50,20 +50,32 @@ pub(crate) fn root(home: &Home) -> Option<PathBuf> {
 /// The files of all sessions, those that were written last at the end: whoever goes on from another comes behind it.
 pub(crate) fn kept() -> Vec<Kept> {
     let mut found = Vec::new();
+    each(&mut |path, owner| found.extend(read(path, owner)));
+    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
+    found
+}
+
+/// The files that are called like those of sessions. Nobody has looked into them: some may be of subagents, or empty.
+#[cfg(feature = "view")]
+pub(crate) fn called() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    each(&mut |path, _| found.push(path));
+    found
+}
+
+fn each(found: &mut dyn FnMut(PathBuf, Option<(Format, &'static Home)>)) {
     let shelf = persona::shelf(&|name| std::env::var_os(name));
     for root in shelf.own() {
-        gather(root, "*/*.jsonl", &mut |path| found.extend(read(path, None)));
+        gather(root, "*/*.jsonl", &mut |path| found(path, None));
     }
     for (dialect, store, home) in stores() {
         let owner = (Format { dialect, mode: store.mode }, home);
         for pattern in home.files {
             if let Some(root) = root(home) {
-                gather(&root, pattern, &mut |path| found.extend(read(path, Some(owner))));
+                gather(&root, pattern, &mut |path| found(path, Some(owner)));
             }
         }
     }
-    found.sort_by(|a, b| a.written.cmp(&b.written).then_with(|| a.path.cmp(&b.path)));
-    found
 }
 
 /// The files of all sessions of every agent, the ones that others go on from first.

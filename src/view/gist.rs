@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use agentglot_adapters::events::OutcomeKind;
+use agentglot_adapters::raw::store::begins_as_subagent;
 use serde::{Deserialize, Serialize};
 
 use crate::io::{Console, Input, Joined, Source, of_log};
@@ -32,6 +33,9 @@ pub(super) struct Gist {
     pub(super) bad: bool,
     /// Lines that cannot be read.
     pub(super) damaged: u64,
+    /// It is the file of a subagent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_subagent: bool,
     /// The files of its subagents, which it is read with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) beside: Vec<PathBuf>,
@@ -71,6 +75,7 @@ fn walk(
     let mut teller = Teller {
         gist: Gist {
             agent: agent.to_owned(),
+            is_subagent: begins_as_subagent(source.head()),
             beside: subagents.iter().map(|subagent| subagent.path.clone()).collect(),
             ..Gist::default()
         },

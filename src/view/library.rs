@@ -120,7 +120,8 @@ impl Library {
         let beside = gists.flat_map(|gist| &gist.beside);
         let left_out: HashSet<PathBuf> = beside.flat_map(|path| [path.clone(), path.with_extension("meta.json")]).collect();
         let all = logs.all.iter().enumerate().filter_map(|(id, log)| Some((id, log.clone()?)));
-        all.filter(|(_, log)| !left_out.contains(&log.path)).collect()
+        let is_subagent = |log: &Log| self.place.knows_sessions() && matches!(&log.what, What::Told(gist) if gist.is_subagent);
+        all.filter(|(_, log)| !left_out.contains(&log.path) && !is_subagent(log)).collect()
     }
 
     /// The logs that say all words of a text. `None`: no word is in it.

@@ -57,7 +57,7 @@ impl Place {
                 Ok((paths.collect(), failed))
             }
             #[cfg(all(unix, feature = "agent"))]
-            Self::Machine => Ok((crate::homes::files(), Vec::new())),
+            Self::Machine => Ok((crate::homes::called(), Vec::new())),
         }
     }
 
@@ -78,6 +78,11 @@ impl Place {
             #[cfg(all(unix, feature = "agent"))]
             Self::Machine => "this machine".to_owned(),
         }
+    }
+
+    /// Whether what the files of subagents hold is no session of its own, even where nothing names its session.
+    pub(super) fn knows_sessions(&self) -> bool {
+        !matches!(self, Self::Folder(_))
     }
 
     /// The name under which its index is kept.

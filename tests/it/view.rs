@@ -345,6 +345,23 @@ fn subagents_belong_to_their_sessions() {
     assert!(view.get(&format!("session/{}", view.id("s1.jsonl"))).text().contains("Sub looking."));
 }
 
+/// Those of this machine are found by their names; what they hold tells which are sessions.
+#[test]
+fn sessions_of_this_machine_are_listed_without_those_of_subagents() {
+    let scratch = Scratch::new();
+    for (name, file) in [
+        ("s1", "claude/transcript_agent.jsonl"),
+        ("agent-a", "claude/transcript_agent.subagent.jsonl"),
+    ] {
+        scratch.file(&format!("home/.claude/projects/-w/{name}.jsonl"), fs::read(golden(file)).unwrap());
+    }
+    scratch.file("home/.claude/projects/-w/empty.jsonl", "");
+    let view = View::of(program().arg("view").env_clear().env("HOME", scratch.path("home")));
+    let all = view.list("");
+    assert_eq!((&all["total"], &all["unread_total"]), (&1.into(), &0.into()), "{all}");
+    assert!(all["sessions"][0]["file"].as_str().unwrap().ends_with("s1.jsonl"), "{all}");
+}
+
 #[test]
 fn what_is_as_it_was_is_not_read_again() {
     let scratch = Scratch::new();
