@@ -176,12 +176,15 @@ pub(super) fn diff(typed: views::Diff) -> Result<Diff, Failure> {
             views::DiffForm::Json => crate::command::diff::Form::Json,
             views::DiffForm::Html => crate::command::diff::Form::Html,
         },
+        colour: typed.color.wanted(),
     })
 }
 
 /// What `stats` is to do.
 pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
-    let Logs { mut inputs, status } = match machine(&typed.logs)? {
+    let found = machine(&typed.logs)?;
+    let machine = found.is_some();
+    let Logs { mut inputs, status } = match found {
         Some(found) => found,
         None => logs(&typed.logs, None)?,
     };
@@ -204,6 +207,7 @@ pub(super) fn stats(typed: views::Stats) -> Result<Stats, Failure> {
         },
         utc: typed.utc,
         subagents: !typed.no_subagents,
+        machine,
         prices: prices(typed.prices.filter(|path| !path.as_os_str().is_empty()))?,
         status,
     })

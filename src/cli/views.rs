@@ -110,6 +110,9 @@ pub struct Diff {
     /// How it is written
     #[arg(long, value_enum, default_value_t)]
     pub format: DiffForm,
+    /// Use colours
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Colour,
     /// A log, or the id of a session on this machine; `-` is standard input
     #[arg(value_name = "FILE|ID", add = ArgValueCompleter::new(files_and_sessions))]
     pub old: PathBuf,

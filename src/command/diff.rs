@@ -1,5 +1,7 @@
 //! `agentglot diff`: what two agents did otherwise.
 
+use std::io::IsTerminal;
+
 use crate::io::{Console, Input};
 use crate::show::{Cut, Difference, Ignore};
 use crate::status::{Failure, Status};
@@ -17,6 +19,8 @@ pub struct Diff {
     pub cut: Cut,
     /// How it is written.
     pub form: Form,
+    /// With colours; without it, if it is shown on a terminal.
+    pub colour: Option<bool>,
 }
 
 /// How a difference is written.
@@ -45,7 +49,10 @@ pub fn run(diff: &Diff) -> Result<Status, Failure> {
         status.worsen(Status::Damaged);
     }
     let text = match diff.form {
-        Form::Text => found.text(diff.cut, super::terminal_width()),
+        Form::Text => {
+            let colour = super::colour(diff.colour, std::io::stdout().is_terminal());
+            found.text(diff.cut, super::terminal_width(), colour)
+        }
         Form::Json => format!("{:#}\n", found.json()),
         Form::Html => found.html(diff.cut, None),
     };

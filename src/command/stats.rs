@@ -1,5 +1,10 @@
 //! `agentglot stats`: what agents used.
 
+#[cfg(all(unix, feature = "agent"))]
+use agentglot_adapters::Source as Written;
+
+#[cfg(all(unix, feature = "agent"))]
+use crate::homes::asked;
 use crate::io::{Console, Input, Joined};
 use crate::stats::{By, Counter, Form, Prices, written};
 use crate::status::{Failure, Status};
@@ -15,6 +20,8 @@ pub struct Stats {
     pub form: Form,
     /// What lies in files beside a log is counted too.
     pub subagents: bool,
+    /// The sessions on this machine are counted: those of programs that have to be asked, too.
+    pub machine: bool,
     /// Days are those of Greenwich.
     pub utc: bool,
     /// What tokens cost.
@@ -32,18 +39,12 @@ pub fn run(stats: &Stats) -> Result<Status, Failure> {
     let console = Console::with_bar(stats.inputs.iter().map(Input::size).sum());
     let mut counter = Counter::new(stats.by, stats.utc, stats.prices.clone());
     for input in &stats.inputs {
-        match count(&mut counter, input, stats.subagents, &console) {
-            Ok(0) => {}
-            Ok(damaged) => {
-                status.worsen(Status::Damaged);
-                let lines = if damaged == 1 { "line" } else { "lines" };
-                console.say(&format!("{}: {damaged} {lines} cannot be read", input.name()));
-            }
-            Err(failure) => {
-                status.worsen(failure.status());
-                console.say(&failure.to_string());
-            }
-        }
+        let counted = count(&mut counter, input, stats.subagents, &console);
+        status.worsen(told(&input.name(), counted, &console));
+    }
+    #[cfg(all(unix, feature = "agent"))]
+    if stats.machine {
+        status.worsen(ask(&mut counter, &console));
     }
     console.done();
     super::print(written(&counter, stats.form, super::terminal_width()).as_bytes())?;
@@ -54,4 +55,45 @@ fn count(counter: &mut Counter, input: &Input, subagents: bool, console: &Consol
     let log = Joined::open(input, None, subagents, console)?;
     let name = input.name();
     counter.log(log, &name).map_err(|error| Failure::of_log(&name, error))
+}
+
+/// Says what came of counting a log.
+fn told(name: &str, counted: Result<u64, Failure>, console: &Console) -> Status {
+    match counted {
+        Ok(0) => Status::Clean,
+        Ok(damaged) => {
+            let lines = if damaged == 1 { "line" } else { "lines" };
+            console.say(&format!("{name}: {damaged} {lines} cannot be read"));
+            Status::Damaged
+        }
+        Err(failure) => {
+            console.say(&failure.to_string());
+            failure.status()
+        }
+    }
+}
+
+/// Counts the sessions of programs that keep them in no files. One that does not answer is told; what else there is is counted.
+#[cfg(all(unix, feature = "agent"))]
+fn ask(counter: &mut Counter, console: &Console) -> Status {
+    let mut status = Status::Clean;
+    for (_, sessions) in asked::list() {
+        let sessions = sessions.unwrap_or_else(|failure| {
+            console.say(&failure.to_string());
+            status.worsen(Status::Damaged);
+            Vec::new()
+        });
+        for id in sessions.iter().filter_map(|session| session.get("id")?.as_str()) {
+            let counted = match asked::one(id) {
+                None => continue,
+                Some(Err(failure)) => Err(failure),
+                Some(Ok(said)) => {
+                    let log = Joined::alone(&*said, Written::Auto, id);
+                    counter.log(log, id).map_err(|error| Failure::of_log(id, error))
+                }
+            };
+            status.worsen(told(id, counted, console));
+        }
+    }
+    status
 }

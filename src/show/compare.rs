@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
+use anstyle::{AnsiColor, Effects, Style};
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::rendered::{fitted, wrapped};
 use super::row::{By, Row, What};
-use super::words::{duration, money, number, shown};
+use super::words::{cost, duration, is_known, money, number, shown};
 use super::{Cut, Page, Pick, show};
 use crate::io::{Console, Input, Joined};
 use crate::status::Failure;
@@ -50,10 +51,11 @@ struct Figures {
     turns: u64,
     calls: u64,
     failed: u64,
-    ms: u64,
-    input: u64,
-    output: u64,
-    cost: f64,
+    /// `None`, here and below: no turn says it.
+    ms: Option<u64>,
+    input: Option<u64>,
+    output: Option<u64>,
+    cost: Option<f64>,
     outcome: String,
     /// Lines added to and removed from each file.
     files: BTreeMap<String, (u64, u64)>,
@@ -163,21 +165,22 @@ impl Page for Kept {
                 let outcome = ended.outcome.map_or("none", |outcome| outcome.kind.as_str());
                 outcome.clone_into(&mut self.figures.outcome);
                 let mut line = outcome.to_owned();
-                self.figures.ms += ended.ms.unwrap_or(0);
+                add(&mut self.figures.ms, ended.ms);
                 if let Some(ms) = ended.ms.filter(|_| !self.ignore.times) {
                     let _ = write!(line, "  {}", duration(ms));
                 }
                 if let Some(usage) = ended.usage {
-                    let (input, output) = (usage.prompt_tokens().unwrap_or(0), usage.output.unwrap_or(0));
-                    self.figures.input += input;
-                    self.figures.output += output;
+                    let (input, output) = (usage.prompt_tokens(), usage.output);
+                    if is_known(usage) {
+                        add(&mut self.figures.input, input);
+                        add(&mut self.figures.output, output);
+                    }
                     if !self.ignore.usage {
-                        let _ = write!(line, "  {input} in, {output} out");
+                        let _ = write!(line, "  {} in, {} out", input.unwrap_or(0), output.unwrap_or(0));
                     }
                 }
-                let cost = ended.outcome.and_then(|outcome| outcome.cost_usd.as_ref()?.to_f64());
                 // Most logs that say it say that of the session so far.
-                self.figures.cost = cost.unwrap_or(self.figures.cost);
+                self.figures.cost = cost(ended).or(self.figures.cost);
                 self.put("outcome", 0, &line, "");
             }
             // How it came to be is no difference in what was done.
@@ -191,8 +194,16 @@ impl Page for Kept {
     }
 }
 
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
+    }
+}
+
 /// What stands before each line: which side, and what it is.
 const MARGIN: usize = 13;
+const SIDES: [Style; 2] = [AnsiColor::Red.on_default(), AnsiColor::Green.on_default()];
+const QUIET: Style = Style::new().effects(Effects::DIMMED);
 
 impl Difference {
     /// Between two logs that are called so, and how many lines of each are damaged; without `subagents`, the files beside
@@ -243,29 +254,39 @@ impl Difference {
         self.steps.iter().all(|step| matches!(step, Step::Same(_)))
     }
 
-    /// As text, in lines that are no longer than `width`.
-    pub fn text(&self, cut: Cut, width: Option<usize>) -> String {
+    /// As text, in lines that are no longer than `width`; with `colour`, what each of the two has stands in a colour of its own.
+    pub fn text(&self, cut: Cut, width: Option<usize>, colour: bool) -> String {
         let width = width.unwrap_or(usize::MAX);
         let mut text = String::new();
         if self.is_empty() {
             return text;
         }
         // A `String` takes everything.
-        let _ = writeln!(text, "--- {}\n+++ {}", shown(&self.names[0]), shown(&self.names[1]));
+        let paint = |style: Style, line: &str| match line.trim_end() {
+            line if colour => format!("{style}{line}{style:#}"),
+            line => line.to_owned(),
+        };
+        let names = self.names.each_ref().map(|name| shown(name));
+        let _ = writeln!(
+            text,
+            "{}\n{}",
+            paint(SIDES[0], &format!("--- {}", names[0])),
+            paint(SIDES[1], &format!("+++ {}", names[1]))
+        );
         for step in &self.steps {
-            let (side, thing) = match step {
+            let (sign, style, thing) = match step {
                 Step::Same(n) => {
-                    let _ = writeln!(text, "  … {n} the same");
+                    let _ = writeln!(text, "{}", paint(QUIET, &format!("  … {n} the same")));
                     continue;
                 }
-                Step::Only(side, thing) => (["-", "+"][*side], thing),
+                Step::Only(side, thing) => (["-", "+"][*side], SIDES[*side], thing),
             };
             let indent = "  ".repeat(thing.depth);
             let (line, more) = (shown(&thing.line), shown(&thing.more));
             let room = width.saturating_sub(MARGIN + indent.len()).max(20);
             for (n, line) in line.lines().flat_map(|line| wrapped(line, room)).enumerate() {
                 let kind = if n == 0 { thing.kind } else { "" };
-                let _ = writeln!(text, "{}", format!("{side} {kind:<10} {indent}{line}").trim_end());
+                let _ = writeln!(text, "{}", paint(style, &format!("{sign} {kind:<10} {indent}{line}")));
             }
             let (lines, hidden) = Cut::of(&more, cut.lines);
             for line in lines {
@@ -273,10 +294,10 @@ impl Difference {
                     usize::MAX => line.to_owned(),
                     _ => fitted(&line.replace('\t', "    "), room.saturating_sub(4)),
                 };
-                let _ = writeln!(text, "{}", format!("{side} {:<10} {indent}  │ {line}", "").trim_end());
+                let _ = writeln!(text, "{}", paint(style, &format!("{sign} {:<10} {indent}  │ {line}", "")));
             }
             if hidden > 0 {
-                let _ = writeln!(text, "{side} {:<10} {indent}  │ … {hidden} more lines", "");
+                let _ = writeln!(text, "{}", paint(style, &format!("{sign} {:<10} {indent}  │ … {hidden} more lines", "")));
             }
         }
         let _ = writeln!(text);
@@ -336,14 +357,17 @@ impl Difference {
 
     pub(super) fn rows(&self) -> Vec<(&'static str, [String; 2])> {
         let of = |value: fn(&Figures) -> String| [value(&self.figures[0]), value(&self.figures[1])];
+        fn known<T>(value: Option<T>, said: impl FnOnce(T) -> String) -> String {
+            value.map_or_else(|| "?".to_owned(), said)
+        }
         vec![
             ("turns", of(|figures| number(figures.turns))),
             ("calls", of(|figures| number(figures.calls))),
             ("failed", of(|figures| number(figures.failed))),
-            ("time", of(|figures| duration(figures.ms))),
-            ("tokens in", of(|figures| number(figures.input))),
-            ("tokens out", of(|figures| number(figures.output))),
-            ("cost", of(|figures| money(figures.cost))),
+            ("time", of(|figures| known(figures.ms, duration))),
+            ("tokens in", of(|figures| known(figures.input, number))),
+            ("tokens out", of(|figures| known(figures.output, number))),
+            ("cost", of(|figures| known(figures.cost, money))),
             ("outcome", of(|figures| figures.outcome.clone())),
         ]
     }
@@ -396,7 +420,7 @@ mod tests {
         assert_ne!(log, other);
         assert!(between(&log, &other, IGNORED).is_empty());
         assert!(!between(&log, &other, Ignore::default()).is_empty());
-        assert_eq!(between(&log, &log, Ignore::default()).text(Cut::USUAL, None), "");
+        assert_eq!(between(&log, &log, Ignore::default()).text(Cut::USUAL, None, false), "");
     }
 
     #[test]
@@ -406,7 +430,7 @@ mod tests {
             .replace("The greeting is loud now.", "It shouts.")
             .replace("shouts and", "is loud and");
         let found = between(&log, &other, IGNORED);
-        let text = found.text(Cut::USUAL, None);
+        let text = found.text(Cut::USUAL, None, false);
         assert!(
             text.contains("-            │ +- The greeting is loud now.") || text.contains("- The greeting is loud now."),
             "{text}"
@@ -420,10 +444,53 @@ mod tests {
     }
 
     #[test]
+    fn each_of_the_two_has_its_colour_where_there_are_colours() {
+        let log = golden("cursor/read_edit.jsonl");
+        let other = log.replace("The greeting is loud now.", "It shouts.");
+        let found = between(&log, &other, IGNORED);
+        let (plain, coloured) = (found.text(Cut::USUAL, None, false), found.text(Cut::USUAL, None, true));
+        assert!(!plain.contains('\u{1b}'));
+        let of = |sign: &str, colour: &str| {
+            let lines = coloured.lines().filter(|line| line.starts_with(&format!("\u{1b}[{colour}m{sign}")));
+            lines.filter(|line| line.ends_with("\u{1b}[0m")).count()
+        };
+        let signs = |sign| plain.lines().filter(|line| line.starts_with(sign)).count();
+        assert!(signs('-') > 1 && signs('+') > 1);
+        assert_eq!((of("-", "31"), of("+", "32")), (signs('-'), signs('+')), "{coloured}");
+    }
+
+    #[test]
+    fn what_no_log_says_is_no_number() {
+        let log = golden("cursor/read_edit.jsonl");
+        let silent: String = log
+            .lines()
+            .filter(|line| !line.contains("\"type\":\"result\""))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_ne!(log, silent);
+        let found = between(&log, &silent, IGNORED);
+        let text = found.text(Cut::USUAL, None, false);
+        let row = |name: &str| {
+            text.lines()
+                .find(|line| line.starts_with(name))
+                .unwrap()
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (&*row("tokens in")[2], &*row("tokens in")[3], &*row("cost")[2]),
+            ("48,037", "?", "?"),
+            "{text}"
+        );
+        assert_eq!(found.json()["sessions"][1]["output_tokens"], Value::Null);
+    }
+
+    #[test]
     fn agents_that_do_the_same_say_the_same() {
         // Two agents that read and changed the same file.
         let (one, other) = (golden("claude/cli_edit.out.jsonl"), golden("gemini/edit.out.jsonl"));
-        let text = between(&one, &other, IGNORED).text(Cut::USUAL, None);
+        let text = between(&one, &other, IGNORED).text(Cut::USUAL, None, false);
         assert!(text.contains("the same"), "{text}");
     }
 }

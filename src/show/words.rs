@@ -62,6 +62,9 @@ pub(crate) fn number(n: u64) -> String {
 
 /// `1,234 tokens in (1,000 cached), 56 out`.
 pub(crate) fn tokens(usage: &Usage) -> Option<String> {
+    if !is_known(usage) {
+        return None;
+    }
     let mut text = String::new();
     if let Some(input) = usage.prompt_tokens() {
         // A `String` takes everything.
@@ -75,6 +78,20 @@ pub(crate) fn tokens(usage: &Usage) -> Option<String> {
         let _ = write!(text, "{comma}{} out", number(output));
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// Whether tokens were counted: a program that is told of none writes zeros.
+pub(crate) fn is_known(usage: &Usage) -> bool {
+    [usage.prompt_tokens(), usage.output, usage.total]
+        .into_iter()
+        .flatten()
+        .any(|count| count > 0)
+}
+
+/// What a turn has cost, where the log says it: not where nothing was counted that could cost something.
+pub(crate) fn cost(ended: &Ended<'_>) -> Option<f64> {
+    let cost = ended.outcome?.cost_usd.as_ref()?.to_f64()?;
+    (cost != 0.0 || ended.usage.is_some_and(is_known)).then_some(cost)
 }
 
 /// `$0.0123`, `$12.34`.
@@ -129,7 +146,7 @@ pub(crate) fn figures(ended: &Ended<'_>) -> Vec<String> {
     let mut figures: Vec<String> = ended.ms.map(duration).into_iter().collect();
     figures.extend(ended.usage.and_then(tokens));
     if let Some(outcome) = ended.outcome
-        && let Some(cost) = outcome.cost_usd.as_ref().and_then(|cost| cost.to_f64())
+        && let Some(cost) = cost(ended)
     {
         let scope = if outcome.cost_scope == Scope::Session { " in the session" } else { "" };
         figures.push(format!("{}{scope}", money(cost)));

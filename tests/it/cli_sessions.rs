@@ -73,6 +73,10 @@ impl Home {
     }
 
     fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        self.command(&[&["sessions"], args].concat(), variables)
+    }
+
+    fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = program();
         command
             .env_clear()
@@ -80,7 +84,7 @@ impl Home {
             .env("PATH", "/nowhere")
             .env("TZ", "UTC");
         command.envs(variables.iter().copied());
-        let output = command.arg("sessions").args(args).current_dir(self.work()).output().expect("it runs");
+        let output = command.args(args).current_dir(self.work()).output().expect("it runs");
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!err.contains("panicked"), "{err}");
         Ran {
@@ -385,10 +389,18 @@ fn what_a_database_has_is_asked_for_and_imported() {
             .any(|said| said.contains("toolu_mock000002") && said.contains("second line")),
         "{back:?}"
     );
+    let ran = home.command(&["stats", "--json", "--by", "agent"], &variables);
+    let counted: Value = serde_json::from_slice(&ran.out).unwrap();
+    // Beside the copy for Codex that was just made.
+    let asked = &counted["rows"][1];
+    assert_eq!((ran.code, &asked["agent"]), (0, &"opencode".into()), "{counted} {}", ran.err);
+    assert_eq!((&asked["sessions"], &asked["calls"]), (&1.into(), &3.into()), "{counted}");
     let ran = home.run_with(&["copy", "ses_2", "--to", "codex"], &variables);
     assert!(ran.code == 2 && ran.err.contains("opencode export"), "{}", ran.err);
     // A program that is not there is told, and the others' sessions are listed.
     let ran = home.run(&["list", "--all-agents"]);
+    assert!(ran.code == 1 && ran.err.contains("opencode"), "{}", ran.err);
+    let ran = home.command(&["stats"], &[]);
     assert!(ran.code == 1 && ran.err.contains("opencode"), "{}", ran.err);
 }
 
