@@ -25,6 +25,8 @@ pub struct Mode {
     /// Its logs hold what host and agent say to each other, and the agent's side tells the prompts. Other dialects' logs are the agent's:
     /// nothing of the host's goes over to them.
     pub both_sides: bool,
+    /// It is read and never written.
+    pub read_only: bool,
 }
 
 /// What a log looks like.
@@ -75,6 +77,7 @@ impl Mode {
             name,
             apart,
             both_sides: false,
+            read_only: false,
         }
     }
 
@@ -86,6 +89,11 @@ impl Mode {
     /// The same in whose logs both sides speak.
     pub const fn of_both_sides(self) -> Self {
         Self { both_sides: true, ..self }
+    }
+
+    /// The same that nobody writes.
+    pub const fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
     }
 }
 
@@ -112,9 +120,9 @@ impl Format {
         matches!(self.mode.layout, Layout::Store | Layout::Session)
     }
 
-    /// Whether it can be written: the streams of model APIs cannot.
+    /// Whether it can be written: the streams of model APIs cannot, and some modes of others.
     pub const fn is_writable(self) -> bool {
-        !self.dialect.is_api()
+        !self.dialect.is_api() && !self.mode.read_only
     }
 
     /// Every format of every dialect of agents.

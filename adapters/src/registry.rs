@@ -2,7 +2,7 @@
 //!
 //! A line names a vendor's folder and its name among [`Dialect`]s. Out of it come the folder's module, the name, the arms of
 //! [`Decoder`] and [`Encoder`], and its place in the lists; what is known of it stands in the folder, as its [`Vendor`]. A vendor whose
-//! program keeps its sessions in files, or has a mode with words of its own, has a line more for each: the module that reads and writes it.
+//! program keeps its sessions in files, or has a mode with words of its own, has a line more for each: the module that reads and writes it, or only reads it.
 
 use enum_dispatch::enum_dispatch;
 
@@ -38,13 +38,16 @@ macro_rules! vendors {
                 gemini::chat GeminiChat,
                 opencode::export Export,
             }
+            readers {
+                opencode::bus Bus,
+            }
         }
     };
 }
 
 /// Makes the vendors' modules. They are those of the crate's root, so that the folders lie where they are looked for.
 macro_rules! folders {
-    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($rest:tt)* }) => {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($stores:tt)* } readers { $($readers:tt)* }) => {
         $(mod $agent;)+
         $(mod $api;)+
     };
@@ -52,7 +55,7 @@ macro_rules! folders {
 
 /// Makes the vendors' modules for [`crate::raw`].
 macro_rules! inside_folders {
-    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($rest:tt)* }) => {
+    (agents { $($agent:ident $a:ident,)+ } apis { $($api:ident $b:ident,)+ } stores { $($stores:tt)* } readers { $($readers:tt)* }) => {
         inside! {
             $(#[doc = concat!("What [`Dialect::", stringify!($a), "`](crate::Dialect::", stringify!($a), ") is read and written with.")] $agent,)+
             $(#[doc = concat!("What [`Dialect::", stringify!($b), "`](crate::Dialect::", stringify!($b), ") is read with.")] $api,)+
@@ -65,6 +68,7 @@ macro_rules! dialects {
         agents { $($agent:ident $Agent:ident,)+ }
         apis { $($api:ident $Api:ident,)+ }
         stores { $($keeper:ident::$store:ident $Store:ident,)* }
+        readers { $($teller:ident::$reader:ident $Reader:ident,)* }
     ) => {
         /// The name of a vendor's vocabulary. What is known of it stands in its [`Vendor`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +91,7 @@ macro_rules! dialects {
             $($Agent(crate::$agent::Decoder),)+
             $($Api(crate::$api::Decoder),)+
             $($Store(crate::$keeper::$store::Decoder),)*
+            $($Reader(crate::$teller::$reader::Decoder),)*
         }
 
         /// The encoder of any dialect.
@@ -148,11 +153,11 @@ impl Decoder {
 }
 
 impl Encoder {
-    /// An encoder at the beginning of a session. For a dialect that nobody writes it writes nothing.
+    /// An encoder at the beginning of a session. For a dialect, or a mode of one, that nobody writes it writes nothing.
     pub fn new(dialect: Dialect, style: Style) -> Self {
         match dialect.vendor().encoder {
-            Some(encoder) => encoder(style),
-            None => ReadOnly.into(),
+            Some(encoder) if !style.mode.read_only => encoder(style),
+            _ => ReadOnly.into(),
         }
     }
 }

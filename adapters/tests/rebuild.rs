@@ -171,7 +171,7 @@ fn parting(wanted: &str, found: &str) -> String {
 
 /// The logs to judge: recorded ones if there are any, and the goldens in the dialect's own lines.
 fn logs() -> Vec<Log> {
-    let lines = |log: &Log| log.format.is_streaming() && !log.hostile;
+    let lines = |log: &Log| log.format.is_streaming() && log.format.is_writable() && !log.hostile;
     recordings().into_iter().chain(goldens()).filter(lines).collect()
 }
 

@@ -304,7 +304,8 @@ impl Dialects {
         let why = match format {
             Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
-            Some(format) => format!("{format} is the stream of a model API, which is read (--from) and never written"),
+            Some(format) if format.dialect.is_api() => format!("{format} is the stream of a model API, which is read (--from) and never written"),
+            Some(format) => format!("{format} is read (--from) and not written"),
             None => match nearest(text, &names) {
                 Some(meant) => return format!("unknown dialect {text:?}; did you mean {meant:?}?"),
                 None => format!("unknown dialect {text:?}"),

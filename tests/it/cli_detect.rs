@@ -1,5 +1,7 @@
 //! The dialect of a log, told by the program.
 
+use agentglot::adapters::raw::codec::Format;
+
 use crate::common::{Scratch, arg, feed, golden, log, run};
 
 #[test]
@@ -32,13 +34,19 @@ fn every_golden_of_an_agent_is_told_rightly() {
             Some("path") => path = value(line),
             Some("dialect") => dialect = value(line),
             Some("side") if value(line) == "agent" && !path.starts_with("hostile/") => {
-                let ran = run(["convert", "--to", &dialect, arg(&golden(&path))]);
+                // What is only read is told all the same.
+                let written = dialect.parse::<Format>().unwrap().is_writable();
+                let to = if written { dialect.as_str() } else { "agentglot" };
+                let ran = run(["convert", "--to", to, arg(&golden(&path))]);
                 assert!(
                     ran.err.contains(&format!("{path}: {dialect} (")) || ran.err.contains(": empty"),
                     "{path}: {}",
                     ran.err
                 );
-                assert!(ran.out == std::fs::read(golden(&path)).unwrap(), "{path} is not the same in {dialect}");
+                assert!(
+                    !written || ran.out == std::fs::read(golden(&path)).unwrap(),
+                    "{path} is not the same in {dialect}"
+                );
                 checked += 1;
             }
             _ => {}

@@ -69,7 +69,7 @@ data: [DONE]
         ("qwen", log(QWEN)),
     ];
     for (from, log) in &sources {
-        for to in Format::all().filter(|to| !matches!(to.mode.layout, Layout::Text | Layout::Document)) {
+        for to in Format::all().filter(|to| to.is_writable() && !matches!(to.mode.layout, Layout::Text | Layout::Document)) {
             for partial in [false, true] {
                 let mut options = Options::new(from.parse().unwrap(), to);
                 options.partial = partial;

@@ -6,7 +6,6 @@ use super::opened::Opened;
 pub(super) fn name_of(line: &Opened<'_>) -> Option<&'static str> {
     Some(match line.kind {
         "RUN_STARTED" if line.has_all(&["threadId", "runId"]) => "a stream of AG-UI events",
-        _ if line.word("id").starts_with("evt_") && line.has("properties") => "a stream of events of OpenCode's server",
         _ if line.word("jsonrpc") == "2.0" => "JSON-RPC",
         _ => return None,
     })
@@ -35,10 +34,6 @@ mod tests {
     #[test]
     fn what_others_write_is_told_by_name() {
         for (line, name) in [
-            (
-                r#"{"id":"evt_1","type":"session.idle","properties":{"sessionID":"ses_1"}}"#,
-                "OpenCode's server",
-            ),
             (r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, "AG-UI"),
             (r#"{"jsonrpc":"2.0","id":0,"result":{}}"#, "JSON-RPC"),
         ] {

@@ -7,6 +7,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("data", "error: what is known of it, where that has no message"),
     ("id", "of a part: its id, `prt_…`"),
     ("isRetryable", "of an API's error: whether it may be tried again"),
+    ("line", "bus: the event as it stands, for it says much that has no place elsewhere"),
     ("messageID", "of a part: its reply's id, where that is not the one of its round"),
     (
         "metadata",

@@ -1,8 +1,9 @@
-//! OpenCode: `opencode run --format json`, and the sessions of `opencode export` (docs/opencode.md).
+//! OpenCode: `opencode run --format json`, the sessions of `opencode export`, and the events of its server (docs/opencode.md).
 //!
 //! One process is one turn: `step_start`, whole parts of the reply, `step_finish`, once for each round. A call stands in one line with what
 //! came of it, when it is over. Nothing says what was asked, and no line ends the turn: how it ended is worked out of the last round.
 
+pub(crate) mod bus;
 mod decode;
 mod encode;
 pub(crate) mod export;
@@ -28,10 +29,11 @@ use crate::vendor::{Facts, Logs, Vendor};
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
     name: "opencode",
-    about: "OpenCode's run --format json, and the sessions that it exports",
-    modes: &[Mode::new("run", Layout::Lines), export::MODE],
+    about: "OpenCode's run --format json, the sessions that it exports and the events of its server",
+    modes: &[Mode::new("run", Layout::Lines), export::MODE, bus::MODE],
     decoder: |mode| match mode.layout {
         Layout::Session => export::Decoder::default().into(),
+        _ if mode.apart => bus::Decoder::default().into(),
         _ => Decoder::default().into(),
     },
     host_decoder: None,

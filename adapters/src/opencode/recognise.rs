@@ -1,12 +1,18 @@
 //! Signs of OpenCode's lines (docs/opencode.md).
 
-use super::export;
+use super::{bus, export};
 use crate::codec::Dialect::Opencode;
 use crate::detect::{Evidence, Opened, PROOF, STRONG, word};
 
 /// What the line says for OpenCode.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
     let evidence = |weight, why| Some(Evidence::new(Opencode, weight, why));
+    if let Some(data) = line.text.strip_prefix("data:") {
+        return recognise(&Opened::new(data.trim_start()));
+    }
+    if line.word("id").starts_with("evt_") && line.has_all(&["type", "properties"]) {
+        return Some(Evidence::new(Opencode, PROOF, "an id that begins with evt_, and properties").mode(bus::MODE));
+    }
     let of_run = line.has_all(&["timestamp", "sessionID"]);
     match line.kind {
         "step_start" | "text" | "reasoning" | "tool_use" | "step_finish" if of_run && line.has("part") => {

@@ -20,6 +20,7 @@ pub(super) static SIDES: Sides = Sides {
             line::<Done>(&[("type", "done")]),
             line::<Session>(&[("messages", "")]),
             line::<Message>(&[("parts", "")]),
+            line::<Happened>(&[("properties", "")]),
         ],
         tags: &["type", "sessionID", "info"],
     },
@@ -147,6 +148,14 @@ struct Done {
     timestamp: u64,
     sessionID: String,
     reason: Option<String>,
+}
+
+/// What happened in the server.
+#[derive(JsonSchema)]
+struct Happened {
+    id: Option<String>,
+    r#type: String,
+    properties: Object,
 }
 
 /// A session, as it is exported.

@@ -22,13 +22,18 @@ pub struct Broken {
 /// What copies of lines break in any case.
 const COPIED: &[Rule] = &[Rule::DuplicateUuid];
 
-/// What the line at `at` says in a log of these lines.
-fn said(log: &Log, lines: &[String], at: usize) -> Vec<Said> {
+/// What a log of these lines says.
+fn read(log: &Log, lines: &[String]) -> Vec<Line> {
     let log = Log {
         bytes: (lines.join("\n") + "\n").into_bytes(),
         ..log.clone()
     };
-    crate::lines::lines(&log).swap_remove(at).said
+    crate::lines::lines(&log)
+}
+
+/// What the line at `at` says in a log of these lines.
+fn said(log: &Log, lines: &[String], at: usize) -> Vec<Said> {
+    read(log, lines).swap_remove(at).said
 }
 
 fn texts(lines: &[Line]) -> Vec<String> {
@@ -60,24 +65,24 @@ fn is_plain(line: &Line) -> bool {
 
 /// Every way to break one rule of this log.
 pub fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
-    let told_by = if log.name.starts_with("acp/") {
-        Dialect::Acp
-    } else {
-        log.format.dialect
+    let told_by = match &log.name {
+        name if name.starts_with("acp/") => Dialect::Acp,
+        name if name.starts_with("opencode/bus") => Dialect::Opencode,
+        _ => log.format.dialect,
     };
     let mut all = Vec::new();
     calls(log, lines, &mut all);
     // How a turn ended that is kept on disk is no line that could be missing.
     if !log.format.is_store() {
-        turns(lines, &mut all);
+        turns(log, lines, &mut all);
     }
     if framed {
         pieces(lines, &mut all);
     }
     members(log, lines, &mut all);
     all.retain(|broken| match told_by {
-        // Behind an error another one is a notice there.
-        Dialect::Opencode => broken.rule != Rule::SecondOutcome,
+        // Behind an error another one is a notice there, and who listens late hears nothing of how a session began.
+        Dialect::Opencode => !matches!(broken.rule, Rule::SecondOutcome | Rule::MissingInit),
         // Each update may come again, and a session that is loaded says what was said before, without its ends.
         Dialect::Acp => !matches!(
             broken.rule,
@@ -155,26 +160,33 @@ fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
             let at = n + 1 - (lines.len() - without_first.len());
             // Some results say their call again: it is made there, if not before.
             let retold = said(log, &without_first, at - 1).iter().any(told);
-            all.push(Broken {
-                or: if retold { &[Rule::DuplicateCallId] } else { &[] },
-                rule: Rule::SecondResult,
-                at: vec![n + 2],
-                besides: if retold { &[Rule::DuplicateUuid, Rule::DuplicateCallId] } else { COPIED },
-                lines: doubled(lines, n),
-            });
+            let result = |said: &Said| *said == Said::Result(id.clone());
+            let twice = doubled(lines, n);
+            // Where a call is told again as it goes on, its line twice is no second result.
+            if said(log, &twice, n + 1).iter().any(result) {
+                all.push(Broken {
+                    or: if retold { &[Rule::DuplicateCallId] } else { &[] },
+                    rule: Rule::SecondResult,
+                    at: vec![n + 2],
+                    besides: if retold { &[Rule::DuplicateUuid, Rule::DuplicateCallId] } else { COPIED },
+                    lines: twice,
+                });
+            }
             if retold {
                 continue;
             }
             if line.said.len() == 1 {
                 let mut moved = without(lines, n);
                 moved.insert(first, line.text.clone());
-                all.push(Broken {
-                    or: &[],
-                    rule: Rule::ResultBeforeCall,
-                    at: vec![first + 1],
-                    besides: &[],
-                    lines: moved,
-                });
+                if !said(log, &moved, first).iter().any(told) {
+                    all.push(Broken {
+                        or: &[],
+                        rule: Rule::ResultBeforeCall,
+                        at: vec![first + 1],
+                        besides: &[],
+                        lines: moved,
+                    });
+                }
             }
             if lines
                 .iter()
@@ -207,7 +219,7 @@ fn calls(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
     }
 }
 
-fn turns(lines: &[Line], all: &mut Vec<Broken>) {
+fn turns(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
     let is_outcome = |line: &Line| line.says(|said| matches!(said, Said::Outcome { .. }));
     let outcomes: Vec<usize> = (0..lines.len()).filter(|n| is_outcome(&lines[*n]) && is_plain(&lines[*n])).collect();
     let sessions: Vec<usize> = (0..lines.len())
@@ -224,12 +236,17 @@ fn turns(lines: &[Line], all: &mut Vec<Broken>) {
     };
     if let [outcome] = outcomes[..] {
         if lines[..outcome].iter().any(is_said) {
+            let mut rest = without(lines, outcome);
+            // Some say twice that a turn is over.
+            while let Some(again) = read(log, &rest).iter().position(is_outcome) {
+                rest.remove(again);
+            }
             all.push(Broken {
                 or: &[],
                 rule: Rule::MissingOutcome,
                 at: (1..=outcome + 1).collect(),
                 besides: &[],
-                lines: without(lines, outcome),
+                lines: rest,
             });
         }
         if lines[..outcome].iter().any(is_said) {
@@ -424,7 +441,8 @@ fn members(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
                 or: &[],
                 rule: Rule::SessionChanges,
                 at: vec![n + 1],
-                besides: &[Rule::MissingOutcome],
+                // A session that goes on behind another one may tell a call again.
+                besides: &[Rule::MissingOutcome, Rule::DuplicateCallId],
                 lines: changed(lines, n, line.with(range, "elsewhere")),
             });
         }

@@ -136,17 +136,19 @@ pub fn recordings() -> Vec<Log> {
         let mode = if whole { ":json" } else { "" };
         let served = name.starts_with("codex/app-server/");
         let exported = dialect == "opencode" && name.ends_with(".json") && !name.ends_with(".meta.json");
+        let happened = dialect == "opencode" && name.ends_with(".events.jsonl");
         let kept = name.ends_with(".rollout.jsonl");
         let mode = match () {
             () if served => ":app-server",
             () if kept => ":rollout",
             () if exported => ":export",
+            () if happened => ":bus",
             () => mode,
         };
         let format = format!("{dialect}{mode}")
             .parse()
             .ok()
-            .filter(|_| lines || whole || served || kept || exported)?;
+            .filter(|_| lines || whole || served || kept || exported || happened)?;
         Some(Log {
             format,
             host,
@@ -175,7 +177,7 @@ pub fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
 
 /// Every streaming format that can be written.
 pub fn streaming() -> Vec<Format> {
-    Format::all().filter(|f| f.is_streaming()).collect()
+    Format::all().filter(|f| f.is_streaming() && f.is_writable()).collect()
 }
 
 /// Every streaming format but `from` itself.

@@ -46,6 +46,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
     }
     let is_rollout = format.dialect == Dialect::Codex && format.is_store();
     let is_app_server = format.dialect == Dialect::Codex && format.mode.name == "app-server";
+    let is_bus = format.dialect == Dialect::Opencode && format.mode.name == "bus";
     let mut session = String::new();
     let mut over = false;
     for object in objects(bytes) {
@@ -59,6 +60,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             },
             Dialect::Codex => object.str("thread_id"),
             Dialect::Acp => acp_session(&object),
+            Dialect::Opencode if is_bus => object.at(&["properties", "sessionID"]).and_then(Json::text).unwrap_or_default(),
             Dialect::Opencode => object.str("sessionID"),
             _ => object.str("session_id"),
         };
@@ -77,6 +79,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Codex if is_rollout => rollout(&object),
             Dialect::Codex => codex(&object),
             Dialect::Acp => acp(&object),
+            Dialect::Opencode if is_bus => bus(&object),
             Dialect::Opencode => opencode(&object, &mut over),
             Dialect::Agentglot => event(&object),
             // Whole trajectories are counted by nobody here.
@@ -346,6 +349,19 @@ fn opencode(object: &Json, over: &mut bool) -> Step {
             *over = false;
             Step::Ends
         }
+        _ => Step::None,
+    }
+}
+
+/// The server is idle behind a prompt or a reply.
+fn bus(object: &Json) -> Step {
+    let at = |path: &[&str]| object.at(path).and_then(Json::text).unwrap_or_default();
+    match object.str("type") {
+        "session.idle" => Step::Gives,
+        "session.status" if at(&["properties", "status", "type"]) == "idle" => Step::Gives,
+        "message.updated" if at(&["properties", "info", "role"]) == "assistant" => Step::Perhaps,
+        "message.part.updated" if matches!(at(&["properties", "part", "type"]), "text" | "reasoning" | "tool" | "step-finish") => Step::Inside,
+        "message.part.delta" => Step::Inside,
         _ => Step::None,
     }
 }

@@ -78,7 +78,8 @@ fn of_logs_cut_at_random_bytes() {
 fn that_are_made_up_are_marked() {
     let over = |log: &Log, wrongs: &mut Wrongs| {
         let cut = &log.bytes[..log.bytes.len() * 3 / 5];
-        if turns(log.format, cut).least <= ends(log.format, cut) || log.format.dialect == Dialect::Cursor {
+        let is_told = turns(log.format, cut).least <= ends(log.format, cut);
+        if is_told || log.format.dialect == Dialect::Cursor || !log.format.is_writable() {
             return;
         }
         wrongs.check();

@@ -8,6 +8,11 @@ use agentglot_adapters::raw::json::Out;
 use crate::common::read::read;
 use crate::common::{Log, Wrongs, convert, events, parallel, parting, plain_goldens, quick, short, targets, verbatim};
 
+/// Logs in formats that are not only read.
+fn written_goldens() -> impl Iterator<Item = Log> {
+    plain_goldens().into_iter().filter(|log| log.format.is_writable())
+}
+
 /// To another format, from there to the canonical events, and back to the format: the same bytes as the first time.
 #[test]
 fn of_what_each_pair_writes() {
@@ -74,7 +79,7 @@ fn of_logs_that_are_given_back() {
             );
         }
     };
-    let logs: Vec<Log> = plain_goldens().into_iter().filter(|log| log.format.dialect != Dialect::Qwen).collect();
+    let logs: Vec<Log> = written_goldens().filter(|log| log.format.dialect != Dialect::Qwen).collect();
     parallel(&logs, over).finish("stability");
 }
 
@@ -148,7 +153,7 @@ fn of_logs_written_anew() {
             wrongs.add(format!("rebuilt {}", log.format), format!("{}: {}", log.name, parting(&first, &second)));
         }
     };
-    parallel(&plain_goldens(), over).finish("stability");
+    parallel(&written_goldens().collect::<Vec<_>>(), over).finish("stability");
 }
 
 /// What canonical events hold is what they are read back as.
