@@ -1,5 +1,6 @@
 //! The command line: as it is typed ([`low`]), and as it is meant (`high`).
 
+pub mod call;
 mod high;
 #[cfg(all(unix, feature = "agent"))]
 pub(crate) mod live;

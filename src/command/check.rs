@@ -37,9 +37,18 @@ pub struct Check {
 /// # Errors
 /// When stdout cannot be written.
 pub fn run(check: &Check) -> Result<Status, Failure> {
+    run_to(check, Target::stdout(), &Console::plain())
+}
+
+/// The same with something else in place of stdout, and of stderr.
+///
+/// # Errors
+/// When that cannot be written.
+pub fn run_to(check: &Check, stdout: Target, console: &Console) -> Result<Status, Failure> {
     let mut page = Page {
         check,
-        stdout: Target::stdout(),
+        stdout,
+        console: console.clone(),
         status: check.status,
         sum: Sum::default(),
     };
@@ -51,7 +60,7 @@ pub fn run(check: &Check) -> Result<Status, Failure> {
         }
     }
     if page.sum.logs + page.sum.unread > 1 && !check.quiet {
-        Console::plain().say(&page.sum.to_string());
+        page.console.say(&page.sum.to_string());
     }
     Ok(page.status)
 }
@@ -86,6 +95,7 @@ pub fn rules(json: bool) -> Result<Status, Failure> {
 struct Page<'c> {
     check: &'c Check,
     stdout: Target,
+    console: Console,
     status: Status,
     sum: Sum,
 }
@@ -127,7 +137,7 @@ impl Page<'_> {
             Err(failure) if !matches!(failure, Failure::Write { .. }) => {
                 self.sum.unread += 1;
                 self.status.worsen(failure.status());
-                Console::plain().say(&failure.to_string());
+                self.console.say(&failure.to_string());
                 Ok(None)
             }
             read => read,
@@ -135,7 +145,7 @@ impl Page<'_> {
     }
 
     fn log(&mut self, input: &Input, of_subagent: bool) -> Result<Option<Format>, Failure> {
-        let mut source = Source::open(input, &Console::plain())?;
+        let mut source = Source::open(input, &self.console)?;
         let name = input.name();
         let (format, why) = match self.check.dialect {
             Some(format) => (format, "as named".to_owned()),
@@ -221,7 +231,7 @@ impl Page<'_> {
             return Ok(());
         }
         if self.check.json {
-            Console::plain().say(text.trim_end());
+            self.console.say(text.trim_end());
             return Ok(());
         }
         write(&mut self.stdout, text)

@@ -35,20 +35,26 @@ pub struct Stats {
 /// # Errors
 /// When stdout cannot be written.
 pub fn run(stats: &Stats) -> Result<Status, Failure> {
-    let mut status = stats.status;
     let console = Console::with_bar(stats.inputs.iter().map(Input::size).sum());
+    let (text, status) = text(stats, &console);
+    super::print(text.as_bytes())?;
+    Ok(status)
+}
+
+/// Counts, and gives what was counted as it would be written.
+pub fn text(stats: &Stats, console: &Console) -> (String, Status) {
+    let mut status = stats.status;
     let mut counter = Counter::new(stats.by, stats.utc, stats.prices.clone());
     for input in &stats.inputs {
-        let counted = count(&mut counter, input, stats.subagents, &console);
-        status.worsen(told(&input.name(), counted, &console));
+        let counted = count(&mut counter, input, stats.subagents, console);
+        status.worsen(told(&input.name(), counted, console));
     }
     #[cfg(all(unix, feature = "agent"))]
     if stats.machine {
-        status.worsen(ask(&mut counter, &console));
+        status.worsen(ask(&mut counter, console));
     }
     console.done();
-    super::print(written(&counter, stats.form, super::terminal_width()).as_bytes())?;
-    Ok(status)
+    (written(&counter, stats.form, super::terminal_width()), status)
 }
 
 fn count(counter: &mut Counter, input: &Input, subagents: bool, console: &Console) -> Result<u64, Failure> {

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[derive(Clone, Debug)]
 pub struct Console {
     bar: ProgressBar,
+    silent: bool,
 }
 
 impl Console {
@@ -16,7 +17,18 @@ impl Console {
 
     /// Messages only.
     pub fn plain() -> Self {
-        Self { bar: ProgressBar::hidden() }
+        Self {
+            bar: ProgressBar::hidden(),
+            silent: false,
+        }
+    }
+
+    /// Nobody is told anything: who called asks for what came of it.
+    pub fn silent() -> Self {
+        Self {
+            silent: true,
+            ..Self::plain()
+        }
     }
 
     /// With a bar for `bytes` of input, if stderr is a terminal and the work is worth it.
@@ -29,7 +41,7 @@ impl Console {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self { bar }
+        Self { bar, silent: false }
     }
 
     /// So many more bytes of input were read.
@@ -46,6 +58,9 @@ impl Console {
     ///
     /// Secrets are taken out. On a terminal, control and bidi characters of foreign texts are made visible; elsewhere the bytes count.
     pub fn lines(&self, text: &str) {
+        if self.silent {
+            return;
+        }
         let text = clean(text);
         let text = if std::io::stderr().is_terminal() {
             visible(&text).into_owned().into()

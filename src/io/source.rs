@@ -26,16 +26,55 @@ pub enum Input {
         /// Where the file lies below it.
         below: PathBuf,
     },
+    /// What a program holds.
+    Memory(Memory),
 }
+
+/// A log in memory.
+#[derive(Clone)]
+pub struct Memory {
+    name: String,
+    bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
+}
+
+impl Memory {
+    /// What it is called in messages, and what it holds.
+    pub fn new(name: &str, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes: Arc::new(bytes),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes)", self.name, self.as_ref().len())
+    }
+}
+
+impl PartialEq for Memory {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && Arc::ptr_eq(&self.bytes, &other.bytes)
+    }
+}
+
+impl Eq for Memory {}
 
 /// The endings of compressed files.
 const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
 
 impl Input {
-    /// Where it lies; standard input has no path.
+    /// Where it lies; standard input and what is in memory have no path.
     pub fn path(&self) -> Option<Cow<'_, Path>> {
         match self {
-            Self::Stdin => None,
+            Self::Stdin | Self::Memory(_) => None,
             Self::File(path) => Some(path.into()),
             Self::InFolder { folder, below } => Some(folder.join(below).into()),
         }
@@ -43,7 +82,10 @@ impl Input {
 
     /// What it is called in messages and in the ledger; `-` is standard input.
     pub fn name(&self) -> String {
-        self.path().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+        match self {
+            Self::Memory(memory) => memory.name.clone(),
+            _ => self.path().map_or_else(|| "-".to_owned(), |path| path.display().to_string()),
+        }
     }
 
     /// What its output is called in a folder, without the endings that say how it is compressed: the name alone, or the place below
@@ -53,6 +95,7 @@ impl Input {
             Self::Stdin => Path::new("stdin"),
             Self::File(path) => path.file_name().map_or(Path::new("log"), Path::new),
             Self::InFolder { below, .. } => below,
+            Self::Memory(memory) => Path::new(&memory.name),
         };
         if is_called(name, &COMPRESSED) {
             name.with_extension("")
@@ -63,12 +106,18 @@ impl Input {
 
     /// How many bytes there are to read, as far as that can be known.
     pub fn size(&self) -> u64 {
+        if let Self::Memory(memory) = self {
+            return memory.as_ref().len() as u64;
+        }
         let about = self.path().and_then(|path| path.metadata().ok());
         about.filter(Metadata::is_file).map_or(0, |about| about.len())
     }
 
     fn is_called(&self, endings: &[&str]) -> bool {
-        self.path().is_some_and(|path| is_called(&path, endings))
+        match self {
+            Self::Memory(memory) => is_called(Path::new(&memory.name), endings),
+            _ => self.path().is_some_and(|path| is_called(&path, endings)),
+        }
     }
 }
 
@@ -113,6 +162,7 @@ impl Source {
 
     fn begin(input: &Input, name: &str, console: &Console) -> io::Result<Self> {
         let (mut raw, file): (Box<dyn Read + Send>, _) = match input.path() {
+            None if let Input::Memory(memory) = input => (Box::new(Cursor::new(memory.clone())), None),
             // A read as long as ours goes past the standard library's buffer, and gives what is there.
             None => (Box::new(io::stdin()), None),
             Some(path) => {

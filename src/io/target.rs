@@ -62,6 +62,7 @@ impl fmt::Debug for Target {
 
 enum To {
     Stdout(io::Stdout),
+    Program(Box<dyn Write + Send>),
     File(File),
     Gzip(GzEncoder<File>),
     Zstd(zstd::stream::write::Encoder<'static, File>),
@@ -85,7 +86,7 @@ impl To {
     /// Writes what compressors hold.
     fn end(&mut self) -> io::Result<()> {
         match self {
-            Self::Stdout(_) | Self::File(_) => self.flush(),
+            Self::Stdout(_) | Self::Program(_) | Self::File(_) => self.flush(),
             Self::Gzip(file) => file.try_finish(),
             Self::Zstd(file) => file.do_finish(),
         }
@@ -95,6 +96,7 @@ impl To {
 impl Write for To {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
+            Self::Program(program) => program.write(bytes),
             Self::File(file) => file.write(bytes),
             Self::Gzip(file) => file.write(bytes),
             Self::Zstd(file) => file.write(bytes),
@@ -109,6 +111,7 @@ impl Write for To {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
+            Self::Program(program) => program.flush(),
             Self::File(file) => file.flush(),
             Self::Gzip(file) => file.flush(),
             Self::Zstd(file) => file.flush(),
@@ -123,6 +126,15 @@ impl Target {
         Self {
             to: To::Stdout(io::stdout()),
             name: "standard output".to_owned(),
+            replacing: None,
+        }
+    }
+
+    /// What a program takes that uses this as a library, in place of standard output.
+    pub fn program(takes: impl Write + Send + 'static) -> Self {
+        Self {
+            to: To::Program(Box::new(takes)),
+            name: "the output".to_owned(),
             replacing: None,
         }
     }

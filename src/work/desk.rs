@@ -4,11 +4,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use super::Work;
 use super::order::{End, InFile, Made};
 use super::plan::Log;
 use super::report::{Entry, Report, told};
 use super::sheets::Sheets;
+use super::{Done, Work};
 use crate::io::{Console, Output, Target, no_link, no_link_below};
 use crate::status::{Failure, Status};
 
@@ -34,7 +34,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Everything that all logs share is opened now: it makes no sense to begin without it.
-    pub(super) fn open(work: &Work, console: &Console) -> Result<Self, Failure> {
+    pub(super) fn open(work: &Work, stdout: Target, console: &Console) -> Result<Self, Failure> {
         for folder in &work.folders {
             let made = no_link_below(&work.folders[0], folder).and_then(|()| fs::create_dir_all(folder));
             made.map_err(|error| Failure::Write {
@@ -42,10 +42,7 @@ impl Desk {
                 error,
             })?;
         }
-        let stdout = match (&work.outputs, &work.tables) {
-            (None, None) => Some(Target::stdout()),
-            _ => None,
-        };
+        let stdout = (work.outputs.is_none() && work.tables.is_none()).then_some(stdout);
         let ledger = match &work.ledger {
             Some(path) => {
                 let file = no_link(path).and_then(|()| File::create(path)).map_err(|error| Failure::Write {
@@ -137,7 +134,7 @@ impl Desk {
     }
 
     /// All is done.
-    pub(super) fn close(mut self) -> Status {
+    pub(super) fn close(mut self) -> Done {
         if let Some(sheets) = self.sheets.take()
             && let Err(failure) = sheets.close()
             && !failure.is_closed_reader()
@@ -151,15 +148,17 @@ impl Desk {
                 self.console.say(&text);
             }
         }
+        let report = self.report.json();
         if let Some(path) = &self.report_path
-            && let Err(error) = no_link(path).and_then(|()| fs::write(path, self.report.json()))
+            && let Err(error) = no_link(path).and_then(|()| fs::write(path, &report))
         {
             let name = path.display().to_string();
             let failure = Failure::Write { name, error };
             self.status.worsen(failure.status());
             self.console.say(&failure.to_string());
         }
-        self.status
+        let status = self.status;
+        Done { status, report }
     }
 
     fn begin(&mut self, log: &Log) {

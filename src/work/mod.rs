@@ -21,8 +21,8 @@ use std::sync::Mutex;
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::raw::codec::Format;
 
-use crate::io::{Columnar, Console, Input, Output};
-use crate::status::Status;
+use crate::io::{Columnar, Console, Input, Output, Target};
+use crate::status::{Failure, Status};
 use desk::Desk;
 use order::Order;
 use plan::Plan;
@@ -100,15 +100,32 @@ impl Tables {
     }
 }
 
+/// What came of it all.
+#[derive(Debug)]
+pub struct Done {
+    /// How the run ended.
+    pub status: Status,
+    /// What came of each log, as [`Work::report`] has it.
+    pub report: String,
+}
+
 /// Does the work. Everything there is to say is said to `console`.
 pub fn run(work: Work, console: &Console) -> Status {
-    let desk = match Desk::open(&work, console) {
-        Ok(desk) => desk,
+    match run_to(work, Target::stdout(), console) {
+        Ok(done) => done.status,
         Err(failure) => {
             console.say(&failure.to_string());
-            return failure.status();
+            failure.status()
         }
-    };
+    }
+}
+
+/// The same with something else in place of standard output.
+///
+/// # Errors
+/// When it could not be begun at all.
+pub fn run_to(work: Work, stdout: Target, console: &Console) -> Result<Done, Failure> {
+    let desk = Desk::open(&work, stdout, console)?;
     let jobs = match work.inputs.as_slice() {
         // One log that is not cut needs one worker.
         [only] if only.size() < plan::WORTH_CUTTING => 1,
@@ -126,9 +143,9 @@ pub fn run(work: Work, console: &Console) -> Status {
             }
         });
     }
-    let status = order.into_desk().close();
+    let done = order.into_desk().close();
     console.done();
-    status
+    Ok(done)
 }
 
 fn worker(plan: &Mutex<Plan>, order: &Order, console: &Console) {
