@@ -356,15 +356,17 @@ pub(crate) fn may_be<'l>(dialect: Dialect, lines: impl Iterator<Item = &'l [u8]>
     ranking.iter().any(|(score, mark)| *score == best && mark.format.dialect == dialect)
 }
 
-/// The strongest sign in one line, if no other dialect has one that is as strong.
-pub(crate) fn told_by(text: &str) -> Option<Evidence> {
+/// The proof in one line that it is another dialect's than `dialect`, if it is one dialect's alone.
+pub(crate) fn proof_of_another(dialect: Dialect, text: &str) -> Option<Evidence> {
     let line = Opened::new(text);
-    let mut signs: Vec<Evidence> = recognise(&line).collect();
-    signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight));
-    match signs.as_slice() {
-        [best, second, ..] if best.weight == second.weight => None,
-        signs => signs.first().copied(),
+    let proof = |of: Dialect| (of.vendor().recognise)(&line).filter(|sign| sign.weight >= PROOF);
+    // As a rule a line is what it is read as. Nothing weighs more than a proof.
+    if proof(dialect).is_some() {
+        return None;
     }
+    let mut others = Dialect::readable().filter(|&other| other != dialect).filter_map(proof);
+    let found = others.next()?;
+    others.next().is_none().then_some(found)
 }
 
 /// What each dialect says about a line.

@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 
 use crate::codec::{Cx, Decode, Decoder, Dialect, Format};
-use crate::detect::{self, Evidence, PROOF};
+use crate::detect::{self, Evidence};
 use crate::event::{Event, Input, Kind, Sink, Topic};
 
 /// Whether a turn has ended with it, or has begun or goes on; `None` if it says nothing of turns.
@@ -41,7 +41,7 @@ pub(crate) fn begins_another(dialect: Dialect, text: &str, in_turn: bool) -> Opt
     if !text.starts_with('{') {
         return None;
     }
-    let found = detect::told_by(text).filter(|found| found.weight >= PROOF && found.format.dialect != dialect)?;
+    let found = detect::proof_of_another(dialect, text)?;
     let other = found.format.dialect;
     if other.is_api() || !found.format.is_readable() {
         return None;

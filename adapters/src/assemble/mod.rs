@@ -126,12 +126,16 @@ impl<'a> Desk<'_, '_, 'a> {
         }
     }
 
-    /// The call of a result in the words that the result allows.
-    fn in_answer(&self, result: &ToolResult<'a>) -> Option<ToolCall<'a>> {
+    /// A result and its call in the target's words, if the call is known.
+    fn in_answer(&self, result: &ToolResult<'a>) -> Option<Answered<'a>> {
         let call = self.calls.get(self.calls.find(result.call)?, result.call, self.down.cx);
-        self.tools?.result(&call, result, self.down.cx.arena).0
+        let result = ToolResult { of: Some(call), ..*result };
+        Some(self.tools?.result(&call, &result, self.down.cx.arena))
     }
 }
+
+/// What [`Translate::result`] makes of a call and its result.
+type Answered<'a> = (Option<ToolCall<'a>>, Option<ToolResult<'a>>);
 
 impl Assembler {
     /// At the beginning of a session of `source` events for a target that wants `want`.

@@ -37,9 +37,9 @@ impl Thread {
         }
         if let Block::Call(call) = block
             && known.is_none()
-            && self.waits(call, desk)
+            && let Some(wait) = self.waits(call, desk)
         {
-            return self.hold(at, call, (event, reply), desk);
+            return self.hold(at, call, wait, (event, reply), desk);
         }
         let translated = self.translate(block, desk);
         self.blocks[at].tell_pieces(block, translated.is_some(), desk.down.out);
@@ -69,25 +69,28 @@ impl Thread {
         }
     }
 
-    /// Whether a whole call has to wait: for its result, or for a call before it that does.
-    fn waits(&self, call: &ToolCall<'_>, desk: &Desk<'_, '_, '_>) -> bool {
-        self.waiting_calls > 0 || desk.tools.is_some_and(|tools| tools.waits(call, desk.down.cx.arena))
+    /// What a whole call has to wait for, if it has to: its result, or a call before it that waits.
+    fn waits(&self, call: &ToolCall<'_>, desk: &Desk<'_, '_, '_>) -> Option<Wait> {
+        let waits = desk.tools.is_some_and(|tools| tools.waits(call, desk.down.cx.arena));
+        let turn = (self.waiting_calls > 0).then_some(Wait::Turn);
+        if waits { Some(Wait::Result) } else { turn }
     }
 
     /// Keeps a whole call until its result is there.
-    fn hold<'b>(&mut self, at: usize, call: &ToolCall<'b>, (event, reply): (&Event<'_>, &Reply<'_>), desk: &mut Desk<'_, '_, '_>) {
-        let arena = bumpalo::Bump::new();
-        let guess = desk.tools.and_then(|tools| Some((tools, tools.call(call, &arena)?)));
-        match guess {
-            Some((tools, guess)) => tools.tell(call, &guess, None, desk.down.out),
-            None => {
-                desk.down.out.used(call.name.as_escaped());
-                desk.down.out.used(call.input.as_str());
+    fn hold<'b>(&mut self, at: usize, call: &ToolCall<'b>, wait: Wait, (event, reply): (&Event<'_>, &Reply<'_>), desk: &mut Desk<'_, '_, '_>) {
+        if desk.down.out.traced() {
+            let arena = bumpalo::Bump::new();
+            let guess = desk.tools.and_then(|tools| Some((tools, tools.call(call, &arena)?)));
+            match guess {
+                Some((tools, guess)) => tools.tell(call, &guess, None, desk.down.out),
+                None => {
+                    desk.down.out.used(call.name.as_escaped());
+                    desk.down.out.used(call.input.as_str());
+                }
             }
         }
         desk.down.out.used(call.id.as_escaped());
         desk.down.out.carried();
-        let waits = desk.tools.is_some_and(|tools| tools.waits(call, &arena));
         let block = &mut self.blocks[at];
         call.name.as_escaped().clone_into(&mut block.name);
         Str::escape(call.input.as_str(), &mut block.body);
@@ -99,7 +102,7 @@ impl Thread {
         for (kept, fact) in block.facts.iter_mut().zip(facts) {
             fact.into_iter().for_each(|fact| desk.down.out.hold(kept, fact));
         }
-        block.wait = if waits { Wait::Result } else { Wait::Turn };
+        block.wait = wait;
         self.waiting_calls += 1;
     }
 

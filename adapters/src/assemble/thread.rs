@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::blocks::Blocks;
 use super::pending::{BlockKind, Pending, Wait, in_thread, is_one_value, merge};
 use super::waiting::Waiting;
-use super::{Desk, Down, EMPTY_REPLY};
+use super::{Answered, Desk, Down, EMPTY_REPLY};
 use crate::codec::Encode;
 use crate::event::{
     Block, BlockHead, BlockStart, BlockStop, Delta, Event, Kind, Origin, Piece, Reply, RoundEnd, RoundStart, RoundStop, Stop, StopKind, Time,
@@ -327,11 +327,13 @@ impl Thread {
         }
     }
 
-    /// The same for the call of a result, which may have waited for it.
-    pub(super) fn settle_answered<'a>(&mut self, origin: Origin<'_>, result: &ToolResult<'a>, desk: &mut Desk<'_, '_, 'a>) {
+    /// The same for the call of a result, which may have waited for it: then returns what the two are in the target's words.
+    pub(super) fn settle_answered<'a>(&mut self, origin: Origin<'_>, result: &ToolResult<'a>, desk: &mut Desk<'_, '_, 'a>) -> Option<Answered<'a>> {
         let waits = self.waiting_calls > 0 && self.held_call(result.call).is_some_and(|at| self.blocks[at].wait == Wait::Result);
-        desk.answered = if waits { desk.in_answer(result) } else { None };
+        let answered = if waits { desk.in_answer(result) } else { None };
+        desk.answered = answered.and_then(|(call, _)| call);
         self.settle_call(result.call, origin, desk);
+        answered
     }
 
     fn held_call(&mut self, id: Str<'_>) -> Option<usize> {

@@ -138,7 +138,7 @@ impl Assembler {
         }
         let as_is = self.want.as_is;
         let (thread, mut desk) = self.at(event.origin.parent, down);
-        thread.settle_answered(event.origin, result, &mut desk);
+        let mut worked_out = thread.settle_answered(event.origin, result, &mut desk);
         thread.result(event.origin, &mut desk);
         let at = match desk.calls.find(result.call) {
             Some(at) => at,
@@ -162,7 +162,7 @@ impl Assembler {
                     thread.reply(&Event::new(event.origin, Kind::Reply(&reply)), &reply, desk);
                     // The round that the call was made up for is over with its result, like any other.
                     let (thread, mut desk) = self.at(event.origin.parent, down);
-                    thread.settle_answered(event.origin, result, &mut desk);
+                    worked_out = thread.settle_answered(event.origin, result, &mut desk);
                     thread.result(event.origin, &mut desk);
                 }
                 at
@@ -174,7 +174,7 @@ impl Assembler {
         let source = result;
         let mut result = ToolResult { of: Some(stored), ..*source };
         if let Some(tools) = &mut self.duties.tools {
-            let (answered, shaped) = tools.result(&stored, &result, down.cx.arena);
+            let (answered, shaped) = worked_out.unwrap_or_else(|| tools.result(&stored, &result, down.cx.arena));
             if let Some(shaped) = shaped {
                 if down.out.traced() {
                     told_in_another_shape(&result, &shaped, down.out);

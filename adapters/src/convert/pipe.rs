@@ -127,7 +127,12 @@ impl Pipe<'_, '_> {
 
     /// The first event of a line that may as well begin a session in another dialect. Returns whether that is to be read as such.
     #[cold]
-    fn is_foreign(&mut self) -> bool {
+    fn is_foreign(&mut self, event: &Event<'_>) -> bool {
+        // What names another session is read by itself, and looked at there.
+        if self.by_heart && !self.sessions.is_unnamed() && event.origin.session.is_some_and(|id| !self.sessions.is_current(id.as_escaped())) {
+            self.told.another = Some(String::new());
+            return true;
+        }
         if self.told.events == 0 && self.told.foreign.is_none() {
             self.told.foreign = follow::begins_another(self.options.from.dialect, self.text, self.assembler.is_in_turn());
         }
@@ -205,7 +210,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         if self.told.another.is_some() {
             return;
         }
-        if follow::may_begin_another(&event.kind, self.assembler.is_in_turn()) && self.is_foreign() {
+        if follow::may_begin_another(&event.kind, self.assembler.is_in_turn()) && self.is_foreign(event) {
             return;
         }
         if let Some(id) = event.origin.session {

@@ -2,6 +2,9 @@
 
 use crate::json::{Cursor, Raw, Str};
 
+/// Few lines have more members.
+const USUAL: usize = 24;
+
 /// One line, opened at its top level. A line that is cut off has the members that came through, the last one cut.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
@@ -14,7 +17,7 @@ pub(crate) struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(USUAL);
         let mut at = Cursor::new(text);
         if let Ok(mut object) = at.object() {
             while let Ok(Some(key)) = object.key(&mut at) {

@@ -81,6 +81,9 @@ pub(crate) fn numbered_file<'a>(read: &Read<'a>, numbered: Numbered<'a>) -> Opti
 /// A text without the escapes that colour it; `None` if there are none.
 pub(crate) fn uncoloured<'a>(text: Str<'a>, arena: &'a Bump) -> Option<Str<'a>> {
     const ESCAPE: &str = "\\u001b[";
+    if !text.has_escapes() {
+        return None;
+    }
     let mut rest = text.as_escaped();
     let mut plain = BumpString::new_in(arena);
     while let Some(at) = rest.find(ESCAPE) {
