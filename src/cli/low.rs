@@ -263,6 +263,7 @@ pub(super) enum Dialects {
     /// To read it, or `auto`.
     Read,
     /// To write it.
+    #[cfg_attr(not(all(unix, feature = "agent")), expect(dead_code, reason = "what writes sessions knows agents"))]
     Written,
     /// To be its program.
     StoodInFor,

@@ -19,13 +19,13 @@ pub struct Joined<'r>(Way<'r>);
 
 enum Way<'r> {
     /// Everything stands in the log.
-    Alone(Turns<Box<dyn Read + 'r>>),
+    Alone(Turns<Box<dyn Read + Send + 'r>>),
     With(Whole<'r>),
 }
 
 /// A session's file and those of its subagents.
 struct Whole<'r> {
-    log: Box<dyn Read + 'r>,
+    log: Box<dyn Read + Send + 'r>,
     format: Format,
     /// There until the session's file is over.
     family: Option<Family>,
@@ -40,12 +40,12 @@ struct Whole<'r> {
 
 impl<'r> Joined<'r> {
     /// Those of a log that is called `name` in errors, and has nothing beside it.
-    pub fn alone(log: impl Read + 'r, from: Written, name: &str) -> Self {
-        Self(Way::Alone(turns(Box::new(log) as Box<dyn Read + 'r>, from).named(name)))
+    pub fn alone(log: impl Read + Send + 'r, from: Written, name: &str) -> Self {
+        Self(Way::Alone(turns(Box::new(log) as Box<dyn Read + Send + 'r>, from).named(name)))
     }
 
     /// Those of a log with these subagents.
-    pub(crate) fn with(log: impl Read + 'r, from: Written, name: &str, subagents: Vec<Subagent>) -> Self {
+    pub(crate) fn with(log: impl Read + Send + 'r, from: Written, name: &str, subagents: Vec<Subagent>) -> Self {
         let format = match from {
             Written::Is(format) if !subagents.is_empty() => format,
             _ => return Self::alone(log, from, name),

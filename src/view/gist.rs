@@ -48,7 +48,7 @@ const LONGEST: usize = 160;
 ///
 /// # Errors
 /// When it cannot be read, or is none.
-pub(super) fn read(input: &Input, stop: &dyn Fn() -> bool, said: &mut dyn FnMut(&str)) -> Result<Option<Gist>, Failure> {
+pub(super) fn read(input: &Input, stop: &(dyn Fn() -> bool + Sync), said: &mut dyn FnMut(&str)) -> Result<Option<Gist>, Failure> {
     let name = input.name();
     let mut source = Source::open(input, &Console::plain())?;
     let from = source.written_in(input, None)?;
@@ -68,7 +68,7 @@ fn walk(
     from: agentglot_adapters::Source,
     name: &str,
     agent: &str,
-    stop: &dyn Fn() -> bool,
+    stop: &(dyn Fn() -> bool + Sync),
     said: &mut dyn FnMut(&str),
 ) -> Result<Gist, Failure> {
     let subagents = of_log(input, from, source.head());
@@ -191,7 +191,7 @@ fn cut(text: &str) -> String {
 /// Ends when nobody wants to know any more.
 struct Stopping<'s, R> {
     inner: R,
-    stop: &'s dyn Fn() -> bool,
+    stop: &'s (dyn Fn() -> bool + Sync),
 }
 
 impl<R: Read> Read for Stopping<'_, R> {
