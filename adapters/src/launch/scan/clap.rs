@@ -9,8 +9,9 @@ impl Scan<'_> {
         let mut is_agent = false;
         while let Some(word) = self.next() {
             let errand = if word == "--" {
-                for word in self.args[self.at..].to_vec() {
-                    self.clap_operand(word, is_agent)?;
+                let args = self.args;
+                for word in &args[self.at..] {
+                    self.clap_operand(word.clone(), is_agent)?;
                 }
                 break;
             } else if word.len() > 1 && word.starts_with('-') {
