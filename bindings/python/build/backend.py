@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from maturin import get_requires_for_build_editable, get_requires_for_build_wheel, prepare_metadata_for_build_wheel
+from maturin import get_requires_for_build_editable, get_requires_for_build_wheel
 
 __all__ = [
     "build_editable",
@@ -27,6 +27,7 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
+SCRIPTS = HERE / "agentglot.data" / "scripts"
 
 
 def profile() -> str:
@@ -42,14 +43,19 @@ def add_program() -> None:
             check=True,
         )
         built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / profile() / name
-    scripts = HERE / "agentglot.data" / "scripts"
-    scripts.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(built, scripts / name)
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(built, SCRIPTS / name)
 
 
 def settings(given: dict[str, Any] | None) -> dict[str, Any]:
     # What the user says goes before.
     return {"build-args": f"--profile {profile()} --locked", **(given or {})}
+
+
+def prepare_metadata_for_build_wheel(folder: str, config_settings: dict[str, Any] | None = None) -> str:
+    # maturin wants the folder already now, and takes none of what says how to build.
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    return maturin.prepare_metadata_for_build_wheel(folder)
 
 
 def build_wheel(folder: str, config_settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
