@@ -47,7 +47,7 @@ fn dependencies(features: &str) -> BTreeSet<String> {
 }
 
 /// Packages that are known to do no input and output. A new one is looked at before it is added here.
-const PURE: [&str; 25] = [
+const PURE: [&str; 26] = [
     "agentglot-adapters",
     "allocator-api2",
     "bstr",
@@ -58,8 +58,9 @@ const PURE: [&str; 25] = [
     "proc-macro2",
     "quote",
     "ryu",
-    // Settings on a command line are TOML.
+    // Settings on a command line are TOML. Its family names the macros for no target, so that versions stay together.
     "serde_core",
+    "serde_derive",
     "serde_spanned",
     "similar",
     "simdutf8",
@@ -77,7 +78,7 @@ const PURE: [&str; 25] = [
 ];
 
 /// The same for what features bring: serde's family, and what schemas are made with.
-const PURE_FEATURES: [&str; 15] = [
+const PURE_FEATURES: [&str; 13] = [
     "dyn-clone",
     "equivalent",
     "foldhash",
@@ -89,8 +90,6 @@ const PURE_FEATURES: [&str; 15] = [
     "schemars",
     "schemars_derive",
     "serde",
-    "serde_core",
-    "serde_derive",
     "serde_derive_internals",
     "serde_json",
 ];

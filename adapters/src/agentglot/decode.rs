@@ -81,7 +81,7 @@ impl Decode for Decoder {
             // Of what the header says, no event repeats whose fields and tools these are.
             let source = members.word("source");
             let format = source.and_then(|name| name.unescape().parse::<Format>().ok());
-            if let Some(format) = format.filter(|format| format.is_writable()) {
+            if let Some(format) = format {
                 sink.source(format);
             }
         } else {
