@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/agentglot-ci"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../target}"
 venv="$cache/bindings-python-$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-needs="maturin==1.16.* pytest==9.* mypy==1.*"
+needs="maturin==1.16.* pytest==9.* mypy==1.* pyarrow polars duckdb pandas"
 if [ "$(cat "$venv/needs" 2> /dev/null)" != "$needs" ]; then
   python3 -m venv --clear "$venv"
   # shellcheck disable=SC2086 # several

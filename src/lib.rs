@@ -22,6 +22,8 @@ pub use agentglot_adapters as adapters;
 use agentglot_adapters::convert::{Converter, Damage, Options, Silent};
 #[cfg(all(unix, feature = "agent"))]
 pub use agentglot_agent as agent;
+#[cfg(feature = "columnar")]
+pub use agentglot_columns as columns;
 #[cfg(all(unix, feature = "agent"))]
 pub use agentglot_process as child;
 #[cfg(all(unix, feature = "agent"))]

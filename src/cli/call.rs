@@ -11,7 +11,7 @@ use super::{high, views};
 use crate::command;
 use crate::io::{Console, Input, Memory, Target};
 use crate::status::{Failure, Status};
-use crate::work::{self, Done};
+use crate::work::{self, Done, Work};
 
 /// The options of one command.
 #[derive(Debug, Parser)]
@@ -54,9 +54,17 @@ impl Call {
     /// # Errors
     /// When it could not be begun; what came of each log is in the report.
     pub fn convert(self, stdout: Target) -> Result<Done, Failure> {
+        work::run_to(self.work()?, stdout, &Console::silent())
+    }
+
+    /// What `convert` would do: for those who want batches of tables and not their files.
+    ///
+    /// # Errors
+    /// When the options make no sense.
+    pub fn work(self) -> Result<Work, Failure> {
         let mut work = high::convert(self.typed()?)?;
         work.inputs = self.inputs(work.inputs);
-        work::run_to(work, stdout, &Console::silent())
+        Ok(work)
     }
 
     /// How `convert` would convert a log, and what the log is written in if that is named.

@@ -1,6 +1,5 @@
 //! Which tables are written, and where to.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use super::outputs::Outputs;
@@ -37,9 +36,6 @@ pub(super) fn wanted(to: Option<Columnar>, named: &[Table], with_json: bool, out
     };
     if folder.is_none() && tables.len() > 1 {
         return Err(usage("several tables need a folder: -o FOLDER/"));
-    }
-    if output.is_none() && std::io::stdout().is_terminal() {
-        return Err(usage(&format!("{} is not for a terminal; name a file with -o", columnar.name())));
     }
     Ok(Some(Tables {
         columnar,

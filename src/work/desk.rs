@@ -35,6 +35,25 @@ pub(super) struct Desk {
 impl Desk {
     /// Everything that all logs share is opened now: it makes no sense to begin without it.
     pub(super) fn open(work: &Work, stdout: Target, console: &Console) -> Result<Self, Failure> {
+        let mut desk = Self::bare(work, console)?;
+        // Last: what is begun here gets its name in the end.
+        match &work.tables {
+            Some(tables) => desk.sheets = Some(Sheets::open(tables, Some(stdout))?),
+            None if work.outputs.is_none() => desk.stdout = Some(stdout),
+            None => {}
+        }
+        Ok(desk)
+    }
+
+    /// The same for tables that go to no file.
+    #[cfg(feature = "columnar")]
+    pub(super) fn open_for(work: &Work, sheets: Sheets, console: &Console) -> Result<Self, Failure> {
+        let mut desk = Self::bare(work, console)?;
+        desk.sheets = Some(sheets);
+        Ok(desk)
+    }
+
+    fn bare(work: &Work, console: &Console) -> Result<Self, Failure> {
         for folder in &work.folders {
             let made = no_link_below(&work.folders[0], folder).and_then(|()| fs::create_dir_all(folder));
             made.map_err(|error| Failure::Write {
@@ -42,7 +61,6 @@ impl Desk {
                 error,
             })?;
         }
-        let stdout = (work.outputs.is_none() && work.tables.is_none()).then_some(stdout);
         let ledger = match &work.ledger {
             Some(path) => {
                 let file = no_link(path).and_then(|()| File::create(path)).map_err(|error| Failure::Write {
@@ -53,15 +71,13 @@ impl Desk {
             }
             None => None,
         };
-        // Last: what is begun here gets its name in the end.
-        let sheets = work.tables.as_ref().map(Sheets::open).transpose()?;
         Ok(Self {
             console: console.clone(),
-            stdout,
+            stdout: None,
             ledger,
             current: None,
             target: None,
-            sheets,
+            sheets: None,
             lines_before: 0,
             report: Report::new(match &work.tables {
                 Some(tables) => tables.columnar.name().to_owned(),

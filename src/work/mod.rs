@@ -15,6 +15,7 @@ mod sheets;
 #[path = "no_sheets.rs"]
 mod sheets;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -27,6 +28,8 @@ use desk::Desk;
 use order::Order;
 use plan::Plan;
 pub(crate) use plan::find_out;
+#[cfg(feature = "columnar")]
+pub use sheets::Give;
 
 /// What is to be converted, and how.
 #[derive(Debug)]
@@ -111,6 +114,13 @@ pub struct Done {
 
 /// Does the work. Everything there is to say is said to `console`.
 pub fn run(work: Work, console: &Console) -> Status {
+    if let Some(tables) = work.tables.as_ref().filter(|tables| tables.files.iter().any(|(_, file)| file.is_none()))
+        && std::io::stdout().is_terminal()
+    {
+        let failure = Failure::Usage(format!("{} is not for a terminal; name a file with -o", tables.columnar.name()));
+        console.say(&failure.to_string());
+        return failure.status();
+    }
     match run_to(work, Target::stdout(), console) {
         Ok(done) => done.status,
         Err(failure) => {
@@ -126,6 +136,23 @@ pub fn run(work: Work, console: &Console) -> Status {
 /// When it could not be begun at all.
 pub fn run_to(work: Work, stdout: Target, console: &Console) -> Result<Done, Failure> {
     let desk = Desk::open(&work, stdout, console)?;
+    Ok(run_at(desk, work, console))
+}
+
+/// Makes the tables that are wanted ([`Work::tables`]) for somebody who takes their batches as they are made; no file is written.
+///
+/// # Errors
+/// When it could not be begun at all.
+#[cfg(feature = "columnar")]
+pub fn run_giving(work: Work, give: Give, console: &Console) -> Result<Done, Failure> {
+    let Some(tables) = &work.tables else {
+        return Err(Failure::Usage("no tables are named".to_owned()));
+    };
+    let desk = Desk::open_for(&work, sheets::Sheets::given(tables, give), console)?;
+    Ok(run_at(desk, work, console))
+}
+
+fn run_at(desk: Desk, work: Work, console: &Console) -> Done {
     let jobs = match work.inputs.as_slice() {
         // One log that is not cut needs one worker.
         [only] if only.size() < plan::WORTH_CUTTING => 1,
@@ -145,7 +172,7 @@ pub fn run_to(work: Work, stdout: Target, console: &Console) -> Result<Done, Fai
     }
     let done = order.into_desk().close();
     console.done();
-    Ok(done)
+    done
 }
 
 fn worker(plan: &Mutex<Plan>, order: &Order, console: &Console) {

@@ -2,13 +2,14 @@
 
 use super::Tables;
 use super::order::Made;
+use crate::io::Target;
 use crate::status::Failure;
 
 #[derive(Debug)]
 pub(super) enum Sheets {}
 
 impl Sheets {
-    pub(super) fn open(_: &Tables) -> Result<Self, Failure> {
+    pub(super) fn open(_: &Tables, _: Option<Target>) -> Result<Self, Failure> {
         Err(Failure::Usage(crate::io::NO_TABLES.to_owned()))
     }
 

@@ -2,16 +2,20 @@
 //!
 //! Their rows are made on a thread of their own: it is much of the work, and has an order.
 
+use std::io::ErrorKind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use agentglot_adapters::convert::Damage;
-use agentglot_columns::{Builder, Container, Place, Writer};
+use agentglot_columns::{Builder, Container, Place, RecordBatch, Writer};
 
 use super::order::{InFile, Made, Mark};
 use super::{Table, Tables};
 use crate::io::{Columnar, Target};
 use crate::status::Failure;
+
+/// Takes the batches of tables in place of files. False: no more of them are wanted.
+pub type Give = Box<dyn FnMut(agentglot_columns::Table, RecordBatch) -> bool + Send>;
 
 /// The tables, as those see them who bring what stands in them.
 #[derive(Debug)]
@@ -41,8 +45,8 @@ enum Task {
 const WAITING: usize = 4;
 
 impl Sheets {
-    /// Begins their files.
-    pub(super) fn open(tables: &Tables) -> Result<Self, Failure> {
+    /// Begins their files; what goes to none of them goes to `stdout`.
+    pub(super) fn open(tables: &Tables, mut stdout: Option<Target>) -> Result<Self, Failure> {
         let container = match tables.columnar {
             Columnar::Parquet => Container::Parquet,
             Columnar::Arrow => Container::Arrow,
@@ -53,17 +57,32 @@ impl Sheets {
                 .as_ref()
                 .map_or_else(|| "standard output".to_owned(), |output| output.path().display().to_string());
             let table = known(*table);
-            let target = output.as_ref().map_or_else(|| Ok(Target::stdout()), Target::file);
+            let target = match output {
+                Some(output) => Target::file(output),
+                None => Ok(stdout.take().unwrap_or_else(Target::stdout)),
+            };
             let file = target.and_then(|target| Writer::new(target, container, table));
             let file = file.map_err(|error| Failure::Write { name: name.clone(), error })?;
             files.push(File { table, name, file });
         }
-        let (tasks, to_do) = sync_channel(WAITING);
+        let wanted: Vec<_> = files.iter().map(|file| file.table).collect();
         let with_json = tables.with_json;
-        Ok(Self {
+        Ok(Self::begun(move |tasks| write(Builder::new(&wanted).with_json(with_json), files, tasks)))
+    }
+
+    /// Makes batches for somebody who takes them.
+    pub(super) fn given(tables: &Tables, give: Give) -> Self {
+        let wanted: Vec<_> = tables.files.iter().map(|(table, _)| known(*table)).collect();
+        let with_json = tables.with_json;
+        Self::begun(move |tasks| hand_over(Builder::new(&wanted).with_json(with_json), give, tasks))
+    }
+
+    fn begun(work: impl FnOnce(&Receiver<Task>) -> Result<(), Failure> + Send + 'static) -> Self {
+        let (tasks, to_do) = sync_channel(WAITING);
+        Self {
             tasks: Some(tasks),
-            thread: Some(std::thread::spawn(move || write(files, with_json, &to_do))),
-        })
+            thread: Some(std::thread::spawn(move || work(&to_do))),
+        }
     }
 
     /// The next log begins.
@@ -135,18 +154,35 @@ impl File {
     }
 }
 
-/// Makes rows of what comes, until nothing comes any more, and ends the files.
-fn write(mut files: Vec<File>, with_json: bool, tasks: &Receiver<Task>) -> Result<(), Failure> {
-    let wanted: Vec<_> = files.iter().map(|file| file.table).collect();
-    let mut builder = Builder::new(&wanted).with_json(with_json);
-    let drain = |builder: &mut Builder, files: &mut Vec<File>| -> Result<(), Failure> {
-        while let Some((table, batch)) = builder.next_batch() {
-            for File { name, file, .. } in files.iter_mut().filter(|file| file.table == table) {
-                file.write(&batch).map_err(File::failed(name))?;
-            }
+/// Writes the rows of what comes, and ends the files.
+fn write(builder: Builder, mut files: Vec<File>, tasks: &Receiver<Task>) -> Result<(), Failure> {
+    let is_whole = make(builder, tasks, |table, batch| {
+        for File { name, file, .. } in files.iter_mut().filter(|file| file.table == table) {
+            file.write(&batch).map_err(File::failed(name))?;
         }
         Ok(())
-    };
+    })?;
+    for File { name, file, .. } in files.into_iter().filter(|_| is_whole) {
+        file.finish().and_then(Target::commit).map_err(File::failed(&name))?;
+    }
+    Ok(())
+}
+
+/// Gives away the rows of what comes, as long as somebody takes them.
+fn hand_over(builder: Builder, mut give: Give, tasks: &Receiver<Task>) -> Result<(), Failure> {
+    make(builder, tasks, |table, batch| match give(table, batch) {
+        true => Ok(()),
+        false => Err(File::failed("tables")(ErrorKind::BrokenPipe.into())),
+    })
+    .map(drop)
+}
+
+/// Makes rows of what comes, until nothing comes any more. False if nothing is to be written after all.
+fn make(
+    mut builder: Builder,
+    tasks: &Receiver<Task>,
+    mut put: impl FnMut(agentglot_columns::Table, RecordBatch) -> Result<(), Failure>,
+) -> Result<bool, Failure> {
     for task in tasks {
         match task {
             Task::Log(name) => builder.begin(&name),
@@ -156,17 +192,18 @@ fn write(mut files: Vec<File>, with_json: bool, tasks: &Receiver<Task>) -> Resul
                 damage,
                 lines_before,
             } => rows(&mut builder, &out, &marks, &damage, lines_before),
-            Task::GiveUp => return Ok(()),
+            Task::GiveUp => return Ok(false),
             Task::Lacks(why) => builder.damage(Place { file: None, line: 0 }, &why),
         }
-        drain(&mut builder, &mut files)?;
+        while let Some((table, batch)) = builder.next_batch() {
+            put(table, batch)?;
+        }
     }
     builder.finish();
-    drain(&mut builder, &mut files)?;
-    for File { name, file, .. } in files {
-        file.finish().and_then(Target::commit).map_err(File::failed(&name))?;
+    while let Some((table, batch)) = builder.next_batch() {
+        put(table, batch)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Makes rows; of damage each stands behind what its line says all the same.

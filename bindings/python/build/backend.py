@@ -39,7 +39,7 @@ def add_program() -> None:
     built = os.environ.get("AGENTGLOT_PROGRAM")
     if built is None:
         subprocess.run(
-            ["cargo", "build", "--locked", "--profile", profile(), "--bin", "agentglot", "--manifest-path", ROOT / "Cargo.toml"],
+            ["cargo", "build", "--locked", "--profile", profile(), "--features", "columnar", "--bin", "agentglot", "--manifest-path", ROOT / "Cargo.toml"],
             check=True,
         )
         built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / profile() / name

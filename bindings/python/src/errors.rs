@@ -149,7 +149,8 @@ pub(crate) fn free<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> 
     done.map_err(|panic| exception(py, "InternalError", &said(&*panic), &[]))
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+/// What a panic says.
+pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let said = panic
         .downcast_ref::<&str>()
         .copied()

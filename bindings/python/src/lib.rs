@@ -1,6 +1,7 @@
 //! What the Python package `agentglot` has in Rust. Its Python side (`python/agentglot/`) has the documented API; here are the calls that it
 //! is made of: bytes and paths in, bytes and events out, the interpreter free while they work.
 
+mod arrow;
 mod as_one;
 mod convert;
 mod errors;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use super::arrow::ArrowStream;
     #[pymodule_export]
     use super::convert::Converter;
     #[pymodule_export]

@@ -2,7 +2,8 @@
 
 Claude Code, Codex, Gemini CLI, Qwen Code, Cursor, OpenCode and others write what they do as lines of JSON, each in a dialect of its own.
 :func:`convert` turns the log of any of them into that of any other, :func:`events` and :func:`sessions` read it as one model,
-:func:`detect` tells what it is written in, :func:`check` what is wrong with it, :func:`stats` what was used.
+:func:`detect` tells what it is written in, :func:`check` what is wrong with it, :func:`stats` what was used,
+:func:`to_arrow` hands it as tables to DuckDB, Polars and pandas.
 
 A log (``src``) is a path (``str`` or :class:`os.PathLike`; ``.gz`` and ``.zst`` are unpacked), :class:`bytes`, a binary file object, or an
 iterable of :class:`bytes`. While Rust works, other threads run.
@@ -38,6 +39,7 @@ from ._api import (
     formats,
     stats,
 )
+from ._columns import ArrowStream, Logs, Table, to_arrow
 from ._errors import AgentglotError, Damage, DamagedError, InternalError, UnclearError, UsageError
 from ._sessions import Asked, Call, Round, Session, Subagent, Turn, sessions, turns
 from ._source import Source
@@ -94,6 +96,7 @@ _atexit.register(_native.close)
 
 __all__ = [
     "Agent",
+    "ArrowStream",
     "Asked",
     "AgentglotError",
     "Block",
@@ -129,6 +132,7 @@ __all__ = [
     "HostWithdraw",
     "InternalError",
     "KeepAlive",
+    "Logs",
     "Noise",
     "Notice",
     "OnDamage",
@@ -150,6 +154,7 @@ __all__ = [
     "ToolProgress",
     "ToolResult",
     "Subagent",
+    "Table",
     "Turn",
     "UnclearError",
     "Unknown",
@@ -168,6 +173,7 @@ __all__ = [
     "formats",
     "sessions",
     "stats",
+    "to_arrow",
     "turns",
     "__version__",
 ]
