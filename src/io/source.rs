@@ -186,8 +186,10 @@ impl Source {
         };
         let head = first_bytes(&mut raw)?;
         let head_of = head[..head.len().min(16)].to_vec();
-        let gzip = head.starts_with(GZIP) || !head.is_empty() && input.is_called(&["gz"]);
-        let zstd = head.starts_with(ZSTD) || !head.is_empty() && input.is_called(&["zst", "zstd"]);
+        // What is in memory may have been unpacked by whoever read the file, and keep its name.
+        let is_named = !head.is_empty() && !matches!(input, Input::Memory(_));
+        let gzip = head.starts_with(GZIP) || is_named && input.is_called(&["gz"]);
+        let zstd = head.starts_with(ZSTD) || is_named && input.is_called(&["zst", "zstd"]);
         let json_name = is_called(&input.plain_name(), &["json"]);
         let mut source = Self {
             name: name.to_owned(),

@@ -62,6 +62,9 @@ def test_memory_files_and_names(log):
     for src in (log.read_bytes(), iter([log.read_bytes()]), open(log, "rb")):
         assert agentglot.to_arrow(src, name=str(log)).read_all().equals(expected)
     assert set(expected["file"].to_pylist()) == {str(log)}
+    # Whoever read the file may have unpacked it, or not.
+    for src in (log.read_bytes(), gzip.compress(log.read_bytes())):
+        assert agentglot.to_arrow(src, name="log.jsonl.gz").read_all()["json"].equals(expected["json"])
 
 
 def test_a_stream_can_be_read_again_by_everybody(log):
