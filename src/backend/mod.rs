@@ -32,6 +32,9 @@ pub enum Said {
     Denied(String),
     /// The turn that runs cannot be answered, for this reason. The session ends it; the back end lives.
     Failed(String),
+    /// Nothing more comes in the turn that runs, and that may be how it ends: what its lines meant is told now. If they have no outcome, it
+    /// failed, for this reason.
+    Ended(String),
     /// The prompt that waited longest is answered, without an outcome: it was a command.
     Answered,
     /// The turn that runs was stopped because the host asked for it.

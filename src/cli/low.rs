@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use agentglot_adapters::check::Level;
 use agentglot_adapters::raw::codec::{Dialect, Format, UnknownFormat};
+use agentglot_adapters::raw::launch::Program;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -295,7 +296,7 @@ impl Dialects {
         match self {
             Self::Read | Self::ReadOrTables => format.is_readable(),
             Self::Written | Self::WrittenOrTables => format.is_writable(),
-            Self::StoodInFor => format.dialect.program().is_some(),
+            Self::StoodInFor => format.dialect.program().is_some_and(Program::has_stand_in),
         }
     }
 

@@ -101,7 +101,7 @@ pub struct Run {
 /// # Errors
 /// When the back end cannot be had.
 pub fn run(run: &Run) -> Result<u8, Failure> {
-    let Some(program) = run.dialect.program() else {
+    let Some(program) = run.dialect.program().filter(|program| program.has_stand_in()) else {
         return Err(Failure::Usage(format!("{} is no program that could be stood in for", run.dialect.name())));
     };
     let launch = match launch::parse(program, &run.args, run.strict) {

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::Session;
 use super::policy::{self, Decision};
-use crate::adapters::raw::event::{Content, Input, InputKind, Origin, OutcomeKind, Place, Prompt, PromptSource};
+use crate::adapters::raw::event::{Content, Event, Input, InputKind, Kind, Origin, OutcomeKind, Place, Prompt, PromptSource};
 use crate::adapters::raw::json::Str;
 use crate::adapters::raw::live::{Heard, Listener};
 use crate::backend::{Backend, Said};
@@ -345,7 +345,9 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
     ears.keep(Who::Agent, bytes);
     // How long the last line is that could not be read.
     let mut cut = None;
+    let mut ended = false;
     let mut hear = |heard: Heard<'_, '_>| {
+        ended |= matches!(heard, Heard::Event(Event { kind: Kind::Outcome(_), .. }));
         if let Heard::Damaged { line, byte, bytes, why } = &heard {
             cut = Some(bytes.len());
             let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]);
@@ -355,7 +357,7 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
     };
     ears.backend.feed(bytes, &mut hear);
     bytes.clear();
-    if matches!(said, Said::Over(_)) {
+    if matches!(said, Said::Over(_) | Said::Ended(_)) {
         ears.backend.finish(&mut hear);
     }
     let cut = |why: String| match cut {
@@ -369,7 +371,8 @@ fn hear_backend(session: &mut Session, ears: &mut Ears, backend: &mut dyn Backen
             session.asks(&question, now, backend);
         }
         Said::Denied(why) => session.end_turns(OutcomeKind::Failed(Place::Tool), &why, false, now),
-        Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
+        Said::Ended(_) if ended => {}
+        Said::Ended(why) | Said::Failed(why) => session.end_turns(OutcomeKind::Failed(Place::Backend), &cut(why), false, now),
         Said::Answered => session.prompt_answered(now),
         Said::Cancelled => session.end_turns(OutcomeKind::Cancelled, "stopped by the host", false, now),
         Said::Over(why) => {

@@ -98,6 +98,8 @@ mod run_launch;
 #[cfg(unix)]
 mod run_plain;
 #[cfg(unix)]
+mod run_programs;
+#[cfg(unix)]
 mod run_record;
 #[cfg(unix)]
 mod run_rfc;

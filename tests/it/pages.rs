@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentglot::adapters::convert::{Converter, Options};
 use agentglot::adapters::raw::codec::{Dialect, Format};
-use agentglot::adapters::raw::launch::Shape;
+use agentglot::adapters::raw::launch::{Program, Shape};
 use agentglot::adapters::raw::tools::Tools;
 use agentglot::agent::about;
 use agentglot::backend::reach::{Behind, Control, reach};
@@ -59,7 +59,11 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
         let program = dialect.program().expect("the dialects of programs have command lines");
         let mut table = String::from("| flag | value | sets | means | agent |\n|---|---|---|---|---|\n");
         for flag in program.flags {
-            let heeded = if about::heeds(dialect, flag) { "yes" } else { "" };
+            let heeded = if program.has_stand_in() && about::heeds(dialect, flag) {
+                "yes"
+            } else {
+                ""
+            };
             let names: Vec<String> = flag.names.iter().map(|name| format!("`{name}`")).collect();
             let value = match flag.shape {
                 Shape::Switch => String::new(),
@@ -87,7 +91,7 @@ fn the_pages_name_the_flags_that_the_command_lines_know() {
 
 #[test]
 fn the_pages_say_what_the_built_in_agent_is() {
-    for dialect in programs() {
+    for dialect in programs().filter(|dialect| dialect.program().is_some_and(Program::has_stand_in)) {
         let mut said = String::from("| tool | what it does | when it is there |\n|---|---|---|\n");
         for tool in about::tools(dialect).unwrap() {
             let when = if tool.when.is_empty() { "always" } else { tool.when };

@@ -21,7 +21,7 @@ pub(crate) static PROGRAM: Program = Program {
     commands: COMMANDS,
     closed: true,
     check,
-    child: &[],
+    child: &["exec", "--json", "--skip-git-repo-check"],
     prompt: PromptBy::Stdin,
     // The sandbox is read-only where nobody names another, and nobody is asked.
     permission: PermissionMode::DontAsk,
@@ -35,7 +35,7 @@ pub(crate) static PROGRAM: Program = Program {
     no_key: None,
     links: &["codex"],
     claims: None,
-    backend: &[],
+    backend: &["codex"],
     file: "codex",
     environment: &["CODEX_*", "OPENAI_*"],
     log_in: "set CODEX_API_KEY or OPENAI_API_KEY, or log in with `codex login` once",
@@ -43,6 +43,7 @@ pub(crate) static PROGRAM: Program = Program {
     patience: None,
     traits: Traits {
         names_sessions: true,
+        schema_in_file: true,
         needs_repository: Some((
             "--skip-git-repo-check",
             "Not inside a trusted directory and --skip-git-repo-check was not specified.",

@@ -9,6 +9,7 @@ mod document;
 mod encode;
 pub(crate) mod fields;
 mod lines;
+mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
@@ -23,6 +24,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
+use crate::launch::PermissionMode;
 use crate::vendor::{Logs, Vendor};
 
 /// What this folder says of itself.
@@ -45,8 +47,13 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     #[cfg(feature = "schema")]
     schema: &schema::SIDES,
-    program: None,
-    permission_modes: &[],
+    program: Some(&program::PROGRAM),
+    permission_modes: &[
+        ("default", PermissionMode::Ask),
+        ("auto_edit", PermissionMode::AcceptEdits),
+        ("yolo", PermissionMode::Bypass),
+        ("plan", PermissionMode::Plan),
+    ],
     tools: Some(&tools::TOOLS),
     detail: None,
     logs: Logs {

@@ -1,6 +1,6 @@
 //! The command line with which we start a program.
 
-use super::flag::{Flag, Means, Shape};
+use super::flag::{Flag, Means, Shape, Sub};
 use super::program::{Program, Traits};
 use super::{Answerer, Launch, PermissionMode, Resume, Text, servers};
 use crate::codec::Dialect;
@@ -20,6 +20,8 @@ pub struct Child {
     pub files: Vec<FilePart>,
     /// What the launch asks for and this program cannot be told.
     pub unsaid: Vec<Unsaid>,
+    /// Variables of its environment that say what it has no flag for.
+    pub variables: Vec<(&'static str, &'static str)>,
     /// How it gets its prompts.
     pub prompt: PromptBy,
 }
@@ -84,6 +86,7 @@ pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
             args: program.child.iter().map(|&arg| arg.to_owned()).collect(),
             files: Vec::new(),
             unsaid: Vec::new(),
+            variables: Vec::new(),
             prompt: program.prompt,
         },
         own: program.dialect == launch.format.dialect,
@@ -101,6 +104,7 @@ pub fn argv(program: &Program, launch: &Launch) -> Result<Child, ArgvError> {
     if !launch.unknown.is_empty() {
         line.unsaid("unknown", "flags that nobody knows");
     }
+    line.resume_command(launch)?;
     if line.child.prompt == PromptBy::Argument {
         let prompt = launch.prompt.as_deref().ok_or(ArgvError::NoPrompt)?;
         line.child.args.push("--".to_owned());
@@ -120,6 +124,7 @@ impl Line<'_> {
     fn session(&mut self, launch: &Launch) -> Result<(), ArgvError> {
         match &launch.resume {
             Resume::New => {}
+            Resume::Latest | Resume::Session(_) if self.resumes_by_command().is_some() => {}
             Resume::Latest => self.switch("resume", Means::Latest)?,
             Resume::Session(id) => self.value("resume", Means::Resume, id)?,
             Resume::Pick => self.unsaid("resume", "nobody is there to pick a session"),
@@ -143,6 +148,33 @@ impl Line<'_> {
             self.switch("hook_events", Means::HookEvents)?;
         }
         Ok(())
+    }
+
+    /// The word by which it goes on with a session, where that is a command and no flag.
+    fn resumes_by_command(&self) -> Option<&'static str> {
+        let command = self.program.commands.iter().find(|command| matches!(command.is, Sub::Resume));
+        command.and_then(|command| command.names.first().copied())
+    }
+
+    /// Such a command stands behind all flags: it takes fewer of them than the agent itself.
+    fn resume_command(&mut self, launch: &Launch) -> Result<(), ArgvError> {
+        let Some(word) = self.resumes_by_command() else { return Ok(()) };
+        match &launch.resume {
+            Resume::Latest => {
+                self.child.args.push(word.to_owned());
+                self.switch("resume", Means::Latest)
+            }
+            // An id that begins with a dash would be a flag.
+            Resume::Session(id) if id.starts_with('-') => {
+                self.unsaid("resume", "no session has such an id");
+                Ok(())
+            }
+            Resume::Session(id) => {
+                self.child.args.push(word.to_owned());
+                self.push("the session's id", id.clone())
+            }
+            Resume::New | Resume::Pick => Ok(()),
+        }
     }
 
     fn model(&mut self, launch: &Launch) -> Result<(), ArgvError> {
@@ -179,6 +211,8 @@ impl Line<'_> {
         if let Some(schema) = &launch.json_schema {
             if self.program.traits.schema_for_one_prompt {
                 self.unsaid("json_schema", "this program takes a schema for a single prompt only");
+            } else if self.program.traits.schema_in_file {
+                self.configuration("json_schema", Means::Schema, schema)?;
             } else {
                 self.value("json_schema", Means::Schema, schema)?;
             }
@@ -211,16 +245,20 @@ impl Line<'_> {
     }
 
     fn mode(&mut self, mode: PermissionMode) -> Result<(), ArgvError> {
-        if let (Some(flag), Some(name)) = (self.program.flag_for(Means::Permission), mode.name(self.program.dialect)) {
-            return self.push(flag.long(), format!("{}={name}", flag.long()));
+        if self.says(mode)? {
+            return Ok(());
         }
-        if let Some(flag) = self.program.flag_for(Means::PermissionIs(mode)) {
-            return self.push(flag.long(), flag.long().to_owned());
-        }
+        // A program that asks nobody refuses what it would ask about: the two modes are one.
+        let asks = self.program.asks();
         match mode {
             // What a program without the mode does by itself.
-            PermissionMode::Ask => {}
-            PermissionMode::DontAsk if !self.program.asks() => {}
+            PermissionMode::Ask if asks => {}
+            PermissionMode::Ask => {
+                self.says(PermissionMode::DontAsk)?;
+            }
+            PermissionMode::DontAsk if !asks => {
+                self.says(PermissionMode::Ask)?;
+            }
             PermissionMode::DontAsk => {
                 self.unsaid("permission", "this program has no such mode; its questions have to be refused");
                 // Without a mode a model would judge instead.
@@ -228,9 +266,27 @@ impl Line<'_> {
                     return self.mode(PermissionMode::Ask);
                 }
             }
-            _ => self.unsaid("permission", "this program has no such mode; it asks"),
+            _ if asks => self.unsaid("permission", "this program has no such mode; it asks"),
+            _ => {
+                self.unsaid("permission", "this program has no such mode; what needs a permission is refused");
+                return self.mode(PermissionMode::Ask);
+            }
         }
         Ok(())
+    }
+
+    /// Says a mode if the program has a word for it.
+    fn says(&mut self, mode: PermissionMode) -> Result<bool, ArgvError> {
+        if let (Some(flag), Some(name)) = (self.program.flag_for(Means::Permission), mode.name(self.program.dialect)) {
+            self.push(flag.long(), format!("{}={name}", flag.long()))?;
+        } else if let Some(flag) = self.program.flag_for(Means::PermissionIs(mode)) {
+            self.push(flag.long(), flag.long().to_owned())?;
+        } else if let Some((_, name, value)) = self.program.traits.mode_variables.iter().find(|(of, ..)| *of == mode) {
+            self.child.variables.push((name, value));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     fn tools(&mut self, launch: &Launch) -> Result<(), ArgvError> {

@@ -39,7 +39,7 @@ pub struct Program {
     pub no_session: fn(&str) -> ArgError,
     /// What it says when the model's API, which it is named, wants a key and there is none. `None`: it only sees when a turn fails.
     pub no_key: Option<fn(&str) -> ArgError>,
-    /// The names of links to us that mean it.
+    /// The names of links to us that mean it. None: it cannot be stood in for.
     pub links: &'static [&'static str],
     /// A link of another program that means it too, when that is asked for.
     pub claims: Option<Claim>,
@@ -81,6 +81,8 @@ pub struct Traits {
     pub limits_sessions: bool,
     /// It takes a schema of the answer for a single prompt only.
     pub schema_for_one_prompt: bool,
+    /// It reads the schema of the answer in a file.
+    pub schema_in_file: bool,
     /// An empty text and an empty list of tools are said as such: no system prompt, no tools. To the others they say nothing.
     pub takes_empty: bool,
     /// It cuts the values of its lists at commas.
@@ -98,6 +100,10 @@ pub struct Traits {
     pub names_sessions: bool,
     /// It begins in a folder of a git repository only, unless this flag is given; and what it says elsewhere.
     pub needs_repository: Option<(&'static str, &'static str)>,
+    /// Its lines need not say that a turn has ended: that the program has, says it.
+    pub end_is_outcome: bool,
+    /// Variables that say a mode for which it has no flag: the mode, the variable, its value.
+    pub mode_variables: &'static [(PermissionMode, &'static str, &'static str)],
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
@@ -110,6 +116,7 @@ impl Traits {
         always_in_pieces: false,
         limits_sessions: false,
         schema_for_one_prompt: false,
+        schema_in_file: false,
         takes_empty: false,
         cuts_at_commas: false,
         servers: ServerWords::Type,
@@ -118,6 +125,8 @@ impl Traits {
         no_late_bypass: false,
         names_sessions: false,
         needs_repository: None,
+        end_is_outcome: false,
+        mode_variables: &[],
         answer_file: &[],
         images: &[],
     };
@@ -152,6 +161,11 @@ impl Program {
     /// The one of this name among those that can be started behind us.
     pub fn of_backend(name: &str) -> Option<&'static Self> {
         Self::backends().find(|program| program.backend.contains(&name))
+    }
+
+    /// Whether it can be stood in for.
+    pub const fn has_stand_in(&self) -> bool {
+        !self.links.is_empty()
     }
 
     /// Whether one process of it is one turn.

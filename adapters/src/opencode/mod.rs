@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod fields;
 mod own;
 mod parts;
+mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
@@ -47,7 +48,7 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     #[cfg(feature = "schema")]
     schema: &schema::SIDES,
-    program: None,
+    program: Some(&program::PROGRAM),
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
     detail: Some(&tools::DETAIL),

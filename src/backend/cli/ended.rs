@@ -46,6 +46,7 @@ impl Cli {
         match (std::mem::take(&mut self.cancelled), self.answered) {
             (_, true) => Said::Bytes,
             (true, false) => Said::Cancelled,
+            (false, false) if self.traits().end_is_outcome => Said::Ended(why),
             (false, false) => match self.typed.denied() {
                 Some(tool) if ending.exit.is_some_and(|exit| exit.code() == 0) => {
                     Said::Denied(format!("{tool} was not allowed, and {name} ends its run there"))
@@ -84,7 +85,14 @@ impl Cli {
 
 /// Whether a program says that it does not know the session that it is to go on with.
 fn unknown_session(words: &str) -> bool {
-    const WORDS: [&str; 2] = ["No saved session found", "No conversation found"];
+    const WORDS: [&str; 6] = [
+        "No saved session found",
+        "No conversation found",
+        "no rollout found for thread id",
+        "Session not found",
+        "Invalid session identifier",
+        "No previous sessions found",
+    ];
     WORDS.iter().any(|known| words.contains(known))
 }
 

@@ -1,5 +1,5 @@
-//! Another agent's program as a back end: `claude` and `qwen` live as long as the session, `cursor-agent` and `tricode` as long as a
-//! turn, started anew and resumed for the next one.
+//! Another agent's program as a back end: some live as long as the session (`claude`, `qwen`), the others as long as a turn, started anew
+//! and resumed for the next one.
 
 mod asked;
 mod ended;
@@ -146,7 +146,7 @@ impl Cli {
             let mode = if unsaid { PermissionMode::Ask } else { launch.permission_or_default() };
             launch.permission = Some(asking(mode));
         }
-        if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() {
+        if host != dialect && launch.resume == Resume::New && launch.session_id.is_none() && !traits.names_sessions {
             launch.session_id = Some(live.session.clone());
         }
         let unused = matches!(&launch.resume, Resume::Session(id) if ids::is_unused(id));

@@ -33,6 +33,9 @@ impl Cli {
         tracing::info!(program = %self.program.display(), args = ?arguments(&shown).0, "starting");
         self.tell_unsaid(&line.unsaid);
         let mut env = self.env.clone();
+        for (name, value) in &line.variables {
+            env = env.set(name, value);
+        }
         if !self.one_turn() && self.reach(Control::Permission) == Reach::Emulated && self.hooks.is_none() {
             self.hooks = Some(
                 self.listen()
@@ -68,7 +71,8 @@ impl Cli {
     /// Tells our log what the host asked for and the program cannot be told, each once.
     fn tell_unsaid(&mut self, unsaid: &[Unsaid]) {
         for unsaid in unsaid {
-            let ours = matches!(unsaid.what, "tools" | "allowed_tools" | "disallowed_tools")
+            let asks = self.dialect.program().is_some_and(launch::Program::asks);
+            let ours = asks && matches!(unsaid.what, "tools" | "allowed_tools" | "disallowed_tools")
                 || (unsaid.what == "permission" && self.launch.permission == Some(PermissionMode::DontAsk));
             // Rounds are counted by the session.
             if unsaid.what != "max_turns" && !self.told.contains(unsaid) {

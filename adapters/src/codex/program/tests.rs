@@ -1,6 +1,6 @@
 use super::PROGRAM;
 use crate::codec::{Dialect, Layout, Mode};
-use crate::launch::{ArgError, Command, Errand, Launch, PermissionMode, Resume, parse};
+use crate::launch::{ArgError, Command, Errand, Launch, PermissionMode, PromptBy, Resume, argv, parse};
 
 fn launch(args: &[&str]) -> Result<Launch, ArgError> {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -140,4 +140,48 @@ fn what_makes_no_sense_is_refused_as_the_program_does() {
     }
     let version = parse(&PROGRAM, &["--version".to_owned()], false);
     assert!(matches!(version, Ok(Command::Errand(Errand::Version))));
+}
+
+/// `resume` takes fewer flags than `exec`, so it stands behind them.
+#[test]
+fn it_is_started_for_a_turn() {
+    let mut launch = Launch::new(Dialect::Claude);
+    launch.model = Some("gpt-5.5".to_owned());
+    launch.cwd = Some("/w".to_owned());
+    launch.permission = Some(PermissionMode::AcceptEdits);
+    launch.json_schema = Some("{\"type\":\"object\"}".to_owned());
+    let begin = [
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        "--model=gpt-5.5",
+        "--sandbox=workspace-write",
+        "--cd=/w",
+    ];
+    let child = argv(&PROGRAM, &launch).unwrap();
+    assert_eq!((&child.args[..], child.prompt), (&begin.map(str::to_owned)[..], PromptBy::Stdin));
+    assert_eq!((child.files.len(), child.files[0].flag), (1, "--output-schema"));
+    launch.resume = Resume::Session("t-1".to_owned());
+    assert_eq!(argv(&PROGRAM, &launch).unwrap().args, [&begin[..], &["resume", "t-1"]].concat());
+    launch.resume = Resume::Session("--last".to_owned());
+    assert_eq!(argv(&PROGRAM, &launch).unwrap().args, begin);
+    launch.resume = Resume::Latest;
+    assert_eq!(argv(&PROGRAM, &launch).unwrap().args, [&begin[..], &["resume", "--last"]].concat());
+}
+
+/// Nobody is asked: what would be is refused, whatever the settings of its user say.
+#[test]
+fn every_mode_is_said_as_a_sandbox_and_none_is_freer() {
+    for (mode, word) in [
+        (PermissionMode::Ask, "read-only"),
+        (PermissionMode::Plan, "read-only"),
+        (PermissionMode::Auto, "read-only"),
+        (PermissionMode::DontAsk, "read-only"),
+        (PermissionMode::Bypass, "danger-full-access"),
+    ] {
+        let mut launch = Launch::new(Dialect::Claude);
+        launch.permission = Some(mode);
+        let child = argv(&PROGRAM, &launch).unwrap();
+        assert!(child.args.contains(&format!("--sandbox={word}")), "{mode:?}: {child:?}");
+    }
 }
