@@ -4,10 +4,12 @@ mod begin;
 mod early;
 mod prompt;
 mod signals;
+mod terminal;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -36,12 +38,13 @@ use crate::live;
 use crate::record::{About, Recorder};
 use crate::session::run::{Ears, run as drive};
 use crate::session::{Clock, Host, OnAsk, Rules, Session, Timers};
-use crate::show::{Cut, LivePage, Look};
+use crate::show::LivePage;
 use crate::status::{Failure, Status};
 use begin::{Own, backend, model_trouble, named_model};
 use early::Nobody;
 use prompt::{Prompt, prompt};
 use signals::Signals;
+use terminal::Typist;
 
 /// A transcript, and what was said in it by now.
 type Kept = (Transcript, Option<History>);
@@ -229,8 +232,9 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
         session: session.clone(),
         cwd: cwd.display().to_string(),
     };
-    let watched = early.is_none() && is_watched(launch);
-    let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice, watched));
+    let watched = early.is_none() && terminal::is_watched(launch);
+    let typist = if watched { Typist::who_watches() } else { Typist::Nobody };
+    let on_ask = run.on_ask.clone().unwrap_or_else(|| usual_on_ask(run.dialect, choice, &typist));
     let mut host = host(launch, &live_facts, run, choice, &on_ask);
     host.log = wishes.log;
     if watched {
@@ -265,7 +269,7 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             None => backend(
                 run,
                 choice,
-                &asked_for_pieces(launch, watched),
+                &terminal::asked_for_pieces(launch, watched),
                 &live_facts,
                 &cwd,
                 Own { kept, servers, model },
@@ -276,12 +280,15 @@ fn launched(run: &Run, launch: &Launch, begun: &Cell<bool>) -> Result<u8, Failur
             backend: Listener::to_agent(backend.dialect(), run.max_line),
             backlog: run.max_queued,
             record: None,
-            page: watched.then(|| LivePage::new(look(run), terminal, run.max_line)),
+            page: watched.then(|| LivePage::new(terminal::look(run.colour), terminal::size, run.max_line)),
         };
         let mut talk = Session::new(host, backend.dialect(), run.timers, on_ask);
         talk.limit_pending(run.max_pending);
-        let stdin = (launch.has_stdin_protocol() || types_answers).then(live::Input::stdin).transpose();
-        let stdin = stdin.map_err(|error| Failure::Read {
+        let stdin = match &typist {
+            Typist::Terminal(keys) if types_answers => Some(live::Input::new(keys.as_fd())),
+            _ => (launch.has_stdin_protocol() || types_answers).then(live::Input::stdin),
+        };
+        let stdin = stdin.transpose().map_err(|error| Failure::Read {
             name: "standard input".to_owned(),
             error,
         })?;
@@ -445,38 +452,9 @@ fn answer(errand: &Errand, program: &launch::Program) -> u8 {
     answer.exit_code
 }
 
-/// Whether a person watches on a terminal what would be plain text elsewhere.
-fn is_watched(launch: &Launch) -> bool {
-    let moves = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-    launch.format.mode == Mode::TEXT && !launch.has_stdin_protocol() && moves && std::io::stdout().is_terminal()
-}
-
-/// The launch of an agent whose answers are shown as they come.
-fn asked_for_pieces(launch: &Launch, watched: bool) -> Launch {
-    let mut launch = launch.clone();
-    launch.partial |= watched;
-    launch
-}
-
-/// How a run looks on a terminal.
-fn look(run: &Run) -> Look {
-    Look {
-        colour: super::colour(run.colour, true),
-        width: super::terminal_width(),
-        cut: Cut::USUAL,
-        thinking: false,
-        utc: false,
-    }
-}
-
-/// How wide and how high the terminal is.
-fn terminal() -> (usize, usize) {
-    terminal_size::terminal_size().map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(4)))
-}
-
 /// What happens to questions that the host cannot be asked, where nobody says it.
-fn usual_on_ask(dialect: Dialect, choice: &Choice, watched: bool) -> OnAsk {
-    if watched && std::io::stdin().is_terminal() || matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
+fn usual_on_ask(dialect: Dialect, choice: &Choice, typist: &Typist) -> OnAsk {
+    if matches!(typist, Typist::Stdin | Typist::Terminal(_)) || matches!(choice, Choice::Model(_)) && dialect.conduct().asks_in_text() {
         OnAsk::Host
     } else {
         OnAsk::Deny

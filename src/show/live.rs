@@ -1,8 +1,10 @@
 //! A run that a person watches on a terminal: what is settled is shown as [`TextPage`] shows it, and below it, until the next thing is
 //! settled, what the agent says and does just now.
 
+mod rows;
+mod sheet;
+
 use std::fmt;
-use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,11 +12,13 @@ use agentglot_adapters::Dialect;
 use agentglot_adapters::raw::event::{ControlKind, Event, Kind, Piece};
 use agentglot_adapters::raw::live::{Heard, Listener};
 use agentglot_adapters::session::{Growing, Turn};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::row::{By, Row, State, What};
+use super::row::{Row, State, What};
 use super::words::{first_line, shown};
 use super::{Look, Page, Pick, TextPage, Walk, fitted};
+use rows::Rows;
+use sheet::Sheet;
 
 /// Shows a run on a terminal. What it hears are the canonical events, as lines; what it shows are bytes for the terminal.
 pub struct LivePage {
@@ -415,131 +419,5 @@ impl About {
             }
             _ => {}
         }
-    }
-}
-
-/// The rows of a run: who has started it knows what he has asked for, and sees what is asked of him.
-struct Rows {
-    page: TextPage<Sheet>,
-    /// What the agent says in an answer that is not settled.
-    coming: String,
-    /// Calls that were shown already, with what they would change.
-    asked: Vec<String>,
-}
-
-impl Page for Rows {
-    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        match &row.what {
-            What::Session(_) | What::Turn { .. } | What::Prompt { by: By::User, .. } | What::Permission { allowed: None, .. } => return Ok(()),
-            What::Answer { .. } if row.depth == 0 => self.coming.clear(),
-            What::Outcome(_) if !self.coming.is_empty() => {
-                let text = &std::mem::take(&mut self.coming);
-                let retracted = false;
-                self.page.row(&Row {
-                    what: What::Answer { text, retracted },
-                    ..*row
-                })?;
-            }
-            What::Call { call, deed, state, ms } if self.asked.contains(&call.id) => {
-                let mut deed = (*deed).clone();
-                deed.diff = None;
-                let what = What::Call {
-                    call,
-                    deed: &deed,
-                    state: *state,
-                    ms: *ms,
-                };
-                return self.page.row(&Row { what, ..*row });
-            }
-            _ => {}
-        }
-        self.page.row(row)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What is to be written to the terminal.
-#[derive(Clone, Debug)]
-struct Sheet {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    size: fn() -> (usize, usize),
-}
-
-impl Sheet {
-    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
-        lock(&self.bytes)
-    }
-
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes())
-    }
-
-    fn replace(&self, bytes: Vec<u8>) -> Vec<u8> {
-        std::mem::replace(&mut self.bytes(), bytes)
-    }
-
-    fn moved(&self, by: usize, way: char) -> io::Result<()> {
-        if by > 0 {
-            write!(self.bytes(), "\u{1b}[{by}{way}")?;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Sheet {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl TermLike for Sheet {
-    fn width(&self) -> u16 {
-        (self.size)().0.try_into().unwrap_or(u16::MAX)
-    }
-
-    fn height(&self) -> u16 {
-        (self.size)().1.try_into().unwrap_or(u16::MAX)
-    }
-
-    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'A')
-    }
-
-    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'B')
-    }
-
-    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'C')
-    }
-
-    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'D')
-    }
-
-    fn write_line(&self, text: &str) -> io::Result<()> {
-        self.write_str(text)?;
-        self.write_str("\n")
-    }
-
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        self.bytes().extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        self.write_str("\r\u{1b}[2K")
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Ok(())
     }
 }

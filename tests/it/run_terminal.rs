@@ -163,6 +163,18 @@ fn a_person_is_asked_on_the_terminal() {
 }
 
 #[test]
+fn a_person_who_pipes_the_prompt_in_is_asked_too() {
+    let play = play(vec![edit(), Answer::text("Done.")]);
+    let mut terminal = Terminal::run_piped(play.command("cursor", &["-p"]), 80, "go");
+    terminal.shows("Allow it? [y]es, [n]o, [a]lways:");
+    assert!(!play.read("greet.py").contains("HELLO"));
+    terminal.types("y\n");
+    assert!(terminal.ends().success(), "{}", terminal.screen());
+    assert!(play.read("greet.py").contains("HELLO"), "{}", terminal.screen());
+    is_quiet(&terminal);
+}
+
+#[test]
 fn what_is_said_beforehand_decides_and_nobody_is_asked() {
     let play = play(vec![edit(), Answer::text("Done.")]);
     let mut command = play.command("cursor", &["-p", "go"]);

@@ -77,7 +77,7 @@ pub fn own_session(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// A session of its own with the terminal that the process gets as its standard input. What is typed there reaches it, even if our
+/// A session of its own with the terminal that the process gets as its standard error. What is typed there reaches it, even if our
 /// own terminal's signals are ignored, as they are in the background of a script.
 pub fn own_terminal(command: &mut Command) {
     let prepare = || {
@@ -86,9 +86,9 @@ pub fn own_terminal(command: &mut Command) {
             // SAFETY: `signal` is async-signal-safe, and no handler is set.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
-        // SAFETY: standard input has been put in its place before this runs, and nothing closes it meanwhile.
-        let stdin = unsafe { BorrowedFd::borrow_raw(0) };
-        rustix::process::ioctl_tiocsctty(stdin).map_err(Into::into)
+        // SAFETY: standard error has been put in its place before this runs, and nothing closes it meanwhile.
+        let stderr = unsafe { BorrowedFd::borrow_raw(2) };
+        rustix::process::ioctl_tiocsctty(stderr).map_err(Into::into)
     };
     // SAFETY: as above; system calls that are async-signal-safe.
     unsafe { command.pre_exec(prepare) };

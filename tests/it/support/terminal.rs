@@ -63,7 +63,16 @@ impl vt100::Callbacks for Tricks {
 
 impl Terminal {
     /// Runs a program on a terminal of this width and 50 lines.
-    pub(crate) fn run(mut command: Command, width: u16) -> Self {
+    pub(crate) fn run(command: Command, width: u16) -> Self {
+        Self::run_with(command, width, None)
+    }
+
+    /// The same, with something else on standard input.
+    pub(crate) fn run_piped(command: Command, width: u16, said: &str) -> Self {
+        Self::run_with(command, width, Some(said))
+    }
+
+    fn run_with(mut command: Command, width: u16, said: Option<&str>) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -76,6 +85,11 @@ impl Terminal {
         }
         command.env("TERM", "xterm-256color");
         sys::own_terminal(&mut command);
+        if let Some(said) = said {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            writer.write_all(said.as_bytes()).unwrap();
+            command.stdin(reader);
+        }
         let child = command.spawn().expect("the program starts");
         let rows = NonZero::new(ROWS).expect("it has lines");
         let columns = NonZero::new(width).expect("it has columns");
