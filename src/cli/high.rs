@@ -297,7 +297,7 @@ fn session(named: PathBuf) -> Result<Input, Failure> {
     let is_path = named.components().count() > 1 || named.exists();
     match named.to_str().filter(|_| !is_path) {
         #[cfg(all(unix, feature = "agent"))]
-        Some(id) => crate::homes::one(id).map(|kept| Input::File(kept.path)),
+        Some(id) => crate::homes::input(id).map(|(input, _)| input),
         _ => Ok(Input::File(named)),
     }
 }

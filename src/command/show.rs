@@ -9,6 +9,8 @@ use std::time::Duration;
 use agentglot_adapters::Source as Written;
 use agentglot_adapters::raw::codec::Format;
 
+#[cfg(all(unix, feature = "agent"))]
+use crate::io::Memory;
 use crate::io::{Console, Input, Joined, Output, Target};
 use crate::show::{Cut, HtmlPage, JsonPage, Look, MarkdownPage, Out, Page, Pick, Row, Shown, TextPage, show};
 use crate::status::{Failure, Status};
@@ -72,7 +74,7 @@ pub fn run(show: &Show) -> Result<Status, Failure> {
 #[cfg(all(unix, feature = "agent"))]
 pub(super) fn kept(log: Vec<u8>, from: Format, name: &str) -> Result<Status, Failure> {
     let show = Show {
-        input: Input::File(name.into()),
+        input: Input::Memory(Memory::new(name, log)),
         from: Some(from),
         form: Form::Text,
         pick: Pick::default(),
@@ -86,7 +88,7 @@ pub(super) fn kept(log: Vec<u8>, from: Format, name: &str) -> Result<Status, Fai
         pager: true,
         output: None,
     };
-    put(&show, Joined::alone(io::Cursor::new(log), Written::Is(from), name))
+    run(&show)
 }
 
 fn put(show: &Show, log: Joined<'_>) -> Result<Status, Failure> {

@@ -1,10 +1,9 @@
 //! `agentglot stats`: what agents used.
 
 #[cfg(all(unix, feature = "agent"))]
-use agentglot_adapters::Source as Written;
-
-#[cfg(all(unix, feature = "agent"))]
 use crate::homes::asked;
+#[cfg(all(unix, feature = "agent"))]
+use crate::io::Memory;
 use crate::io::{Console, Input, Joined};
 use crate::stats::{By, Counter, Form, Prices, written};
 use crate::status::{Failure, Status};
@@ -93,10 +92,7 @@ fn ask(counter: &mut Counter, console: &Console) -> Status {
             let counted = match asked::one(id) {
                 None => continue,
                 Some(Err(failure)) => Err(failure),
-                Some(Ok(said)) => {
-                    let log = Joined::alone(&*said, Written::Auto, id);
-                    counter.log(log, id).map_err(|error| Failure::of_log(id, error))
-                }
+                Some(Ok(said)) => count(counter, &Input::Memory(Memory::new(id, said)), false, console),
             };
             status.worsen(told(id, counted, console));
         }

@@ -11,7 +11,7 @@ use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::store::{Home, Store, begins_as_subagent, session_of, short_slug, slug};
 
 use crate::agent::persona;
-use crate::io::{Console, Input, Source};
+use crate::io::{Console, Input, Memory, Source};
 use crate::status::Failure;
 
 /// The file of a session.
@@ -83,11 +83,23 @@ pub(crate) fn files() -> Vec<PathBuf> {
     kept().into_iter().map(|kept| kept.path).collect()
 }
 
+/// The session whose id begins like this: its file, or what the program says of it that has to be asked. With what it is written in, where
+/// that is known.
+///
+/// # Errors
+/// When there is none, or more than one, or the program does not answer.
+pub(crate) fn input(id: &str) -> Result<(Input, Option<Format>), Failure> {
+    match asked::one(id) {
+        Some(said) => Ok((Input::Memory(Memory::new(id, said?)), None)),
+        None => one(id).map(|kept| (Input::File(kept.path), kept.owner)),
+    }
+}
+
 /// The one whose id begins like this; of several the one that is called so, or else that of the working folder.
 ///
 /// # Errors
 /// When there is none, or more than one.
-pub(crate) fn one(id: &str) -> Result<Kept, Failure> {
+fn one(id: &str) -> Result<Kept, Failure> {
     let mut fitting = kept();
     let begins = |kept: &Kept| kept.id.get(..id.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(id));
     fitting.retain(|kept| !id.is_empty() && begins(kept));

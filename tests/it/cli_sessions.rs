@@ -395,6 +395,10 @@ fn what_a_database_has_is_asked_for_and_imported() {
     let asked = &counted["rows"][1];
     assert_eq!((ran.code, &asked["agent"]), (0, &"opencode".into()), "{counted} {}", ran.err);
     assert_eq!((&asked["sessions"], &asked["calls"]), (&1.into(), &3.into()), "{counted}");
+    let ran = home.command(&["show", "ses_1"], &variables);
+    assert!(ran.code == 0 && ran.text().contains("second line"), "{} {}", ran.text(), ran.err);
+    let ran = home.command(&["diff", "ses_1", path], &variables);
+    assert!(ran.code == 0, "{} {}", ran.text(), ran.err);
     let ran = home.run_with(&["copy", "ses_2", "--to", "codex"], &variables);
     assert!(ran.code == 2 && ran.err.contains("opencode export"), "{}", ran.err);
     // A program that is not there is told, and the others' sessions are listed.

@@ -50,8 +50,7 @@ pub(super) fn run(copy: &Copy) -> Result<Status, Failure> {
             names.join(", ")
         ))
     })?;
-    // Holds what a program was asked for, until it is read.
-    let (input, from, _said) = source(copy)?;
+    let (input, from) = source(copy)?;
     let name = input.name();
     let seen = look(&input, from, &name)?;
     if seen.lacks_prompt && copy.prompts.is_empty() {
@@ -129,26 +128,14 @@ fn target(named: Format) -> Result<(Format, &'static Home), Failure> {
     })
 }
 
-type Said = Option<tempfile::NamedTempFile>;
-
-/// The file that is meant, and what it is written in as far as that is known.
-fn source(copy: &Copy) -> Result<(Input, Option<Format>, Said), Failure> {
+/// The log that is meant, and what it is written in as far as that is known.
+fn source(copy: &Copy) -> Result<(Input, Option<Format>), Failure> {
     let path = Path::new(&copy.what);
     if copy.what.contains('/') || path.exists() {
-        return Ok((Input::File(path.to_owned()), copy.from, None));
+        return Ok((Input::File(path.to_owned()), copy.from));
     }
-    let Some(said) = asked::one(&copy.what) else {
-        let kept = homes::one(&copy.what)?;
-        return Ok((Input::File(kept.path), copy.from.or(kept.owner), None));
-    };
-    let said = said?;
-    let failed = |error| Failure::Write {
-        name: "a temporary file".to_owned(),
-        error,
-    };
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    file.write_all(&said).map_err(failed)?;
-    Ok((Input::File(file.path().to_owned()), copy.from, Some(file)))
+    let (input, owner) = homes::input(&copy.what)?;
+    Ok((input, copy.from.or(owner)))
 }
 
 /// What a look at the source tells.
