@@ -8,7 +8,8 @@
 #   npm       the Node package, where bindings/node and npm are
 #
 # Without a name: all of them. --binary packs a program that was built otherwise; without it, it is built with the profile `dist`.
-# In the environment, FLAGS are further words for `cargo build`, WHEEL_ARGS those for `maturin build` in place of its own.
+# In the environment, FLAGS are further words for `cargo build`, WHEEL_ARGS those for `maturin build` in place of its own,
+# NPM_ARGS those for bindings/node/build.mjs (`--all`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -95,7 +96,13 @@ npm_package() {
   rm -f "$packages"/*.tgz
   local out
   out=$(cd "$packages" && pwd)
-  (cd bindings/node && npm ci --no-audit --no-fund && npm run build && npm pack --pack-destination "$out")
+  # The package for the system holds the program, too.
+  if [ -n "$binary" ]; then
+    AGENTGLOT_PROGRAM=$(realpath "$binary")
+    export AGENTGLOT_PROGRAM
+  fi
+  # shellcheck disable=SC2086 # They are words.
+  AGENTGLOT_PROFILE=dist node bindings/node/build.mjs "$out" ${NPM_ARGS:-}
 }
 
 for one in "${what[@]}"; do

@@ -70,13 +70,13 @@ for wheel in "$packages"/*.whl; do
   (cd "$scratch" && venv/bin/python -c 'import agentglot; print(agentglot.__version__)')
 done
 
-for package in "$packages"/*.tgz; do
-  [ -e "$package" ] || continue
-  echo "-- ${package##*/}"
+# The package for this system goes with the one that names it.
+if compgen -G "$packages/*.tgz" > /dev/null; then
+  echo "-- $(cd "$packages" && echo *.tgz)"
   mkdir "$scratch/node"
-  (cd "$scratch/node" && npm install --no-audit --no-fund --loglevel=error "$package")
+  (cd "$scratch/node" && npm install --no-audit --no-fund --loglevel=error "$(realpath "$packages")"/*.tgz)
   first_command "$scratch/node/node_modules/.bin/agentglot"
-done
+fi
 
 [ "$tried" -gt 0 ] || { echo "there is no package in $packages"; exit 1; }
 echo "$tried packages do what the README does first"

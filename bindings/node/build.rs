@@ -1,0 +1,5 @@
+//! What linkers want to know of modules that Node loads.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,25 @@
+import agentglot from './index.js';
+
+export const {
+  AgentglotError,
+  ConvertStream,
+  Converter,
+  DamagedError,
+  Events,
+  InternalError,
+  Turn,
+  UnclearError,
+  UsageError,
+  check,
+  convert,
+  convertFile,
+  convertFiles,
+  convertStream,
+  detect,
+  events,
+  formats,
+  sessions,
+  stats,
+  turns,
+  version,
+} = agentglot;
