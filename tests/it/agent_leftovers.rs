@@ -290,20 +290,21 @@ fn a_signal_before_anybody_answers_ends_with_an_outcome() {
                 command.env("OPENAI_BASE_URL", &address).env_remove("OPENAI_MODEL");
                 let mut host = Host::new(command);
                 let what = format!("{dialect} {signal:?}, {}", if reads { "reading" } else { "starting" });
+                if !reads {
+                    // It waits for an answer, or somebody else knocked at a port that was theirs before.
+                    let _ = never_answers.accept().unwrap();
+                }
+                let caught = || {
+                    let status = std::fs::read_to_string(format!("/proc/{}/status", host.process.id())).unwrap_or_default();
+                    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+                    u64::from_str_radix(mask.trim(), 16).unwrap_or(0) >> (Signal::XFSZ.as_raw() - 1) & 1 == 1
+                };
+                eventually(&format!("{what}: it listens"), Duration::from_secs(20), caught);
                 if reads {
-                    let caught = || {
-                        let status = std::fs::read_to_string(format!("/proc/{}/status", host.process.id())).unwrap_or_default();
-                        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
-                        u64::from_str_radix(mask.trim(), 16).unwrap_or(0) >> (Signal::XFSZ.as_raw() - 1) & 1 == 1
-                    };
-                    eventually(&format!("{what}: it listens"), Duration::from_secs(20), caught);
                     let mut stdin = host.take_stdin();
                     std::io::Write::write_all(&mut stdin, b"half a prom").unwrap();
                     // Its end comes when the program is gone.
                     std::mem::forget(stdin);
-                } else {
-                    // It waits for an answer.
-                    let _ = never_answers.accept().unwrap();
                 }
                 let begun = Instant::now();
                 host.signal(signal);
