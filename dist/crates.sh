@@ -17,7 +17,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 patches=()
-for name in agentglot-adapters agentglot-process agentglot-agent agentglot-columns agentglot; do
+for name in agentglot-adapters agentglot-process agentglot-models agentglot-agent agentglot-columns agentglot; do
   tar -xzf "$built/package/$name-$version.crate" -C "$scratch"
   [ "$name" = agentglot ] || patches+=(--config "patch.crates-io.$name.path='$scratch/$name-$version'")
 done

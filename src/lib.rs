@@ -36,6 +36,8 @@ pub mod command;
 #[cfg(all(unix, feature = "agent"))]
 pub mod config;
 #[cfg(all(unix, feature = "agent"))]
+mod front;
+#[cfg(all(unix, feature = "agent"))]
 mod homes;
 pub mod io;
 #[cfg(all(unix, feature = "agent"))]

@@ -47,6 +47,8 @@ pub enum Layout {
     Store,
     /// A store too: the whole session as one value.
     Session,
+    /// The same, one a line: a file holds many sessions.
+    Rows,
 }
 
 /// A dialect in one of its modes: `claude`, `claude:json`, `qwen:stream-chunk-json` …
@@ -66,12 +68,12 @@ impl Mode {
     pub const JSON: Self = Self::new("json", Layout::Document);
     /// Text for people.
     pub const TEXT: Self = Self::new("text", Layout::Text);
-    /// Server-sent events.
-    pub const SSE: Self = Self::new("sse", Layout::Sse);
+    /// Server-sent events of a model API.
+    pub const SSE: Self = Self::new("sse", Layout::Sse).read_only();
 
     /// A mode by its name and what it looks like.
     pub const fn new(name: &'static str, layout: Layout) -> Self {
-        let apart = matches!(layout, Layout::Store | Layout::Session);
+        let apart = layout.is_store();
         Self {
             layout,
             name,
@@ -100,7 +102,16 @@ impl Mode {
 impl Layout {
     /// Whether each line is a value of its own.
     pub const fn is_lines(self) -> bool {
-        matches!(self, Self::Lines | Self::Pieces | Self::Store)
+        matches!(self, Self::Lines | Self::Pieces | Self::Store | Self::Rows)
+    }
+
+    /// Whether a session is one value, which is written when the session is over.
+    pub const fn is_one_value(self) -> bool {
+        matches!(self, Self::Document | Self::Session | Self::Rows)
+    }
+
+    const fn is_store(self) -> bool {
+        matches!(self, Self::Store | Self::Session | Self::Rows)
     }
 }
 
@@ -117,19 +128,19 @@ impl Format {
 
     /// Whether it is what a program keeps of a session. See [`Layout::Store`].
     pub const fn is_store(self) -> bool {
-        matches!(self.mode.layout, Layout::Store | Layout::Session)
+        self.mode.layout.is_store()
     }
 
     /// Whether it can be written: the streams of model APIs cannot, and some modes of others.
     pub const fn is_writable(self) -> bool {
-        !self.dialect.is_api() && !self.mode.read_only
+        !self.mode.read_only
     }
 
-    /// Every format of every dialect of agents.
+    /// Every format of every dialect of agents, and those of the model APIs that are written.
     pub fn all() -> impl Iterator<Item = Self> {
-        Dialect::ALL
-            .into_iter()
+        Dialect::readable()
             .flat_map(|dialect| dialect.modes().iter().map(move |&mode| Self { dialect, mode }))
+            .filter(|format| !format.dialect.is_api() || format.is_writable())
     }
 }
 

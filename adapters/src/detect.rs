@@ -370,7 +370,7 @@ pub(crate) fn proof_of_another(dialect: Dialect, text: &str) -> Option<Evidence>
 }
 
 /// What each dialect says about a line.
-fn recognise<'a>(line: &'a Opened<'_>) -> impl Iterator<Item = Evidence> + use<'a> {
+fn recognise<'a, 'l>(line: &'a Opened<'l>) -> impl Iterator<Item = Evidence> + use<'a, 'l> {
     Dialect::readable().filter_map(move |dialect| (dialect.vendor().recognise)(line))
 }
 

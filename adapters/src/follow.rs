@@ -18,11 +18,15 @@ pub(crate) const fn ends_turn(kind: &Kind<'_>) -> Option<bool> {
     }
 }
 
-/// Whether a line of which this is said first may as well begin a session in another dialect.
+/// Whether a line of a log of this format, of which this is said first, may as well begin a session in another dialect.
 #[inline]
-pub(crate) fn may_begin_another(kind: &Kind<'_>, in_turn: bool) -> bool {
-    match kind {
-        Kind::Session(_) | Kind::Unknown(_) => true,
+pub(crate) fn may_begin_another(event: &Event<'_>, format: Format, in_turn: bool) -> bool {
+    match &event.kind {
+        Kind::Session(session) => {
+            let is_own = session.version.is_some() && event.origin.session.is_some();
+            !is_own || format.is_store() || !format.dialect.vendor().logs.version_tells
+        }
+        Kind::Unknown(_) => true,
         Kind::Notice(notice) => notice.topic == Topic::Other || !in_turn,
         Kind::Response(_) | Kind::Request(_) => !in_turn,
         _ => false,

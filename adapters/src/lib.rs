@@ -67,6 +67,7 @@ mod cuts;
 mod event;
 mod follow;
 mod frame;
+mod front;
 mod ids;
 mod json;
 mod launch;
@@ -78,6 +79,9 @@ mod read;
 mod reader;
 mod snake_tools;
 mod store;
+mod talk;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod tools;
 mod trace;

@@ -38,8 +38,8 @@ pub struct Listener {
 
 impl Listener {
     /// Listens to an agent; lines of more than `max_line` bytes are left out and told.
-    pub fn to_agent(dialect: Dialect, max_line: usize) -> Self {
-        Self::new(Decoder::new(dialect), max_line)
+    pub fn to_agent(format: impl Into<Format>, max_line: usize) -> Self {
+        Self::new(Decoder::new(format), max_line)
     }
 
     /// Listens to a host.
@@ -157,7 +157,7 @@ impl Speaker {
         let encoder = Encoder::new(manner.to.dialect, style);
         let (from, to) = (manner.from, manner.to.dialect);
         // A stream of the same dialect has what it needs; text and single objects are put together as for any other.
-        let same = from == to && !matches!(manner.to.mode.layout, Layout::Document | Layout::Session | Layout::Text);
+        let same = from == to && !manner.to.mode.layout.is_one_value() && manner.to.mode.layout != Layout::Text;
         let want = if same { Want::AS_IS } else { encoder.want() };
         let tools = match to.vendor().agent_tools {
             Some(tools) if manner.agent => tools,

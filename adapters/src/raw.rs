@@ -25,6 +25,8 @@ inside! {
     cuts,
     /// The canonical model, borrowed.
     event,
+    /// Protocols of many sessions.
+    front,
     /// Bytes to lines, values and server-sent events.
     frame,
     /// Ids that are made up.

@@ -414,7 +414,8 @@ impl<'a> Heard<'_, 'a> {
 
 impl<'a> Sink<'a> for Heard<'_, 'a> {
     fn event(&mut self, event: &event::Event<'a>) {
-        if self.events == 0 && follow::may_begin_another(&event.kind, self.ear.in_turn) {
+        let read = self.ear.read.filter(|_| self.events == 0);
+        if read.is_some_and(|format| follow::may_begin_another(event, format, self.ear.in_turn)) {
             self.foreign = self.foreign.or_else(|| self.begins());
         }
         if !self.is_left() {

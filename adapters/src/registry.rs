@@ -24,6 +24,7 @@ macro_rules! vendors {
                 atif Atif,
                 acp Acp,
                 opencode Opencode,
+                sharegpt Sharegpt,
                 agentglot Agentglot,
             }
             apis {
@@ -37,6 +38,7 @@ macro_rules! vendors {
                 codex::rollout Rollout,
                 gemini::chat GeminiChat,
                 opencode::export Export,
+                openai::messages Messages,
             }
             readers {
                 opencode::bus Bus,
@@ -78,7 +80,7 @@ macro_rules! dialects {
                 $Agent,
             )+
             $(
-                #[doc = concat!("Of [`crate::", stringify!($api), "`]. Read only: agents speak to it, hosts do not.")]
+                #[doc = concat!("Of [`crate::", stringify!($api), "`]. Its streams are read only: agents speak to it, hosts do not.")]
                 $Api,
             )+
         }
@@ -109,8 +111,16 @@ macro_rules! dialects {
             /// Every dialect of agents: they are read and written.
             pub const ALL: [Self; [$(stringify!($Agent)),+].len()] = [$(Self::$Agent),+];
 
-            /// The model APIs: their streams can be read, and are never written.
+            /// The model APIs: their streams can be read, and are never written; other modes of theirs may be both.
             pub const APIS: [Self; [$(stringify!($Api)),+].len()] = [$(Self::$Api),+];
+
+            /// Whether it is a model API.
+            pub const fn is_api(self) -> bool {
+                match self {
+                    $(Self::$Agent => false,)+
+                    $(Self::$Api => true,)+
+                }
+            }
 
             /// What is known of it.
             pub const fn vendor(self) -> &'static Vendor {

@@ -76,8 +76,10 @@ pub struct Logs {
     pub(crate) usage_at: &'static [&'static str],
     /// Whether the outcome of a turn lists the calls that were refused.
     pub lists_denials: bool,
-    /// Whether its logs say of each turn how it ended. Trajectories do not, nor do the earlier turns of a session that is loaded.
-    pub says_ends: bool,
+    /// Whether a line that begins a session, names it and says its program's version is this dialect's for that alone.
+    pub(crate) version_tells: bool,
+    /// Whether its logs say of each turn how it ended.
+    pub ends: Ends,
 }
 
 impl Logs {
@@ -94,8 +96,20 @@ impl Logs {
         commands_outlive_turns: false,
         usage_at: &[],
         lists_denials: false,
-        says_ends: true,
+        version_tells: false,
+        ends: Ends::Said,
     };
+}
+
+/// Whether logs say of each turn how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// A line of each turn does.
+    Said,
+    /// Its last round says that it is the last: so its decoder tells an outcome, marked `synthetic`.
+    WorkedOut,
+    /// Nothing does. Trajectories do not, nor do the earlier turns of a session that is loaded.
+    Unsaid,
 }
 
 /// Whether a log begins with its session's facts.
@@ -134,11 +148,6 @@ impl Dialect {
     /// Its modes; the first is the default.
     pub const fn modes(self) -> &'static [Mode] {
         self.vendor().modes
-    }
-
-    /// Whether it is a model API: read, and never written.
-    pub const fn is_api(self) -> bool {
-        self.vendor().encoder.is_none()
     }
 
     /// The members that only this dialect knows and that ride in [`crate::event::Event::fields`]: name and meaning, sorted by

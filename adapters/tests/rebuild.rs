@@ -225,7 +225,7 @@ fn no_member_that_the_protocol_names_is_unknown() {
             Dialect::Atif => &["atif.md"],
             Dialect::Acp => &["acp.md"],
             Dialect::Opencode => &["opencode.md"],
-            Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => &[],
+            Dialect::Agentglot | Dialect::Sharegpt | Dialect::Openai | Dialect::Anthropic => &[],
         };
         for name in names {
             let page = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -356,3 +356,26 @@ fn what_no_walk_comes_to_is_told() {
         );
     }
 }
+
+/// What a line calls the API's id of a model call is the format's; who counts tokens tells by it which lines are one reply.
+#[test]
+fn the_ids_of_model_calls_go_over() {
+    let [streams, transcripts] = [format("claude:stream-json"), format("claude:transcript")];
+    let ids = |log: &[u8], name: &str| -> Vec<String> {
+        let text = String::from_utf8_lossy(log);
+        let start = format!("\"{name}\":\"");
+        let main = |line: &&str| !line.contains("\"parent_tool_use_id\":\"");
+        let id = |line: &str| Some(line.split_once(&start)?.1.split_once('"')?.0.to_owned());
+        text.lines().filter(main).filter_map(id).collect()
+    };
+    let mut tried = 0;
+    for (_, stream) in pairs().iter().filter(|(kept, _)| kept.format == transcripts) {
+        let there = ids(&stream.bytes, "request_id");
+        let kept = convert(&Options::new(streams, transcripts), &stream.bytes).out;
+        assert_eq!(ids(&kept, "requestId"), there, "{}", stream.name);
+        let back = convert(&Options::new(transcripts, streams), &kept).out;
+        assert_eq!(ids(&back, "request_id"), there, "{}: back again", stream.name);
+        tried += there.len();
+    }
+    assert!(tried > 0);
+}

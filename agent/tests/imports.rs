@@ -71,6 +71,7 @@ fn crates_depend_downwards() {
             &["agentglot-agent", "agentglot-process", "tokio", "reqwest"][..],
         ),
         ("process/Cargo.toml", &["agentglot-agent", "agentglot-adapters", "reqwest"]),
+        ("models/Cargo.toml", &["agentglot-agent", "agentglot-process", "tokio", "reqwest"]),
         ("Cargo.toml", &["agentglot = "]),
     ] {
         let text = std::fs::read_to_string(root.join(manifest)).expect("the manifest is there");

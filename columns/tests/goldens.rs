@@ -120,6 +120,10 @@ fn a_table_of_events_gives_back_what_the_log_would_have_given() {
             if to.dialect == log.format.dialect && to != log.format {
                 continue;
             }
+            // An array of sessions is read, and a session a line is written.
+            if to == log.format && log.bytes.starts_with(b"[") {
+                continue;
+            }
             let (straight, back) = (convert(log.format, to, &log.bytes, false), convert(events, to, &stored, false));
             // Questions of protocols between programs lose what only they know of them on their way through events.
             let told = |log: &[u8]| {

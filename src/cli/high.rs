@@ -274,7 +274,6 @@ fn machine(_: &low::Logs) -> Result<Option<Logs>, Failure> {
     Ok(None)
 }
 
-#[cfg(all(unix, feature = "agent"))]
 fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {
     let Some(path) = own else {
         return Prices::known(None).map_err(Failure::Usage);
@@ -282,14 +281,6 @@ fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::Read { name: name.clone(), error })?;
     Prices::known(Some((&name, &text))).map_err(Failure::Usage)
-}
-
-#[cfg(not(all(unix, feature = "agent")))]
-fn prices(own: Option<PathBuf>) -> Result<Prices, Failure> {
-    match own {
-        None => Ok(Prices::none()),
-        Some(_) => Err(usage("this agentglot was built without agents (the feature `agent`) and knows no prices")),
-    }
 }
 
 /// The log that is meant: a file, or what lies on this machine of the session with that id.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentglot_adapters::check::Level;
-use agentglot_adapters::raw::codec::{Dialect, Format, UnknownFormat};
+use agentglot_adapters::raw::codec::{Dialect, Format, Layout, UnknownFormat};
 use agentglot_adapters::raw::launch::Program;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -306,7 +306,9 @@ impl Dialects {
         let why = match format {
             Some(format) if self.reads() => format!("{format} is for people and cannot be read"),
             Some(format) if self == Self::StoodInFor => format!("{format} has no program that could be stood in for"),
-            Some(format) if format.dialect.is_api() => format!("{format} is the stream of a model API, which is read (--from) and never written"),
+            Some(format) if format.mode.layout == Layout::Sse => {
+                format!("{format} is the stream of a model API, which is read (--from) and never written")
+            }
             Some(format) => format!("{format} is read (--from) and not written"),
             None => match nearest(text, &names) {
                 Some(meant) => return format!("unknown dialect {text:?}; did you mean {meant:?}?"),

@@ -8,6 +8,7 @@ mod terminal;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,8 @@ pub struct Run {
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
     pub max_queued: usize,
+    /// What the command line says of all this, as variables: what a program of ours that we start is to hear of it.
+    pub said: Vec<(OsString, OsString)>,
 }
 
 /// Runs until the session ends. Returns the exit code of the program that we stand in for.
@@ -115,6 +118,11 @@ pub fn run(run: &Run) -> Result<u8, Failure> {
             return Ok(refusal::on_stderr(host, &error.text, error.exit_code));
         }
     };
+    if let Some(begin) = program.traits.front {
+        let runtime = runtime()?;
+        let stop = runtime.block_on(async { Signals::watch() })?;
+        return runtime.block_on(crate::front::run(run, &launch, begin, stop));
+    }
     let reader = Reader::of(&launch);
     let done = early::unpanicked(run, &launch, stdout, |begun| launched(run, &launch, begun));
     if let Err(failure) = &done {

@@ -1,5 +1,7 @@
 //! Files that have not got their names yet are removed when a signal ends the program.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
@@ -9,12 +11,18 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file was begun. From the first one on, signals are listened to; without a listener the program ends all the same, and only leaves its
-/// files behind.
-pub(super) fn begun(path: &Path) {
+/// Makes a file that goes when a signal ends the program before it is [`done`], whenever the signal comes. From the first one on, signals are
+/// listened to; without a listener the program ends all the same, and only leaves its files behind.
+///
+/// # Errors
+/// Those of `make`.
+pub(super) fn begin(path: &Path, make: impl FnOnce() -> io::Result<File>) -> io::Result<File> {
     static LISTENING: Once = Once::new();
-    unfinished().push(path.to_owned());
     LISTENING.call_once(|| crate::system::before_signals(remove));
+    let mut all = unfinished();
+    let file = make()?;
+    all.push(path.to_owned());
+    Ok(file)
 }
 
 /// A file has got its name, or is gone.

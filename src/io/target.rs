@@ -251,11 +251,10 @@ fn beside(path: &Path, old: Option<&fs::Metadata>) -> io::Result<(File, PathBuf)
     }
     for n in 0..1000 {
         let temporary = path.with_file_name(format!(".agentglot-{}-{n}.part", std::process::id()));
-        match how.open(&temporary) {
+        match interrupt::begin(&temporary, || how.open(&temporary)) {
             Ok(file) => {
                 // Held as long as we live, where the file system knows of it.
                 let _ = file.try_lock();
-                interrupt::begun(&temporary);
                 sweep(path.parent().unwrap_or(Path::new("")), &file);
                 return Ok((file, temporary));
             }

@@ -168,8 +168,9 @@ fn what_nobody_has_described_is_allowed() {
     let future = json!({
         "type": "future", "event": "future", "object": "future", "method": "future", "choices": [], "input": {"origin": "user", "parts": []}
     });
-    // All trajectories are of one kind.
-    for (dialect, input) in all().into_iter().filter(|(dialect, _)| *dialect != Dialect::Atif) {
+    // All trajectories are of one kind, and so are all lists of what was said.
+    let of_one_kind = [Dialect::Atif, Dialect::Sharegpt];
+    for (dialect, input) in all().into_iter().filter(|(dialect, _)| !of_one_kind.contains(dialect)) {
         let validator = validator(dialect, input);
         let mut future = future.clone();
         // Among stored events it is what names a host's line.

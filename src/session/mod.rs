@@ -423,12 +423,17 @@ impl Session {
         if let Some(plain) = &mut self.plain {
             plain.hear(event);
         }
+        let introduces = matches!(event.kind, Kind::Session(_));
+        if let Some(id) = event
+            .origin
+            .session
+            .filter(|id| (introduces || !self.introduced) && !id.is_empty() && !id.is(&self.host.facts.session))
+        {
+            // The agent's own session is the one that the host knows; some name it on their lines alone.
+            self.host.facts.session = id.unescape().into_owned();
+        }
         if let Kind::Session(session) = event.kind {
             self.introduced = true;
-            if let Some(id) = event.origin.session {
-                // The agent's own session is the one that the host knows.
-                self.host.facts.session = id.unescape().into_owned();
-            }
             if let Some(servers) = session.mcp_servers {
                 servers.as_str().clone_into(&mut self.host.facts.mcp_servers);
             }

@@ -54,7 +54,7 @@ impl Session {
         let cut = self.turn.is_some_and(|turn| turn.cut);
         if let (true, Kind::Outcome(outcome)) = (cut, event.kind) {
             let mut why = String::new();
-            Str::escape(&format!("Reached maximum number of turns ({limit})"), &mut why);
+            Str::escape(&over(limit), &mut why);
             let limited = Outcome {
                 error: Some(Str::trusted(&why)),
                 usage: outcome.usage,
@@ -105,8 +105,11 @@ impl Session {
     }
 
     pub(super) fn end_turn(&mut self, kind: OutcomeKind, why: &str, now: Instant) {
+        // A program that runs for one turn is gone once it was stopped at the limit, and says nothing of an end.
+        let limit = self.host.max_rounds.filter(|_| self.turn.is_some_and(|turn| turn.cut));
+        let kind = limit.map_or(kind, |_| OutcomeKind::Limit(Limit::Turns));
         let mut body = String::new();
-        Str::escape(why, &mut body);
+        Str::escape(&limit.map_or_else(|| why.to_owned(), over), &mut body);
         let text = Str::trusted(&body);
         let outcome = Outcome {
             synthetic: true,
@@ -121,4 +124,9 @@ impl Session {
         self.say(&Event::new(origin, Kind::Outcome(&outcome)));
         self.ended_with(&outcome, now);
     }
+}
+
+/// Why a turn ends in which the model was called more than so often.
+fn over(limit: u64) -> String {
+    format!("Reached maximum number of turns ({limit})")
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use agentglot_adapters::convert::Options;
 use agentglot_adapters::detect::Found;
-use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::cuts::Cuts;
 use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::store::begins_as_subagent;
@@ -185,7 +185,7 @@ impl Plan {
             && !has_headers
             && options.prompts.is_empty()
             && !options.strict
-            && !matches!(options.to.mode.layout, Layout::Document | Layout::Session);
+            && !options.to.mode.layout.is_one_value();
         match source.file() {
             Some(file) if separable && file.len() >= WORTH_CUTTING => {
                 let split = Split {

@@ -26,8 +26,9 @@ fn formats_are_offered_where_they_fit() {
     let fits = |words: &[&str]| fits(words, &scratch.path(""));
     assert_eq!(fits(&["convert", "--to", "qwen:"]), ["qwen:stream-chunk-json", "qwen:text"]);
     assert!(fits(&["convert", "--from", "a"]).contains(&"auto".to_owned()));
-    assert_eq!(fits(&["convert", "--from", "openai"]), ["openai"]);
-    assert!(fits(&["convert", "--to", "openai"]).is_empty(), "it is never written");
+    assert_eq!(fits(&["convert", "--from", "openai"]), ["openai:messages", "openai"]);
+    assert_eq!(fits(&["convert", "--to", "openai"]), ["openai:messages"], "streams are never written");
+    assert!(fits(&["convert", "--to", "anthropic"]).is_empty(), "it is never written");
     assert!(fits(&["check", "--dialect=codex:r"]).contains(&"--dialect=codex:rollout".to_owned()));
     assert!(fits(&["conv"]).contains(&"convert".to_owned()));
 }

@@ -299,14 +299,17 @@ fn names_that_are_nearly_right_are_corrected_and_lists_fit_the_use() {
     };
     assert!(err(&["convert", "--to", "cursr", "x"]).contains("unknown dialect \"cursr\"; did you mean \"cursor\"?"));
     let written = err(&["convert", "--to", "zzz", "x"]);
-    assert!(written.contains("claude:text") && !written.contains("openai"), "{written}");
+    assert!(written.contains("claude:text") && !written.contains("anthropic"), "{written}");
     let read = err(&["convert", "--from", "zzz", "--to", "claude", "x"]);
     assert!(
-        !read.contains("claude:text") && read.contains("openai") && read.contains("auto"),
+        !read.contains("claude:text") && read.contains("anthropic") && read.contains("auto"),
         "{read}"
     );
     let run = err(&["run", "--as", "zzz"]);
-    assert!(run.contains("tricode") && !run.contains("openai") && !run.contains("agentglot:"), "{run}");
+    assert!(
+        run.contains("tricode") && !run.contains("anthropic") && !run.contains("agentglot:"),
+        "{run}"
+    );
 }
 
 #[test]

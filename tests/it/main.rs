@@ -84,6 +84,8 @@ mod rfc_faults;
 #[cfg(target_os = "linux")]
 mod rfc_requests;
 #[cfg(unix)]
+mod run_acp;
+#[cfg(unix)]
 mod run_asks;
 #[cfg(unix)]
 mod run_codex;

@@ -1,4 +1,4 @@
-//! What we write, read by the vendors' own Python packages: `qwen` by `openai`, `claude` by `claude-agent-sdk`.
+//! What we write, read by the vendors' own Python packages: `qwen` and `openai:messages` by `openai`, `claude` by `claude-agent-sdk`.
 //!
 //! Without Python, or without a way to install the packages, the test says so and passes.
 
@@ -20,6 +20,8 @@ fn the_official_python_packages_read_what_we_write() {
     for (script, target, extra) in [
         ("check_openai.py", "qwen", &[][..]),
         ("check_openai.py", "qwen:stream-chunk-json", &[]),
+        ("check_training.py", "openai:messages", &[]),
+        ("check_training.py", "sharegpt", &["--tools", "verbatim"]),
         ("check_claude_sdk.py", "claude", &[]),
         ("check_claude_sdk.py", "claude", &["--include-partial-messages"]),
     ] {
@@ -102,7 +104,8 @@ fn convert_goldens(target: Format, extra: &[&str], folder: &Path) -> Vec<PathBuf
         assert!(matches!(output.status.code(), Some(0 | 1)), "{path}: {}", text(&output));
         // A log without a turn (answers to control requests alone) has nothing that the packages would read.
         let written = String::from_utf8(output.stdout).unwrap();
-        if written.contains("\"type\":\"result\"") || written.contains("chat.completion") {
+        let signs = ["\"type\":\"result\"", "chat.completion", "\"messages\":[", "\"conversations\":["];
+        if signs.iter().any(|sign| written.contains(sign)) {
             let log = folder.join(path.replace('/', "-"));
             std::fs::write(&log, written).unwrap();
             logs.push(log);

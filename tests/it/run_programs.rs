@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::common::Scratch;
 use crate::support::stage::{CLAUDE, Stage, request, user};
 use crate::support::turns::{said, stage, starts, typed};
 use crate::support::within;
@@ -126,6 +127,32 @@ fn an_interrupt_ends_the_program_and_what_it_started() {
             host.close();
             assert_eq!(host.end().code(), 0);
             assert_eq!(stage.living(), [0; 0], "{}", known.backend);
+        }
+    });
+}
+
+/// The program is stopped, and can say nothing of it: the turn's end names the limit all the same.
+#[test]
+fn the_limit_of_rounds_ends_the_turn_and_its_program() {
+    within(60, async {
+        let second_round = [
+            ("codex", "codex/mcp.out.jsonl", 6),
+            ("gemini", "gemini/todo.out.jsonl", 5),
+            ("opencode", "opencode/bash.out.jsonl", 5),
+        ];
+        for (backend, log, lines) in second_round {
+            let scratch = Scratch::new();
+            let text = std::fs::read_to_string(golden(log)).unwrap();
+            let begun: String = text.split_inclusive('\n').take(lines).collect();
+            let begun = scratch.file("begun.jsonl", begun);
+            let stage = stage(&[vec!["read all".to_owned(), format!("file 0 {}", begun.display()), "hang".to_owned()]]);
+            let mut host = stage.host("claude", backend, &[], &[CLAUDE, &["--max-turns", "1"]].concat());
+            host.say(&user("one")).close();
+            let end = host.end();
+            let subtypes: Vec<_> = end.results().iter().map(|result| result["subtype"].clone()).collect();
+            assert_eq!(subtypes, ["error_max_turns"], "{backend}: {end:#?}");
+            assert_eq!(end.results()[0]["session_id"], end.lines[0]["session_id"], "{backend}: {end:#?}");
+            assert_eq!(stage.living(), [0; 0], "{backend}");
         }
     });
 }

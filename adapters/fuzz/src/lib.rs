@@ -152,7 +152,7 @@ fn sound(to: Format, out: &[u8]) {
     }
     let sound = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
     // One value may be laid out over lines.
-    if matches!(to.mode.layout, Layout::Document | Layout::Session) && sound(text) {
+    if to.mode.layout.is_one_value() && sound(text) {
         return;
     }
     for line in text.split('\n').filter(|line| !line.is_empty()) {

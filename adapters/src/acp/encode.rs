@@ -32,6 +32,9 @@ pub struct Encoder {
     asked: BTreeSet<String>,
     /// The calls that were spoken of.
     pub(super) heard: BTreeSet<String>,
+    /// Those that were shown as a plan, and those that showed a change: their results are not shown in place of it.
+    pub(super) plans: BTreeSet<String>,
+    pub(super) diffs: BTreeSet<String>,
     /// What the messages written of the protocol's own events have said of calls: what follows from that is not said.
     pub(super) calls: Calls,
     pub(super) turn: Turn,
@@ -61,6 +64,8 @@ impl Encoder {
             prompt: None,
             asked: BTreeSet::new(),
             heard: BTreeSet::new(),
+            plans: BTreeSet::new(),
+            diffs: BTreeSet::new(),
             calls: Calls::default(),
             turn: Turn::default(),
             total: Usage::default(),
@@ -70,6 +75,11 @@ impl Encoder {
     /// Whether the events are of this dialect.
     pub(super) fn is_own(&self) -> bool {
         self.style.source == Dialect::Acp
+    }
+
+    /// Whether what is written is heard by a host that says its own part of the conversation, and is answered elsewhere ([`super::front`]).
+    pub(super) const fn is_live(&self) -> bool {
+        self.style.agent
     }
 
     pub(super) const fn next_id(&mut self) -> u64 {
@@ -85,7 +95,7 @@ impl Encoder {
 
     /// Both sides introduce themselves and a session is opened, if that has not been done. A host says all this before its first prompt.
     pub(super) fn introduce(&mut self, session: &Session<'_>, out: &mut Out) {
-        if std::mem::replace(&mut self.introduced, true) || self.is_own() {
+        if std::mem::replace(&mut self.introduced, true) || self.is_own() || self.is_live() {
             return;
         }
         if self.session.is_empty() {
@@ -171,6 +181,9 @@ impl Encoder {
         if let Some(id) = event.origin.session {
             out.used(id.as_escaped());
         }
+        if self.is_live() {
+            return;
+        }
         let again = self.introduced && !self.is_own();
         self.introduce(session, out);
         out.carried();
@@ -227,6 +240,9 @@ impl Encoder {
                 fields: &[],
             };
             self.call(&call, out);
+        }
+        if self.is_live() {
+            return;
         }
         out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
         match request.id {

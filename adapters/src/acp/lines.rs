@@ -8,8 +8,8 @@ use crate::json::{Out, Raw, Str};
 use crate::tools::args::Args;
 use crate::tools::{Tools, kind_of};
 
-/// Writes what a call is shown with, behind its id: title, name, kind, places, changes and arguments.
-pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) {
+/// Writes what a call is shown with, behind its id: title, name, kind, places, changes and arguments. Returns whether there is a change.
+pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) -> bool {
     let arena = Bump::new();
     let args = Tools::of(source).and_then(|tools| tools.args(call.name, call.input, &arena));
     let (path, title) = match &args {
@@ -35,16 +35,16 @@ pub(super) fn call(call: &ToolCall<'_>, source: Dialect, out: &mut Out) {
         out.str(path);
         out.lit("}]");
     }
-    match &args {
-        Some(Args::Write { path, content }) => diff(*path, None, *content, out),
-        Some(Args::Edit { path, change }) => {
-            if let Some(old) = change.old {
-                diff(*path, Some(old), change.new, out);
-            }
-        }
-        _ => {}
+    let change = match &args {
+        Some(Args::Write { path, content }) => Some((*path, None, *content)),
+        Some(Args::Edit { path, change }) => change.old.map(|old| (*path, Some(old), change.new)),
+        _ => None,
+    };
+    if let Some((path, old, new)) = change {
+        diff(path, old, new, out);
     }
     out.unchecked_if(",\"rawInput\":", Some(call.input));
+    change.is_some()
 }
 
 fn diff(path: Str<'_>, old: Option<Str<'_>>, new: Str<'_>, out: &mut Out) {

@@ -10,8 +10,10 @@ mod calls;
 mod decode;
 mod encode;
 pub(crate) mod fields;
+mod front;
 mod lines;
 mod own;
+mod program;
 pub(crate) mod recognise;
 #[cfg(feature = "schema")]
 mod schema;
@@ -27,7 +29,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::event::At;
-use crate::vendor::{Facts, Logs, Vendor};
+use crate::vendor::{Ends, Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -43,7 +45,7 @@ pub static VENDOR: Vendor = Vendor {
     recognise: recognise::recognise,
     #[cfg(feature = "schema")]
     schema: &schema::SIDES,
-    program: None,
+    program: Some(&program::PROGRAM),
     permission_modes: &[],
     tools: Some(&tools::TOOLS),
     detail: None,
@@ -51,7 +53,7 @@ pub static VENDOR: Vendor = Vendor {
         arguments_at: "/params/update/rawInput",
         facts: Facts::Usual,
         usage_at: &["/result/usage", "/params/update/usage", "/msg/result/usage", "/msg/params/update/usage"],
-        says_ends: false,
+        ends: Ends::Unsaid,
         ..Logs::USUAL
     },
 };

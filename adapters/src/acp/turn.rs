@@ -1,12 +1,16 @@
 //! A turn: its prompt, what is new, and its outcome, which answers the prompt.
 
-use super::encode::{Encoder, answer};
+use bumpalo::Bump;
+
+use super::encode::Encoder;
 use super::lines;
 use crate::event::{
     Block, ChatRequest, Content, Event, Fatal, Kind, Limit, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope,
     Session, ToolCall, ToolResult, Usage,
 };
 use crate::json::{Out, Raw, Str};
+use crate::tools::Tools;
+use crate::tools::args::{Args, TodoStatus};
 use crate::trace::Kept;
 
 /// The turn that is being written.
@@ -53,7 +57,7 @@ impl Encoder {
     /// The host's prompt. While one waits for its answer, what else the user says is told by the agent.
     pub(super) fn ask_for(&mut self, content: Content<'_>, out: &mut Out) {
         self.introduce(&Session::default(), out);
-        if self.prompt.is_some() {
+        if self.prompt.is_some() || self.is_live() {
             for text in content.texts() {
                 self.begin_update("user_message_chunk", out);
                 out.lit(",\"content\":");
@@ -124,11 +128,16 @@ impl Encoder {
     pub(super) fn call(&mut self, call: &ToolCall<'_>, out: &mut Out) {
         self.heard.insert(call.id.as_escaped().to_owned());
         self.introduce(&Session::default(), out);
+        if self.is_live() && self.plan(call, out) {
+            return;
+        }
         self.begin_update("tool_call", out);
         out.lit(",\"toolCallId\":");
         out.str(call.id);
         out.lit(",\"status\":\"pending\"");
-        lines::call(call, self.style.source_format().dialect, out);
+        if lines::call(call, self.style.source_format().dialect, out) && self.is_live() {
+            self.diffs.insert(call.id.as_escaped().to_owned());
+        }
         out.lit("}}}\n");
         self.begin_update("tool_call_update", out);
         out.lit(",\"toolCallId\":");
@@ -136,8 +145,39 @@ impl Encoder {
         out.lit(",\"status\":\"in_progress\"}}}\n");
     }
 
+    /// A list of things to do, as editors show it.
+    fn plan(&mut self, call: &ToolCall<'_>, out: &mut Out) -> bool {
+        let arena = Bump::new();
+        let tools = Tools::of(self.style.source_format().dialect);
+        let Some(Args::Todos { list, .. }) = tools.and_then(|tools| tools.args(call.name, call.input, &arena)) else {
+            return false;
+        };
+        self.plans.insert(call.id.as_escaped().to_owned());
+        self.begin_update("plan", out);
+        out.lit(",\"entries\":[");
+        for (n, todo) in list.iter().enumerate() {
+            out.lit(if n > 0 { ",{\"content\":" } else { "{\"content\":" });
+            out.str(todo.content);
+            out.lit(",\"priority\":\"medium\",\"status\":\"");
+            out.lit(match todo.status {
+                TodoStatus::Pending => "pending",
+                TodoStatus::InProgress => "in_progress",
+                TodoStatus::Completed | TodoStatus::Cancelled => "completed",
+            });
+            out.lit("\"}");
+        }
+        out.lit("]}}}\n");
+        true
+    }
+
     fn result(&mut self, result: &ToolResult<'_>, out: &mut Out) {
         self.introduce(&Session::default(), out);
+        if self.is_live() {
+            self.heard.remove(result.call.as_escaped());
+        }
+        if self.plans.remove(result.call.as_escaped()) {
+            return out.carried();
+        }
         self.begin_update("tool_call_update", out);
         out.lit(",\"toolCallId\":");
         out.str(result.call);
@@ -147,9 +187,13 @@ impl Encoder {
         } else {
             ",\"status\":\"failed\""
         });
-        out.lit(",\"content\":[");
-        lines::blocks(result.content, "{\"type\":\"content\",\"content\":", "}", out);
-        out.lit("]}}}\n");
+        // A list takes the place of the one before.
+        if !(self.diffs.remove(result.call.as_escaped()) && success) {
+            out.lit(",\"content\":[");
+            lines::blocks(result.content, "{\"type\":\"content\",\"content\":", "}", out);
+            out.lit("]");
+        }
+        out.lit("}}}\n");
     }
 
     fn fatal(&mut self, fatal: &Fatal<'_>, out: &mut Out) {
@@ -174,7 +218,17 @@ impl Encoder {
         }
         out.drop_held(&mut self.turn.tokens, NO_TOKENS);
         self.turn = Turn::default();
-        self.heard.clear();
+        let unended = std::mem::take(&mut self.heard);
+        if self.is_live() {
+            for call in unended.iter().filter(|call| !self.plans.contains(*call)) {
+                self.begin_update("tool_call_update", out);
+                out.lit(",\"toolCallId\":\"");
+                out.lit(call);
+                out.lit("\",\"status\":\"failed\"}}}\n");
+            }
+        }
+        self.plans.clear();
+        self.diffs.clear();
     }
 
     /// The answer that the outcome says again; one that nothing said before is said now.
@@ -193,6 +247,9 @@ impl Encoder {
     fn end(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
         self.introduce(&Session::default(), out);
         out.carried();
+        if self.is_live() {
+            return;
+        }
         let id = match self.prompt.take() {
             Some(id) => Some(id),
             None if self.is_own() => None,
@@ -206,42 +263,43 @@ impl Encoder {
         if outcome.usage.is_none() {
             out.release(&mut self.turn.tokens);
         }
-        if let OutcomeKind::Failed(place) = outcome.kind {
-            return failure(id, outcome, place, usage.as_ref(), out);
-        }
-        match id {
-            Some(id) => answer(id, out),
-            None => out.lit("{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{"),
-        }
-        out.lit("\"stopReason\":\"");
-        out.lit(stop_reason(outcome.kind));
-        out.lit("\"");
-        if let Some(usage) = usage {
-            out.lit(",\"usage\":");
-            tokens(&usage, out);
-        }
-        let plain = !matches!(outcome.kind, OutcomeKind::Limit(Limit::Budget | Limit::Retries | Limit::Time));
-        let error = outcome.error.filter(|text| !text.is_empty());
-        if !plain || outcome.synthetic || error.is_some() {
-            out.lit(",\"_meta\":{");
-            marks(outcome, !plain, out);
-            if let Some(error) = error {
-                out.lit(if !plain || outcome.synthetic { ",\"error\":" } else { "\"error\":" });
-                out.str(error);
-            }
-            out.lit("}");
-        }
-        out.lit("}}\n");
+        let id = id.map_or_else(|| "null".to_owned(), |id| id.to_string());
+        ended(&id, outcome, usage.as_ref(), out);
     }
 }
 
-/// An error answers the prompt.
-fn failure(id: Option<u64>, outcome: &Outcome<'_>, place: Place, usage: Option<&Usage<'_>>, out: &mut Out) {
-    out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
-    match id {
-        Some(id) => out.number(id),
-        None => out.lit("null"),
+/// Writes how a turn ended, as the answer to the prompt of this number.
+pub(super) fn ended(id: &str, outcome: &Outcome<'_>, usage: Option<&Usage<'_>>, out: &mut Out) {
+    if let OutcomeKind::Failed(place) = outcome.kind {
+        return failure(id, outcome, place, usage, out);
     }
+    out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
+    out.lit(id);
+    out.lit(",\"result\":{\"stopReason\":\"");
+    out.lit(stop_reason(outcome.kind));
+    out.lit("\"");
+    if let Some(usage) = usage {
+        out.lit(",\"usage\":");
+        tokens(usage, out);
+    }
+    let plain = !matches!(outcome.kind, OutcomeKind::Limit(Limit::Budget | Limit::Retries | Limit::Time));
+    let error = outcome.error.filter(|text| !text.is_empty());
+    if !plain || outcome.synthetic || error.is_some() {
+        out.lit(",\"_meta\":{");
+        marks(outcome, !plain, out);
+        if let Some(error) = error {
+            out.lit(if !plain || outcome.synthetic { ",\"error\":" } else { "\"error\":" });
+            out.str(error);
+        }
+        out.lit("}");
+    }
+    out.lit("}}\n");
+}
+
+/// An error answers the prompt.
+fn failure(id: &str, outcome: &Outcome<'_>, place: Place, usage: Option<&Usage<'_>>, out: &mut Out) {
+    out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
+    out.lit(id);
     out.lit(",\"error\":{\"code\":-32603,\"message\":");
     out.invented("/error/code", "an error needs a number");
     match outcome.error.or(outcome.text).filter(|text| !text.is_empty()) {

@@ -22,7 +22,7 @@ pub use decode::Decoder;
 pub use encode::Encoder;
 
 use crate::codec::Mode;
-use crate::vendor::{Facts, Logs, Vendor};
+use crate::vendor::{Ends, Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -44,7 +44,7 @@ pub static VENDOR: Vendor = Vendor {
     detail: None,
     logs: Logs {
         facts: Facts::Usual,
-        says_ends: false,
+        ends: Ends::Unsaid,
         usage_at: &["/final_metrics", "/steps/*/metrics"],
         ..Logs::USUAL
     },

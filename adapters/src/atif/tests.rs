@@ -1,22 +1,9 @@
-use crate::codec::{Dialect, Format};
+use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
-
-fn convert(log: &str, from: &str, to: &str) -> (String, String) {
-    let format = |name: &str| name.parse::<Format>().expect("it is a format");
-    let options = Options {
-        ledger: Some("log".to_owned()),
-        keep_spelling: true,
-        ..Options::new(format(from), format(to))
-    };
-    let mut converter = Converter::new(options);
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    (String::from_utf8(out).expect("what is written is UTF-8"), converter.take_ledger())
-}
+use crate::testing::traced;
 
 fn converted(log: &str, from: &str, to: &str) -> String {
-    convert(log, from, to).0
+    traced(log, from, to).0
 }
 
 const ONE: &str = r#"{
@@ -72,7 +59,7 @@ fn what_events_say_of_a_trajectory_is_written_anew() {
 
 #[test]
 fn the_words_of_others_say_the_same() {
-    let (claude, ledger) = convert(ONE, "atif", "claude");
+    let (claude, ledger) = traced(ONE, "atif", "claude");
     for text in [
         r#""text":"I look.""#,
         r#""thinking":"Hm.""#,

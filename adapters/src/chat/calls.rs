@@ -35,7 +35,8 @@ impl<'a> Reader<'_, 'a> {
         Ok(calls.into_bump_slice())
     }
 
-    fn call(&self, at: &mut Cursor<'a>, n: u32) -> Result<CallPiece<'a>, Error> {
+    /// Reads one of them, number `n`; the cursor stands at an object.
+    pub(crate) fn call(&self, at: &mut Cursor<'a>, n: u32) -> Result<CallPiece<'a>, Error> {
         let mut call = CallPiece::default();
         let mut fields = FieldList::new_in(self.cx.arena);
         let mut object = at.object()?;

@@ -15,7 +15,7 @@ use crate::event::{At, Block, BlockHead, Event, Field, Fields, Input, InputKind,
 use crate::follow;
 use crate::json::{Cursor, Error, Raw, Str};
 use crate::reader::{Consumer, Damaged, Source, Taken};
-use crate::vendor::{Pieces, Vendor};
+use crate::vendor::{Ends, Pieces, Vendor};
 
 /// Everything behind the reader.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl<'a> Sink<'a> for Heard<'_, 'a> {
             return;
         }
         let in_turn = self.core.state.in_turn;
-        if self.events == 0 && !self.over && follow::may_begin_another(&event.kind, in_turn) {
+        if self.events == 0 && !self.over && follow::may_begin_another(event, self.core.format, in_turn) {
             if self.foreign.is_none() {
                 self.foreign = follow::begins_another(self.core.format.dialect, self.text, in_turn);
             }
@@ -409,7 +409,7 @@ impl<'c, 'a> Heard<'c, 'a> {
             state.tree.line(event, &chain, *of_subagent, line, report);
         }
         // What is kept on disk says nothing of turns.
-        let has_turns = vendor.logs.says_ends && !format.is_store();
+        let has_turns = vendor.logs.ends != Ends::Unsaid && !format.is_store();
         if has_turns && parent.is_none() && is_part(&event.kind) {
             state.turns.part(&event.kind, &about, line, report);
         }
@@ -465,7 +465,8 @@ impl<'c, 'a> Heard<'c, 'a> {
             }
             Kind::Outcome(outcome) if parent.is_none() => {
                 // A stop that no model makes: the turn goes on elsewhere.
-                let made = *over || outcome.synthetic || !is_told(outcome, line);
+                let worked_out = vendor.logs.ends == Ends::WorkedOut && outcome.synthetic;
+                let made = !worked_out && (*over || outcome.synthetic || !is_told(outcome, line));
                 let elsewhere = outcome.stop.is_some_and(|stop| stop.kind == StopKind::Other);
                 let well = outcome.kind == OutcomeKind::Success && !outcome.synthetic && !elsewhere;
                 match made || format.is_store() {

@@ -87,7 +87,7 @@ pub struct Summary {
     pub notes: u64,
 }
 
-/// Knows the schemas of lines ([`crate::schema`]); a library for them is the caller's.
+/// Knows the schemas of lines (those of the feature `schema`); a library that compares them is the caller's.
 pub trait Schemas: fmt::Debug {
     /// What does not fit in a line, if anything.
     fn misfit(&mut self, dialect: Dialect, line: &str) -> Option<Misfit>;

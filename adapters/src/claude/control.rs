@@ -327,6 +327,27 @@ mod tests {
         assert!(!is_learnt(&answer("i", 9, "y")), "the host answers somebody");
     }
 
+    #[test]
+    fn as_many_shapes_are_kept_as_there_is_room_for() {
+        let line = |n: usize, len: usize| {
+            let key = "x".repeat(len);
+            format!("{{\"type\":\"system\",\"subtype\":\"status\",\"uuid\":\"u\",\"session_id\":\"s\",\"{n}{key}\":\"a\"}}")
+        };
+        // More than there is room for, and longer ones of which there are fewer.
+        for (count, len) in [(520, 1), (150, 8000)] {
+            let (mut decoder, mut general) = (Decoder::default(), Decoder::default());
+            let mut is_learnt = |line: &str| is_learnt(&mut decoder, &mut general, line);
+            for n in 0..count {
+                assert!(!is_learnt(&line(n, len)));
+                assert!(is_learnt(&line(n, len)) && is_learnt(&line(n, len)));
+            }
+            assert!(is_learnt(&line(count - 100, len)));
+            assert!(!is_learnt(&line(0, len)), "the oldest is forgotten");
+            assert!(is_learnt(&line(0, len)));
+            assert!(!is_learnt(&line(1, len)));
+        }
+    }
+
     /// The answer to `initialize` says which process speaks from here on, each time.
     #[test]
     fn a_process_is_told_each_time() {

@@ -205,9 +205,9 @@ impl Decoder {
     /// An object of no type that is known. It goes on whole.
     pub(super) fn unknown<'a>(&self, text: &'a str, reader: Reader<'_, 'a>, sink: &mut dyn Sink<'a>) -> Result<usize, Error> {
         let mut at = Cursor::new(text);
-        let raw = at.raw()?;
-        let session = raw.get("session_id").and_then(Raw::string);
-        if let Some(kind) = raw.get("type") {
+        let (raw, [session, kind]) = at.raw_with(["session_id", "type"])?;
+        let session = session.and_then(Raw::string);
+        if let Some(kind) = kind {
             reader.cx.took(kind.as_str());
         }
         match self.side {

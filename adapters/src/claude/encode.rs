@@ -243,7 +243,7 @@ impl Encode for Encoder {
     }
 
     fn takes_fields(&self) -> bool {
-        self.own()
+        self.style.source == Dialect::Claude
     }
 
     #[inline]
@@ -287,6 +287,16 @@ impl Encode for Encoder {
             self.array = false;
             out.lit("]\n");
         }
+    }
+}
+
+/// Writes the API's id of a model call. Streams call it `request_id`, transcripts `requestId`.
+pub(super) fn write_request(out: &mut Out, fields: Fields<'_>, [read, written]: [&str; 2]) {
+    if let Some(field) = fields.iter().find(|field| field.at == At::Line && field.key.is(read)) {
+        out.lit(",\"");
+        out.lit(written);
+        out.lit("\":");
+        out.unchecked(field.value);
     }
 }
 

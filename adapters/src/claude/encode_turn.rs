@@ -1,10 +1,11 @@
 //! The conversation: prompts, whole replies, results.
 
 use crate::blocks::{MESSAGE, UsagePlace};
+use crate::codec::Dialect;
 use crate::event::{At, Block, DetailShape, Event, Origin, Prompt, PromptSource, Reply, ResultStatus, ToolProgress, ToolResult, Usage};
 use crate::json::{Out, Str, alike};
 
-use super::encode::{Encoder, LINE, Line};
+use super::encode::{Encoder, LINE, Line, write_request};
 
 /// What an `assistant` line, or a retry, may call its error.
 pub(super) const ERRORS: [&str; 10] = [
@@ -250,7 +251,11 @@ impl Encoder {
                 out.invented("/error", "the target has words of its own for errors");
             }
         }
-        self.writer.fields(out, event.fields, LINE);
+        if self.own() {
+            self.writer.fields(out, event.fields, LINE);
+        } else if self.style.source == Dialect::Claude {
+            write_request(out, event.fields, ["requestId", "request_id"]);
+        }
         self.end(out);
     }
 }

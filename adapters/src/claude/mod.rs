@@ -65,6 +65,7 @@ pub static VENDOR: Vendor = Vendor {
         pieces: Pieces::Replies,
         usage_at: &["/message/usage", "/event/usage", "/event/message/usage", "/usage", "/modelUsage"],
         lists_denials: true,
+        version_tells: true,
         ..Logs::USUAL
     },
 };

@@ -123,18 +123,21 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             }
         }
         "control_response" => {
-            let body = |key| line.find(&["response", "response", key]).is_some();
-            let request = line.find(&["response", "request_id"]).map_or("", word);
+            let response = line.get("response");
+            let of_response = |key| response.and_then(|response| response.get(key));
+            let answer = of_response("response");
+            let body = |key| answer.is_some_and(|answer| answer.get(key).is_some());
+            let request = of_response("request_id").map_or("", word);
             match () {
                 () if body("commands") && (body("models") || body("account") || body("output_style")) => {
                     (PROOF, "control_response with commands and models")
                 }
-                () if line.find(&["response", "error_code"]).is_some() || line.find(&["response", "pending_permission_requests"]).is_some() => {
+                () if of_response("error_code").is_some() || of_response("pending_permission_requests").is_some() => {
                     (STRONG, "control_response with error_code")
                 }
                 () if body("updatedPermissions") || body("hookSpecificOutput") => (STRONG, "control_response as hosts of Claude Code write it"),
                 () if python_id(request) => (STRONG, "request id of the Python SDK"),
-                () if line.find(&["response", "subtype"]).is_some() && !line.has("request_id") => (FAINT, "control_response"),
+                () if of_response("subtype").is_some() && !line.has("request_id") => (FAINT, "control_response"),
                 () => return None,
             }
         }

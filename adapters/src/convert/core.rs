@@ -20,6 +20,7 @@ use crate::read::Collector;
 use crate::reader::{Consumer, Damaged, Source, Taken};
 use crate::tools::Translate;
 use crate::trace::Trace;
+use crate::vendor::Ends;
 
 /// What comes of the lines, however they are framed.
 #[derive(Debug)]
@@ -185,7 +186,7 @@ impl Core {
         let collects = matches!(encoder, Encoder::Collector(_));
         let identity = is_copied(&options, collects);
         // Where nothing says how turns end, a value is a whole session.
-        let is_a_session = !options.to.dialect.vendor().logs.says_ends;
+        let is_a_session = options.to.dialect.vendor().logs.ends == Ends::Unsaid;
         Self {
             identity,
             by_heart: by_heart(&options, identity),
@@ -270,9 +271,15 @@ impl Core {
     }
 
     /// Another session begins with the line `text`, of which nothing that names it has been told: ends the one before, and reads the line
-    /// with a decoder that knows nothing of it. A log that was cut here would read the same.
+    /// with a decoder that knows nothing of it. A log that was cut here would read the same. `own`: it begins none in another dialect.
     #[cold]
-    fn next_session<'a>(&mut self, begin: Begin, text: &'a str, decoder: &mut Decoder, arena: &'a Bump) -> (Result<usize, Error>, Told) {
+    fn next_session<'a>(
+        &mut self,
+        (begin, own): (Begin, bool),
+        text: &'a str,
+        decoder: &mut Decoder,
+        arena: &'a Bump,
+    ) -> (Result<usize, Error>, Told) {
         // What is still to say belongs to the line before this one, which was the session's last.
         let line = self.line;
         self.line = (line - 1).max(1);
@@ -289,7 +296,7 @@ impl Core {
         pipe.end_session();
         // A session that is one value was given back as it was.
         if let Stored::Giving(giving) = &mut self.stored
-            && matches!(self.options.to.mode.layout, Layout::Document | Layout::Session)
+            && self.options.to.mode.layout.is_one_value()
             && giving.has_given_session()
         {
             self.out.truncate(before);
@@ -297,6 +304,9 @@ impl Core {
         self.bind(before);
         if let Some(document) = &mut self.document {
             document.end_session(&mut self.out);
+        }
+        if self.options.to.mode.layout.is_one_value() {
+            self.stored.begins_behind(&self.out);
         }
         self.line = line;
         match begin {
@@ -323,6 +333,7 @@ impl Core {
             trace.begin(text);
         }
         let mut pipe = self.pipe(text, arena);
+        pipe.told.own = own;
         let cx = pipe.down.cx;
         let used = decoder.line(text, &cx, &mut pipe);
         (used, pipe.told())
@@ -396,7 +407,7 @@ impl Consumer for Core {
                 trace.take_findings();
             }
             self.bind(told.before);
-            (used, told) = self.next_session(begin, text, decoder, arena);
+            (used, told) = self.next_session((begin, told.own), text, decoder, arena);
         }
         if let Some(found) = told.foreign.filter(|_| !self.options.follow) {
             self.damage(at, None, follow::why(found, self.options.from));
@@ -495,9 +506,9 @@ impl Consumer for Core {
             Stored::No => {}
             Stored::Storing(storing) => storing.end(&self.encoder, &mut self.out),
             Stored::Giving(giving) => {
-                let given = match self.options.to.mode.layout {
-                    Layout::Document | Layout::Session => giving.has_given_session(),
-                    _ => giving.has_given_all(),
+                let given = match self.options.to.mode.layout.is_one_value() {
+                    true => giving.has_given_session(),
+                    false => giving.has_given_all(),
                 };
                 if given {
                     self.out.truncate(before);

@@ -50,6 +50,8 @@ pub(super) struct Told {
     pub(super) renames: bool,
     /// The line begins a session in another dialect.
     pub(super) foreign: Option<Evidence>,
+    /// It is known that it begins none.
+    pub(super) own: bool,
 }
 
 impl Told {
@@ -65,6 +67,7 @@ impl Told {
             over: false,
             renames: false,
             foreign: None,
+            own: false,
         }
     }
 }
@@ -89,6 +92,7 @@ impl Pipe<'_, '_> {
         self.told.events = 0;
         self.told.aside = false;
         self.told.renames = false;
+        self.told.own = false;
         self.told.before = self.down.out.len();
     }
 
@@ -133,8 +137,10 @@ impl Pipe<'_, '_> {
             self.told.another = Some(String::new());
             return true;
         }
-        if self.told.events == 0 && self.told.foreign.is_none() {
-            self.told.foreign = follow::begins_another(self.options.from.dialect, self.text, self.assembler.is_in_turn());
+        if self.told.events == 0 && self.told.foreign.is_none() && !self.told.own {
+            let in_turn = self.assembler.is_in_turn();
+            self.told.foreign = follow::begins_another(self.options.from.dialect, self.text, in_turn);
+            self.told.own = !in_turn && self.told.foreign.is_none();
         }
         self.told.foreign.is_some() && (self.options.follow || self.by_heart)
     }
@@ -210,7 +216,7 @@ impl<'a> Sink<'a> for Pipe<'_, 'a> {
         if self.told.another.is_some() {
             return;
         }
-        if follow::may_begin_another(&event.kind, self.assembler.is_in_turn()) && self.is_foreign(event) {
+        if follow::may_begin_another(event, self.options.from, self.assembler.is_in_turn()) && self.is_foreign(event) {
             return;
         }
         if let Some(id) = event.origin.session {

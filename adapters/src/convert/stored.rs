@@ -53,6 +53,13 @@ impl Stored {
         }
     }
 
+    /// What was written up to here is of the session before, and not of the line that is read.
+    pub(super) const fn begins_behind(&mut self, out: &Out) {
+        if let Self::Giving(Giving { held: Some(held), .. }) = self {
+            held.from = out.len();
+        }
+    }
+
     /// What was written to `out` is taken away.
     pub(super) fn pause(&mut self, out: &mut Out) {
         if let Self::Giving(Giving { held: Some(held), .. }) = self {
@@ -111,7 +118,8 @@ pub(super) struct Giving {
     held: Option<Held>,
     /// The last line was given back so, and nothing follows the log's own end.
     given: bool,
-    /// Of the session some lines are not as they were spelled.
+    /// Lines of the session were given back so, and some are not as they were spelled.
+    kept: bool,
     edited: bool,
 }
 
@@ -164,7 +172,8 @@ impl Giving {
 
     /// A session is over that is one value. Returns whether that was given back.
     pub(super) const fn has_given_session(&mut self) -> bool {
-        !std::mem::replace(&mut self.edited, false) && self.given
+        let kept = std::mem::replace(&mut self.kept, false);
+        !std::mem::replace(&mut self.edited, false) && kept
     }
 
     /// A line was read. Returns whether the line that it, or the last of it, was stored of is given back.
@@ -190,6 +199,7 @@ impl Giving {
         }
         let Some(held) = self.held.take() else { return false };
         self.given = held.lines == 0 && held.found == held.check;
+        self.kept |= self.given;
         self.edited |= !self.given;
         if self.given {
             out.truncate(held.from);

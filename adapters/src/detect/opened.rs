@@ -1,54 +1,101 @@
 //! One line, opened for the recognisers.
 
-use crate::json::{Cursor, Raw, Str};
+use std::cell::RefCell;
+
+use crate::json::{Cursor, Object, Raw, Str};
 
 /// Few lines have more members.
 const USUAL: usize = 24;
 
-/// One line, opened at its top level. A line that is cut off has the members that came through, the last one cut.
+/// One line, opened at its top level, as far as it is asked about. A line that is cut off has the members that came through, the last one
+/// cut.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
     /// The whole text.
     pub(crate) text: &'a str,
     /// `type`, if it is a string.
     pub(crate) kind: &'a str,
-    members: Vec<(Str<'a>, Raw<'a>)>,
+    members: RefCell<Members<'a>>,
+}
+
+/// The members up to the last one that was asked for.
+#[derive(Debug)]
+struct Members<'a> {
+    found: Vec<(Str<'a>, Raw<'a>)>,
+    at: Cursor<'a>,
+    /// What is still to be read.
+    rest: Option<Object>,
+}
+
+impl<'a> Members<'a> {
+    /// Reads one more; false if there is none.
+    fn read(&mut self) -> bool {
+        let key = self.rest.as_mut().and_then(|object| object.key(&mut self.at).ok()?);
+        let Some(key) = key else {
+            self.rest = None;
+            return false;
+        };
+        let before = self.at;
+        let value = self.at.skip().unwrap_or_else(|_| {
+            self.rest = None;
+            Raw::trusted(before.rest().trim_ascii_start())
+        });
+        self.found.push((key, value));
+        true
+    }
+
+    fn place(&mut self, key: &str) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let is = |(name, _): &(Str<'a>, Raw<'a>)| name.is(key);
+            if let Some(at) = self.found[from..].iter().position(is) {
+                return Some(from + at);
+            }
+            from = self.found.len();
+            if !self.read() {
+                return None;
+            }
+        }
+    }
 }
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut members = Vec::with_capacity(USUAL);
         let mut at = Cursor::new(text);
-        if let Ok(mut object) = at.object() {
-            while let Ok(Some(key)) = object.key(&mut at) {
-                let rest = at.rest().trim_ascii_start();
-                match at.skip() {
-                    Ok(value) => members.push((key, value)),
-                    Err(_) => {
-                        members.push((key, Raw::trusted(rest)));
-                        break;
-                    }
-                }
-            }
-        }
-        let mut line = Self { text, kind: "", members };
+        let rest = at.object().ok();
+        let found = Vec::with_capacity(if rest.is_some() { USUAL } else { 0 });
+        let mut line = Self {
+            text,
+            kind: "",
+            members: RefCell::new(Members { found, at, rest }),
+        };
         line.kind = line.word("type");
         line
     }
 
     /// Whether it is an object (at least the beginning of one).
     pub(crate) fn is_object(&self) -> bool {
-        !self.members.is_empty()
+        let mut members = self.members.borrow_mut();
+        !members.found.is_empty() || members.read()
     }
 
     /// The value of a member.
     pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.members.iter().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
+        let mut members = self.members.borrow_mut();
+        members.place(key).map(|at| members.found[at].1)
+    }
+
+    /// The names of its members.
+    pub(crate) fn members(&self) -> impl Iterator<Item = Str<'a>> {
+        let mut members = self.members.borrow_mut();
+        while members.read() {}
+        let names: Vec<_> = members.found.iter().map(|(name, _)| *name).collect();
+        names.into_iter()
     }
 
     /// Whether there is such a member.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.get(key).is_some()
+        self.place(key).is_some()
     }
 
     /// Whether there is any of these members.
@@ -74,7 +121,7 @@ impl<'a> Opened<'a> {
 
     /// Where a member stands among the others.
     pub(crate) fn place(&self, key: &str) -> Option<usize> {
-        self.members.iter().position(|(name, _)| name.is(key))
+        self.members.borrow_mut().place(key)
     }
 }
 

@@ -1,5 +1,6 @@
-use crate::codec::{Dialect, Format};
+use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
+use crate::testing::converted;
 
 const LOG: &str = concat!(
     r#"{"type":"init","timestamp":"2026-11-21T07:03:48.381Z","session_id":"s1","model":"m1"}"#,
@@ -27,15 +28,6 @@ const LOG: &str = concat!(
     r#"{"type":"result","timestamp":"2026-11-21T07:03:48.546Z","status":"success","stats":{"total_tokens":381,"input_tokens":303,"output_tokens":63,"cached":33,"input":270,"duration_ms":165,"tool_calls":2,"models":{"m1":{"total_tokens":381,"input_tokens":303,"output_tokens":63,"cached":33,"input":270}}}}"#,
     "\n",
 );
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    let format = |name: &str| name.parse::<Format>().expect("it is a format");
-    let mut converter = Converter::new(Options::new(format(from), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
 
 #[test]
 fn it_goes_to_the_canonical_events_and_back() {

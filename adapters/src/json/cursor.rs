@@ -220,6 +220,32 @@ impl<'a> Cursor<'a> {
         Ok(Raw::checked(&self.text[begin..self.at]))
     }
 
+    /// Reads any value and checks it in full; of an object, finds the first member of each name.
+    pub(crate) fn raw_with<const N: usize>(&mut self, names: [&str; N]) -> Result<(Raw<'a>, [Option<Raw<'a>>; N]), Error> {
+        let mut found = [None; N];
+        self.peek();
+        let begin = *self;
+        if self.find_checked(names, &mut found).is_err() {
+            // It is no object, or damaged: then all of it tells what is wrong.
+            *self = begin;
+            return self.raw().map(|raw| (raw, [None; N]));
+        }
+        Ok((Raw::checked(&self.text[begin.at..self.at]), found))
+    }
+
+    fn find_checked<const N: usize>(&mut self, names: [&str; N], found: &mut [Option<Raw<'a>>; N]) -> Result<(), Error> {
+        let mut object = self.object()?;
+        while let Some(key) = object.key(self)? {
+            let value = self.raw()?;
+            for (name, place) in names.iter().zip(&mut *found) {
+                if place.is_none() && key.is(name) {
+                    *place = Some(value);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Passes over any value; checks only that its quotes and brackets match.
     #[inline]
     pub fn skip(&mut self) -> Result<Raw<'a>, Error> {
@@ -474,6 +500,18 @@ mod tests {
             let ours = check(&text).is_ok();
             let theirs = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
             prop_assert_eq!(ours, theirs, "{}", text);
+        }
+
+        #[test]
+        fn members_are_found_while_a_value_is_checked(text in "[{\\[]?([ab\":,{}\\[\\]1 ]|\"a\":|\"b\":){0,12}[}\\]]?") {
+            let (mut whole, mut with) = (Cursor::new(&text), Cursor::new(&text));
+            let raw = whole.raw();
+            let found = with.raw_with(["a", "b"]);
+            prop_assert_eq!(found.map(|(raw, _)| raw), raw);
+            if let (Ok(raw), Ok((_, found))) = (raw, found) {
+                prop_assert_eq!(found, [raw.get("a"), raw.get("b")]);
+                prop_assert_eq!(with.position(), whole.position());
+            }
         }
 
         #[test]

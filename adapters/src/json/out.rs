@@ -298,7 +298,8 @@ impl Out {
     /// Puts bytes in front of what was written from `at` on.
     pub fn insert(&mut self, at: usize, bytes: &[u8]) {
         let at = at.min(self.buffer.len());
-        self.buffer.splice(at..at, bytes.iter().copied());
+        self.buffer.extend_from_slice(bytes);
+        self.buffer[at..].rotate_right(bytes.len());
     }
 
     /// Takes away what was written from `at` on.

@@ -4,6 +4,7 @@ use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
+use crate::front::{Begin, Front};
 
 /// A vendor's program: its command line, how it gets its prompts, the words of its refusals, and how it behaves towards its host.
 #[derive(Debug)]
@@ -104,6 +105,10 @@ pub struct Traits {
     pub end_is_outcome: bool,
     /// Variables that say a mode for which it has no flag: the mode, the variable, its value.
     pub mode_variables: &'static [(PermissionMode, &'static str, &'static str)],
+    /// It holds one session of the many that hosts of other programs have with one process ([`Front`]).
+    pub holds_sessions: bool,
+    /// Such a program of many sessions.
+    pub front: Option<fn(Begin) -> Box<dyn Front>>,
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
@@ -127,6 +132,8 @@ impl Traits {
         needs_repository: None,
         end_is_outcome: false,
         mode_variables: &[],
+        holds_sessions: false,
+        front: None,
         answer_file: &[],
         images: &[],
     };

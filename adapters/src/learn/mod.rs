@@ -8,6 +8,7 @@
 //! A line that is read in this way is told exactly as the general way tells it. With a ledger every part of a line is looked at,
 //! and decoders take the general way.
 
+mod kept;
 mod mold;
 mod parts;
 mod reply;
@@ -22,8 +23,9 @@ use crate::codec::{Cx, Dialect};
 use crate::event::{Event, Input, Piece, ResultStatus, Sink, ToolResult};
 use crate::json::{Raw, Str};
 
+use kept::{Head, Kept, Known};
 use mold::{Growing, Mold, Pick};
-use shape::{Drawing, Match, NO_STARTS, Names, Shape, Starts};
+use shape::{Drawing, Match, NO_STARTS, Starts};
 
 /// What follows from the values of a dialect's lines.
 #[derive(Debug)]
@@ -59,11 +61,7 @@ pub(crate) struct Aside<'a> {
 /// none of the shapes is read in the general way, and teaches one more.
 #[derive(Debug)]
 pub(crate) struct Learned {
-    known: Vec<Known>,
-    /// How each of them begins.
-    heads: Vec<Head>,
-    /// For each two of them, with how many values both begin alike: under the later one.
-    shared: Vec<Vec<u8>>,
+    kept: Kept,
     /// The shape of the last line.
     last: usize,
     /// How many lines were read, by which the shapes are told that have not come for a long time.
@@ -79,8 +77,10 @@ pub(crate) struct Learned {
     missed: usize,
     /// What the last line was a piece of, those aside that went unheard.
     growing: Option<Growing>,
-    /// The session whose lines are read, and how many there were before it.
+    /// The session whose lines are read, as soon as its id is known, and how many there were before it.
     session: (u32, String),
+    /// Another one that the last line named which was to be learnt.
+    renamed: String,
     /// Finds the id of the session of the line that was learnt last.
     finder: Option<Finder<'static>>,
 }
@@ -88,9 +88,7 @@ pub(crate) struct Learned {
 impl Default for Learned {
     fn default() -> Self {
         Self {
-            known: Vec::new(),
-            heads: Vec::new(),
-            shared: Vec::new(),
+            kept: Kept::default(),
             last: 0,
             clock: 0,
             misses: [0; Mold::CLASSES],
@@ -99,75 +97,9 @@ impl Default for Learned {
             missed: 0,
             growing: None,
             session: (0, String::new()),
+            renamed: String::new(),
             finder: None,
         }
-    }
-}
-
-#[derive(Debug)]
-struct Known {
-    shape: Shape,
-    mold: Mold,
-    /// The shapes that came behind lines of this one, the last of them first.
-    next: [usize; 3],
-    /// When it came last.
-    seen: u64,
-    /// The class of its lines.
-    class: usize,
-    /// Which session its lines are of, counted as in [`Learned::session`].
-    session: u32,
-    /// Where the id of the session stands; `None` if that is not sure, and then its lines are those of one session alone.
-    names: Option<Names>,
-}
-
-/// The text before the first value of a shape that changes: how long it is, and its last eight bytes. Most shapes are ruled out by these.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Head {
-    len: usize,
-    tail: [u8; 8],
-    /// The session's id may be a part of the tail, and another one in its place.
-    has_id: bool,
-}
-
-impl Head {
-    /// Whether a line may have this shape.
-    #[inline]
-    fn may_be(&self, text: &str) -> bool {
-        self.has_id
-            || text
-                .as_bytes()
-                .get(self.len.wrapping_sub(self.tail.len())..self.len)
-                .is_some_and(|found| found == self.tail)
-    }
-}
-
-impl Head {
-    fn of(shape: &Shape, names: Option<&Names>) -> Option<Self> {
-        let beginning = shape.beginning();
-        let tail = *beginning.last_chunk()?;
-        let len = beginning.len();
-        Some(Self {
-            len,
-            tail,
-            has_id: names.is_some_and(|names| names.stand_in(len - tail.len(), len)),
-        })
-    }
-}
-
-impl Known {
-    /// Whether it is a shape of lines of this session. They look like those of the session before, but for the id.
-    #[inline]
-    fn is_of(&mut self, session: &(u32, String)) -> bool {
-        self.session == session.0 || self.becomes_of(session)
-    }
-
-    #[cold]
-    fn becomes_of(&mut self, (session, id): &(u32, String)) -> bool {
-        let sure = self.names.as_ref().is_some_and(|names| self.shape.rename(names, id));
-        if sure {
-            self.session = *session;
-        }
-        sure
     }
 }
 
@@ -179,7 +111,7 @@ impl Learned {
     /// Without trust, only one of so many lines is tried and learnt.
     const PROBE: u64 = 64;
     /// A class of lines of which so many in a row were spelled otherwise teaches no more, but now and then.
-    const PATIENCE: u32 = 32;
+    const PATIENCE: u32 = 128;
 
     /// Reads a line that is spelled like an earlier one, tells what it says, and returns how long it is. The `first` of some lines, which
     /// all have their line feeds, is read with its end. `answers` is asked whether an answer is the agent's that names this question.
@@ -268,18 +200,13 @@ impl Learned {
             self.growing = None;
             return None;
         }
-        let found = self.find(text).and_then(|(at, len)| {
-            if let Some(end) = end {
-                *end = self.known[at].shape.line_end(text, len)?;
-            }
-            Some((at, len))
-        });
-        let Some((at, len)) = found else {
-            self.growing = None;
-            return None;
-        };
-        let known = &mut self.known[at];
+        let Self { kept, session, starts, .. } = self;
         let before = self.growing.take();
+        let (at, len) = kept.find(text, self.last, (session.0, session.1.as_str()), starts)?;
+        let known = kept.get_mut(at)?;
+        if let Some(end) = end {
+            *end = known.shape.line_end(text, len)?;
+        }
         let found = Match::new(text, &self.starts);
         if known.class == Mold::ANSWERS && !answers(known.mold.answers(found)) {
             return None;
@@ -293,10 +220,19 @@ impl Learned {
         Some(len)
     }
 
-    /// Whether it names another session than the one whose lines are read.
-    fn is_of_another(&self, event: &Event<'_>) -> bool {
+    /// Whether it names another session than the one whose lines are read. If two lines in a row name it, that goes on under its id.
+    fn is_of_another(&mut self, event: &Event<'_>) -> bool {
         let (_, id) = &self.session;
-        !id.is_empty() && event.origin.session.is_some_and(|session| session.as_escaped() != id)
+        let Some(other) = event.origin.session.map(Str::as_escaped).filter(|other| !id.is_empty() && other != id) else {
+            return false;
+        };
+        let goes_on = self.renamed == other;
+        if goes_on {
+            self.next_session(other);
+        } else {
+            other.clone_into(&mut self.renamed);
+        }
+        !goes_on
     }
 
     /// Whether this line is not worth a try.
@@ -305,94 +241,10 @@ impl Learned {
         self.trust == 0 && !self.clock.is_multiple_of(Self::PROBE)
     }
 
-    /// The shape of a line, and how long that is.
-    #[inline]
-    fn find(&mut self, text: &str) -> Option<(usize, usize)> {
-        let Self { known, starts, .. } = self;
-        let first = known.get(self.last)?.next[0];
-        let guess = known.get_mut(first)?;
-        if !guess.is_of(&self.session) {
-            return self.find_another(text, first, None);
-        }
-        match guess.shape.read(text, 0, starts) {
-            Ok(len) => Some((first, len)),
-            Err(read) => self.find_another(text, first, Some((first, read))),
-        }
-    }
-
-    /// The same where the shape `first` is not the line's. `tried` is the shape that was tried last, and how many of its values the
-    /// line has.
-    fn find_another(&mut self, text: &str, first: usize, mut tried: Option<(usize, usize)>) -> Option<(usize, usize)> {
-        let Self {
-            known,
-            heads,
-            starts,
-            shared,
-            session,
-            ..
-        } = self;
-        let guesses = known.get(self.last)?.next;
-        let mut fits = |at: usize| {
-            let this = known.get_mut(at)?;
-            if !this.is_of(session) {
-                return None;
-            }
-            // What begins as that shape does need not be read again.
-            let read = match tried {
-                None => 0,
-                Some((other, read)) => {
-                    let shared = shared.get(at.max(other))?.get(at.min(other)).map_or(0, |&shared| usize::from(shared));
-                    if shared > read {
-                        return None;
-                    }
-                    shared
-                }
-            };
-            match this.shape.read(text, read, starts) {
-                Ok(len) => Some((at, len)),
-                Err(read) => {
-                    tried = Some((at, read));
-                    None
-                }
-            }
-        };
-        for (n, &at) in guesses.iter().enumerate().skip(1) {
-            if guesses[..n].contains(&at) || !heads[at].may_be(text) {
-                continue;
-            }
-            if let found @ Some(_) = fits(at) {
-                return found;
-            }
-        }
-        let others = heads
-            .iter()
-            .enumerate()
-            .filter(|(at, head)| head.may_be(text) && *at != first && !guesses.contains(at));
-        others.map(|(at, _)| at).find_map(fits)
-    }
-
-    /// Compares the shape at `at` with all others.
-    fn compare(&mut self, at: usize) {
-        for later in self.shared.len()..self.known.len() {
-            self.shared.push(vec![0; later]);
-        }
-        for other in (0..self.known.len()).filter(|other| *other != at) {
-            // What differs in its head begins with no value that is alike.
-            let shared = if self.heads[at].len == self.heads[other].len {
-                self.known[at].shape.shared(&self.known[other].shape)
-            } else {
-                0
-            };
-            // No shape has as many holes as a byte can count.
-            let shared = u8::try_from(shared).unwrap_or(0);
-            self.shared[at.max(other)][at.min(other)] = shared;
-        }
-    }
-
     /// Remembers what came behind the last line.
     #[inline]
     fn follow(&mut self, at: usize) {
-        if let Some(last) = self.known.get_mut(self.last)
+        if let Some(last) = self.kept.get_mut(self.last)
             && last.next[0] != at
         {
             let [first, second, third] = last.next;
@@ -406,6 +258,7 @@ impl Learned {
         self.growing = None;
         self.session.0 += 1;
         to.clone_into(&mut self.session.1);
+        self.renamed.clear();
     }
 
     /// Remembers how a line is spelled that was read in the general way and told as one event. Its parts are found by where they
@@ -429,38 +282,30 @@ impl Learned {
         if Mold::of(event, aside, &mut pick).is_none() {
             return;
         }
+        let session = event.origin.session.map_or("", Str::as_escaped);
+        if self.session.1.is_empty() {
+            session.clone_into(&mut self.session.1);
+        }
+        let is_sure = pick.drawing.name(session, &mut self.finder);
         let Some(shape) = pick.drawing.shape(Mold::longest(class)) else { return };
+        let Some(head) = Head::of(&shape) else { return };
+        let group = self.kept.group(head);
         // The decoder may have had its reasons to read such a line in the general way.
-        if self.known.iter().any(|known| known.class == class && known.shape == shape) {
+        if self.kept.has(&shape, group, class, self.session.0) {
             return;
         }
         pick.drawn = true;
         let Some(mold) = Mold::of(event, aside, &mut pick) else { return };
-        let names = Names::of(&shape, mold.session(), &mut self.finder);
-        let Some(head) = Head::of(&shape, names.as_ref()) else { return };
         let fresh = Known {
             next: [0; 3],
             seen: self.clock,
             class,
-            session: self.session.0,
-            names,
+            group,
+            only: (!is_sure).then_some(self.session.0),
             shape,
             mold,
         };
-        let alike = self.known.iter().enumerate().filter(|(_, known)| known.class == class);
-        let at = if alike.clone().count() < Mold::variants(class) {
-            self.known.push(fresh);
-            self.heads.push(head);
-            self.known.len() - 1
-        } else {
-            let Some((oldest, _)) = alike.min_by_key(|(_, known)| known.seen) else {
-                return;
-            };
-            self.known[oldest] = fresh;
-            self.heads[oldest] = head;
-            oldest
-        };
-        self.compare(at);
+        let at = self.kept.keep(fresh, head);
         self.follow(at);
     }
 }

@@ -191,16 +191,6 @@ impl Mold {
     /// The class of answers on the control channel.
     pub(super) const ANSWERS: usize = 18;
 
-    /// How many shapes a class of lines may have. The blocks of replies come in many numbers and orders, notices and answers are about
-    /// all kinds of things.
-    pub(super) const fn variants(class: usize) -> usize {
-        match class {
-            12 | 15 => 24,
-            Self::ANSWERS => 48,
-            _ => 6,
-        }
-    }
-
     /// The most text that is remembered of a line of a class, in bytes. Few lines are long but for what changes in them.
     pub(super) const fn longest(class: usize) -> usize {
         match class {
@@ -254,11 +244,6 @@ impl Mold {
             Kind::Response(_) => Self::ANSWERS,
             _ => return None,
         })
-    }
-
-    /// Where the session's id stands.
-    pub(super) const fn session(&self) -> Option<Spot> {
-        self.origin.session
     }
 
     /// The id of the question that an answer names.
@@ -386,7 +371,7 @@ impl OriginMold {
         self.parent.is_none() && self.agent.is_none() && self.turn.is_none() && self.time.is_none()
     }
 
-    /// A line that `begins` a session may be one of any; the others are of the session that is known.
+    /// A line that `begins` a session may be one of any; the others are of the session that is read.
     fn of(origin: &Origin<'_>, begins: bool, pick: &mut Pick<'_, '_>) -> Option<Self> {
         let time = match origin.time {
             None => None,
@@ -402,8 +387,12 @@ impl OriginMold {
             }
         };
         Some(Self {
-            // A log has one session as a rule, and comparing costs less than scanning.
-            session: pick.may(origin.session, begins.then_some(Hole::Text))?,
+            session: match origin.session {
+                Some(id) if begins => Some(pick.text(id)?),
+                // It says that none is named.
+                id if id.is_none_or(Str::is_empty) => pick.may(id, None)?,
+                id => pick.may(id, Some(Hole::Session))?,
+            },
             id: pick.may(origin.id, Some(Hole::Text))?,
             parent: pick.may(origin.parent, Some(Hole::Text))?,
             turn: pick.may(origin.turn, Some(Hole::Text))?,

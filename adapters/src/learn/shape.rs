@@ -28,6 +28,8 @@ pub(crate) enum Hole {
     Value,
     /// A value of any type of which only the structure is checked.
     Loose,
+    /// The id of the session that is read.
+    Session,
 }
 
 impl Hole {
@@ -78,45 +80,6 @@ struct Place {
     offset: u32,
 }
 
-/// Where the id of the session stands in a shape.
-#[derive(Debug)]
-pub(super) struct Names {
-    /// Where it begins; nowhere if the lines do not say it, or if any may stand there.
-    places: Vec<usize>,
-    len: usize,
-}
-
-impl Names {
-    /// Whether a part of the id stands in these bytes of the fixed text.
-    pub(super) fn stand_in(&self, from: usize, to: usize) -> bool {
-        self.places.iter().any(|place| *place < to && place + self.len > from)
-    }
-
-    /// The id stands at `spot` or, without one, nowhere, and `session_id` may say it again. `None` if it stands elsewhere too: it may mean
-    /// something else there. `finder` is that of the id before, which is the same as a rule.
-    pub(super) fn of(shape: &Shape, spot: Option<Spot>, finder: &mut Option<Finder<'static>>) -> Option<Self> {
-        const AGAIN: &[u8] = b"\"session_id\":\"";
-        let Some(Spot { from, to, .. }) = spot.filter(|spot| spot.from.piece == spot.to.piece) else {
-            return Some(Self { places: Vec::new(), len: 0 });
-        };
-        let begin = match from.piece.checked_sub(1) {
-            None => 0,
-            Some(hole) => shape.holes.get(hole as usize)?.0 as usize,
-        };
-        let (at, len) = (begin + from.offset as usize, to.offset.checked_sub(from.offset)? as usize);
-        let id = shape.fixed.get(at..at + len).filter(|id| !id.is_empty())?;
-        if finder.as_ref().is_none_or(|finder| finder.needle() != id) {
-            *finder = Some(Finder::new(id).into_owned());
-        }
-        let places: Vec<usize> = finder.as_ref()?.find_iter(&shape.fixed).collect();
-        let is_said = |&place: &usize| {
-            let behind = shape.fixed.get(place + len);
-            place == at || shape.fixed[..place].ends_with(AGAIN) && behind == Some(&b'"')
-        };
-        (places.contains(&at) && places.iter().all(is_said)).then_some(Self { places, len })
-    }
-}
-
 /// Where each piece of a shape begins in a line.
 pub(super) type Starts = [u32; MOST + 1];
 
@@ -156,9 +119,10 @@ impl<'a> Match<'_, 'a> {
 
 impl Shape {
     /// If `line` begins with a value of this shape: how long that is. Notes where its pieces are. Else how many of its holes were
-    /// read, with the pieces before them. The first `known` holes have been read already, and `starts` tells where they end.
+    /// read, with the pieces before them. The first `known` holes have been read already, and `starts` tells where they end. `session` is the id
+    /// of the session that is read, if it is known.
     #[inline]
-    pub(super) fn read(&self, line: &str, known: usize, starts: &mut Starts) -> Result<usize, usize> {
+    pub(super) fn read(&self, line: &str, known: usize, session: &str, starts: &mut Starts) -> Result<usize, usize> {
         let bytes = line.as_bytes();
         // A number that does not fit has no place in `starts`.
         if bytes.len() > u32::MAX as usize {
@@ -183,6 +147,13 @@ impl Shape {
                 (Hole::Filled, b'"') => return Err(n),
                 (Hole::Text | Hole::Filled, _) => {
                     at = cursor.string_body().map_err(|_| n)?;
+                    continue;
+                }
+                (Hole::Session, _) => {
+                    if session.is_empty() || !stands_at(bytes, at, session.as_bytes()) {
+                        return Err(n);
+                    }
+                    at += session.len();
                     continue;
                 }
                 (Hole::Number, b'-' | b'0'..=b'9') => {
@@ -240,17 +211,9 @@ impl Shape {
         self.holes.iter().zip(&other.holes).take_while(alike).count()
     }
 
-    /// Puts the session `to` in the place of the one before. `false` if the two are not as long.
-    ///
-    /// Shapes that begin alike do so behind this as well: the id stands nowhere in them but where it is exchanged.
-    pub(super) fn rename(&mut self, names: &Names, to: &str) -> bool {
-        if !names.places.is_empty() && names.len != to.len() {
-            return false;
-        }
-        for &place in &names.places {
-            self.fixed[place..place + names.len].copy_from_slice(to.as_bytes());
-        }
-        true
+    /// How much text is remembered.
+    pub(super) const fn size(&self) -> usize {
+        self.fixed.len()
     }
 
     /// The text before the first hole.
@@ -317,11 +280,52 @@ impl<'l> Drawing<'l> {
         true
     }
 
+    /// The line is one of the session `id`, which may be said again as `session_id`: there the id of the session stands that is read.
+    /// False if it stands elsewhere too, where it may mean something else. `finder` is that of the id before, which is the same as a rule.
+    pub(super) fn name(&mut self, id: &str, finder: &mut Option<Finder<'static>>) -> bool {
+        const AGAIN: &[u8] = b"\"session_id\":\"";
+        let is_open = |(_, _, hole): &(usize, usize, Hole)| *hole == Hole::Session;
+        if !self.holes.iter().any(is_open) {
+            return true;
+        }
+        self.in_order();
+        if finder.as_ref().is_none_or(|finder| finder.needle() != id.as_bytes()) {
+            *finder = Some(Finder::new(id).into_owned());
+        }
+        let Some(finder) = finder else { return false };
+        let bytes = self.line.as_bytes();
+        let (mut again, mut from) = (Vec::new(), 0);
+        for n in 0..=self.holes.len() {
+            let to = self.holes.get(n).map_or(bytes.len(), |&(to, _, _)| to);
+            for at in finder.find_iter(bytes.get(from..to).unwrap_or_default()).map(|at| from + at) {
+                let end = at + id.len();
+                if !bytes[..at].ends_with(AGAIN) || bytes.get(end) != Some(&b'"') {
+                    return false;
+                }
+                again.push((at, end, Hole::Session));
+            }
+            from = self.holes.get(n).map_or(from, |&(_, end, _)| end);
+        }
+        self.holes.append(&mut again);
+        true
+    }
+
+    /// Puts the holes in order. What is open anyway may be anything.
+    fn in_order(&mut self) {
+        self.holes.sort_unstable_by_key(|&(from, to, hole)| (from, to, hole == Hole::Session));
+        let mut end = 0;
+        self.holes.retain(|&(_, to, hole)| {
+            let within = hole == Hole::Session && to <= end;
+            end = end.max(to);
+            !within
+        });
+        self.holes.dedup();
+    }
+
     /// Puts the holes in order. `None` if they overlap, are too many, or do not stand where their kind stands, and if there are more than
     /// `longest` bytes around them.
     pub(super) fn shape(&mut self, longest: usize) -> Option<Shape> {
-        self.holes.sort_unstable_by_key(|&(from, to, _)| (from, to));
-        self.holes.dedup();
+        self.in_order();
         let bytes = self.line.as_bytes();
         let open: usize = self.holes.iter().map(|(from, to, _)| to - from).sum();
         let around = bytes.len().saturating_sub(open);
@@ -335,7 +339,8 @@ impl<'l> Drawing<'l> {
                 Hole::Text | Hole::Filled => quoted,
                 Hole::Object | Hole::Record => bytes.get(from) == Some(&b'{'),
                 Hole::Array | Hole::List => bytes.get(from) == Some(&b'['),
-                Hole::Number | Hole::Value | Hole::Loose => from < to,
+                // An id may be a part of a text.
+                Hole::Number | Hole::Value | Hole::Loose | Hole::Session => from < to,
             };
             if from < at || !begins {
                 return None;
@@ -346,7 +351,9 @@ impl<'l> Drawing<'l> {
         }
         fixed.extend_from_slice(&bytes[at..]);
         Some(Shape {
-            wraps: holes.iter().any(|(_, hole)| !matches!(hole, Hole::Text | Hole::Filled | Hole::Number)),
+            wraps: holes
+                .iter()
+                .any(|(_, hole)| !matches!(hole, Hole::Text | Hole::Filled | Hole::Number | Hole::Session)),
             fixed: fixed.into(),
             holes: holes.into(),
         })
@@ -420,7 +427,7 @@ mod tests {
         assert_eq!(shape.beginning(), br#"{"a":""#);
         let other = r#"{"a":"","n":-12.5e3,"é":{"\"":"]"},"l":[],"v":{"x":1},"f":"y","tail":true}{"next":1}"#;
         let mut starts = NO_STARTS;
-        let len = shape.read(other, 0, &mut starts).unwrap();
+        let len = shape.read(other, 0, "", &mut starts).unwrap();
         let found = Match::new(other, &starts);
         let parts: Vec<_> = spots.into_iter().map(|spot| found.part(spot)).collect();
         let moved = [
@@ -439,7 +446,7 @@ mod tests {
         assert_eq!(parts, moved);
         assert_eq!(&other[len..], r#"{"next":1}"#);
         let good = r#"{"a":"x","n":1,"é":{},"l":[],"v":1,"f":"z","tail":true}"#;
-        assert_eq!(shape.read(good, 0, &mut starts), Ok(good.len()));
+        assert_eq!(shape.read(good, 0, "", &mut starts), Ok(good.len()));
         for (part, wrong) in [
             ("1,", "\"1\","),
             ("1,", "01,"),
@@ -458,10 +465,10 @@ mod tests {
             ("\"z\"", "\"\""),
         ] {
             let miss = good.replacen(part, wrong, 1);
-            assert!(shape.read(&miss, 0, &mut starts).is_err(), "{miss}");
+            assert!(shape.read(&miss, 0, "", &mut starts).is_err(), "{miss}");
         }
         for end in 0..good.len() {
-            assert!(good.get(..end).is_none_or(|cut| shape.read(cut, 0, &mut starts).is_err()), "{end}");
+            assert!(good.get(..end).is_none_or(|cut| shape.read(cut, 0, "", &mut starts).is_err()), "{end}");
         }
     }
 
@@ -482,11 +489,33 @@ mod tests {
                 (r#"{"a":{"k":01},"b":[2]}"#, false),
                 (r#"{"a":{"k":1},"b":[nonsense]}"#, false),
             ] {
-                assert_eq!(shape.read(other, 0, &mut starts).is_ok(), is_sound || fits, "{other}");
+                assert_eq!(shape.read(other, 0, "", &mut starts).is_ok(), is_sound || fits, "{other}");
             }
-            assert!(shape.read(r#"{"a":[],"b":[2]}"#, 0, &mut starts).is_err());
+            assert!(shape.read(r#"{"a":[],"b":[2]}"#, 0, "", &mut starts).is_err());
         }
         assert_eq!(Hole::of(Raw::NULL), None);
+    }
+
+    #[test]
+    fn the_id_of_the_session_that_is_read_stands_where_the_other_stood() {
+        let line = r#"{"id":"chat-one","hook":{"session_id":"one"},"n":1}"#;
+        let session = |line: &'static str| {
+            let mut drawing = Drawing::new(line);
+            let at = line.find("one").unwrap();
+            assert!(drawing.hole(&line[at..at + 3], Hole::Session));
+            let is_sure = drawing.name("one", &mut None);
+            (drawing.shape(100).unwrap(), is_sure)
+        };
+        let (shape, is_sure) = session(line);
+        assert!(is_sure);
+        let mut starts = NO_STARTS;
+        let mut reads = |line: &str, id: &str| shape.read(line, 0, id, &mut starts) == Ok(line.len());
+        assert!(reads(line, "one"));
+        assert!(!reads(line, "two") && !reads(line, "on") && !reads(line, ""));
+        let other = line.replace("one", "another");
+        assert!(reads(&other, "another"));
+        assert!(!reads(&line.replacen("one", "another", 1), "another"));
+        assert!(!session(r#"{"id":"one","path":"/one/x"}"#).1, "nobody knows what it means there");
     }
 
     #[test]

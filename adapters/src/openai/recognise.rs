@@ -1,10 +1,19 @@
-//! Signs of the stream of an OpenAI-compatible model API. Its payloads look like the RFC's lines: `data:` before them tells.
+//! Signs of the stream of an OpenAI-compatible model API, whose payloads look like the RFC's lines: `data:` before them tells. And of
+//! sessions as lists of messages.
 
+use super::messages;
 use crate::codec::Dialect::Openai;
-use crate::detect::{Evidence, Opened, PROOF};
+use crate::detect::{Evidence, Opened, PROOF, STRONG};
 
 /// What the line says for it.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
+    if let Some(is_pure) = messages::is_one(line) {
+        let (weight, why) = match is_pure {
+            true => (PROOF, "messages with roles"),
+            false => (STRONG + 20, "messages with roles among other members"),
+        };
+        return Some(Evidence::new(Openai, weight, why).mode(messages::MODE));
+    }
     let data = line.text.strip_prefix("data:")?.trim();
     let payload = Opened::new(data);
     let why = match () {

@@ -1,4 +1,4 @@
-//! What the API streams: the data of each event.
+//! What the API streams, the data of each event; and sessions as lists of messages.
 
 // The types say what lines have; nothing is read into them.
 #![allow(dead_code)]
@@ -10,8 +10,12 @@ use crate::schema::{Side, Sides, line};
 
 pub(super) static SIDES: Sides = Sides {
     agent: Side {
-        lines: &[line::<Chunk>(&[("choices", "")]), line::<Failure>(&[("error", "")])],
-        tags: &["choices", "error"],
+        lines: &[
+            line::<Chunk>(&[("choices", "")]),
+            line::<Failure>(&[("error", "")]),
+            line::<Session>(&[("messages", "")]),
+        ],
+        tags: &["choices", "error", "messages"],
     },
     host: None,
 };
@@ -37,4 +41,46 @@ struct Choice {
 #[derive(JsonSchema)]
 struct Failure {
     error: Option<Object>,
+}
+
+/// A session.
+#[derive(JsonSchema)]
+struct Session {
+    messages: Vec<Message>,
+    /// Functions, as the API takes them.
+    tools: Option<Vec<Object>>,
+    parallel_tool_calls: Option<bool>,
+    model: Option<String>,
+}
+
+/// What somebody says.
+#[derive(JsonSchema)]
+struct Message {
+    /// `system`, `developer`, `user`, `assistant`, `tool` or `function`.
+    role: String,
+    content: Option<Content>,
+    /// What the model thought.
+    reasoning_content: Option<String>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Call>>,
+    /// Of a tool: the call's.
+    tool_call_id: Option<String>,
+    name: Option<String>,
+    weight: Option<u64>,
+}
+
+/// A text, or parts.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Object>),
+}
+
+/// A tool is called.
+#[derive(JsonSchema)]
+struct Call {
+    id: Option<String>,
+    r#type: Option<String>,
+    function: Option<Object>,
 }

@@ -25,7 +25,7 @@ pub use encode::Encoder;
 
 use crate::codec::{Layout, Mode};
 use crate::event::At;
-use crate::vendor::{Facts, Logs, Vendor};
+use crate::vendor::{Ends, Facts, Logs, Vendor};
 
 /// What this folder says of itself.
 pub static VENDOR: Vendor = Vendor {
@@ -54,6 +54,7 @@ pub static VENDOR: Vendor = Vendor {
     detail: Some(&tools::DETAIL),
     logs: Logs {
         one_turn_a_run: true,
+        ends: Ends::WorkedOut,
         ids_name_rounds: true,
         arguments_at: "/part/state/input",
         facts: Facts::Never,

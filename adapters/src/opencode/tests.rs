@@ -1,14 +1,6 @@
-use crate::codec::{Dialect, Format};
+use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    let format = |name: &str| name.parse::<Format>().expect("it is a format");
-    let mut converter = Converter::new(Options::new(format(from), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
+use crate::testing::converted;
 
 const LOG: &str = concat!(
     r#"{"type":"step_start","timestamp":1795244716875,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"step-start"}}"#,

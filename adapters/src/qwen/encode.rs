@@ -200,7 +200,9 @@ impl Encoder {
             out.merged("the receipt says it once a session");
             return;
         }
-        self.facts = facts::Told::of(session);
+        if out.traced() {
+            self.facts = facts::Told::of(session);
+        }
         self.receipt(session, fields, out);
     }
 

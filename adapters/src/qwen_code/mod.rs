@@ -62,6 +62,7 @@ pub static VENDOR: Vendor = Vendor {
             "/usageMetadata",
         ],
         lists_denials: true,
+        version_tells: true,
         ..Logs::USUAL
     },
 };

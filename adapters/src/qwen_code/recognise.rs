@@ -16,7 +16,8 @@ const REQUESTS: &[&str] = &[
 
 /// What the line says for Qwen Code.
 pub(crate) fn recognise(line: &Opened<'_>) -> Option<Evidence> {
-    if line.has_all(&["uuid", "parentUuid", "sessionId"]) {
+    // A chat file names the session in another way.
+    if !line.has("session_id") && line.has_all(&["uuid", "parentUuid", "sessionId"]) {
         let parts = line.find(&["message", "parts"]).is_some();
         let own = parts || line.has_any(&["systemPayload", "provenance", "toolCallResult"]);
         return own.then(|| Evidence::new(QwenCode, PROOF, "a line of a chat file, with parentUuid and parts").mode(super::chat::MODE));
@@ -73,7 +74,8 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             _ => (FAINT, "stream_event"),
         },
         "control_response" => {
-            let body = |key| line.find(&["response", "response", key]);
+            let answer = line.find(&["response", "response"]);
+            let body = |key| answer.and_then(|answer| answer.get(key));
             match () {
                 () if body("capabilities").is_some_and(|c| c.get("can_handle_can_use_tool").is_some()) => {
                     (PROOF, "control_response with can_handle_can_use_tool")

@@ -2,6 +2,7 @@
 
 use agentglot_adapters::Dialect;
 use agentglot_adapters::check::{Level, Rule};
+use agentglot_adapters::raw::vendor::Ends;
 
 use crate::common::{Log, events, goldens, parallel, quick};
 use crate::found;
@@ -235,7 +236,9 @@ fn turns(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
             })
     };
     if let [outcome] = outcomes[..] {
-        if lines[..outcome].iter().any(is_said) {
+        // Elsewhere the rounds that are left say how it ended.
+        let is_needed = log.format.dialect.vendor().logs.ends == Ends::Said;
+        if is_needed && lines[..outcome].iter().any(is_said) {
             let mut rest = without(lines, outcome);
             // Some say twice that a turn is over.
             while let Some(again) = read(log, &rest).iter().position(is_outcome) {

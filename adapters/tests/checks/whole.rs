@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use agentglot_adapters::check::{Finding, Level, Rule};
+use agentglot_adapters::raw::vendor::Ends;
 
 use crate::common::{Log, beside, events, goldens, manifest, parallel, quick, recordings, targets};
 use crate::found;
 
 /// Logs that are no whole ones though their programs were not killed, and what they lack.
-const PARTS: [(&str, &[Rule]); 13] = [
+const PARTS: [(&str, &[Rule]); 14] = [
     // Our own, made to lack it.
     ("qwen/no_summary.jsonl", &[Rule::MissingOutcome]),
     ("qwen/odd_chunks.jsonl", &[Rule::CallWithoutResult, Rule::MissingOutcome]),
@@ -31,6 +32,8 @@ const PARTS: [(&str, &[Rule]); 13] = [
     ("acp/codex-v2/resume.jsonl", &[Rule::DuplicateCallId, Rule::SecondResult]),
     // What was refused has no end.
     ("acp/gemini/permission_deny.jsonl", &[Rule::CallWithoutResult]),
+    // It was stopped, and says nothing of it.
+    ("gemini/sigint.out.jsonl", &[Rule::MissingOutcome]),
     // Its host went away.
     ("qwen-code/sdk/sdk_abort.out.jsonl", &[Rule::MissingOutcome]),
 ];
@@ -52,8 +55,10 @@ fn unwell() -> BTreeSet<String> {
         let Ok(meta) = fs::read_to_string(root.join(format!("{stem}.meta.json"))) else {
             continue;
         };
-        let exit = meta.split_once("\"exit_code\":").map_or("", |(_, rest)| rest.trim_start());
-        if !exit.starts_with('0') || meta.contains("\"killed_by_recorder\": true") {
+        let exit = ["\"exit_code\":", "\"exit\":"]
+            .iter()
+            .find_map(|key| Some(meta.split_once(key)?.1.trim_start()));
+        if !exit.is_some_and(|exit| exit.starts_with('0')) || meta.contains("\"killed_by_recorder\": true") {
             names.insert(log.name);
         }
     }
@@ -97,7 +102,7 @@ fn what_we_write_breaks_no_rule() {
     let logs: Vec<Log> = goldens().into_iter().filter(|log| !log.hostile && !log.host).collect();
     parallel(&logs, |log, wrongs| {
         // What is kept on disk does not say how turns ended, nor do trajectories: what was worked out is marked.
-        let untold = log.format.is_store() || !log.format.dialect.vendor().logs.says_ends;
+        let untold = log.format.is_store() || log.format.dialect.vendor().logs.ends != Ends::Said;
         let already: BTreeSet<Rule> = found(log.format, &log.bytes).into_iter().map(|finding| finding.rule).collect();
         for to in targets(log.format).into_iter().chain([events()]) {
             wrongs.check();

@@ -82,8 +82,8 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Opencode if is_bus => bus(&object),
             Dialect::Opencode => opencode(&object, &mut over),
             Dialect::Agentglot => event(&object),
-            // Whole trajectories are counted by nobody here.
-            Dialect::Tricode | Dialect::Atif | Dialect::Openai | Dialect::Anthropic => Step::None,
+            // Whole trajectories and lists of messages are counted by nobody here.
+            Dialect::Tricode | Dialect::Atif | Dialect::Sharegpt | Dialect::Openai | Dialect::Anthropic => Step::None,
         });
     }
     count.end()
@@ -391,7 +391,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
             .iter()
             .filter(|item| matches!(item, super::read::Item::End { .. }))
             .count(),
-        Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
+        Dialect::Agentglot | Dialect::Sharegpt | Dialect::Openai | Dialect::Anthropic => count(&|o| o.str("event") == "outcome"),
         Dialect::Tricode => {
             let text = String::from_utf8_lossy(bytes);
             text.split('\n')

@@ -39,7 +39,10 @@ fn check(log: &Log, wrongs: &mut Wrongs) {
 
 #[test]
 fn of_goldens() {
-    parallel(&goldens(), check).finish("what is stored is given back");
+    // An array of sessions is read, and a session a line is written.
+    let is_array = |log: &Log| log.format.is_store() && log.bytes.starts_with(b"[");
+    let logs: Vec<Log> = goldens().into_iter().filter(|log| !is_array(log)).collect();
+    parallel(&logs, check).finish("what is stored is given back");
 }
 
 #[test]

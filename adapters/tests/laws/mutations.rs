@@ -20,7 +20,7 @@ fn unsound(from: Format, to: Format, input: &[u8], out: &[u8]) -> Option<String>
     }
     let sound = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
     // One value may be laid out over lines.
-    if matches!(to.mode.layout, Layout::Document | Layout::Session) && sound(text) {
+    if to.mode.layout.is_one_value() && sound(text) {
         return None;
     }
     for line in text.split('\n').filter(|line| !line.is_empty()) {

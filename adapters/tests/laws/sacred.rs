@@ -237,6 +237,7 @@ fn in_tool_inputs() {
                 | Dialect::Acp
                 | Dialect::Opencode
                 | Dialect::Agentglot
+                | Dialect::Sharegpt
                 | Dialect::Openai
                 | Dialect::Anthropic => text.contains(INPUT) || to == events() && in_string(),
                 Dialect::Qwen | Dialect::Cursor => in_string(),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use agentglot_adapters::convert::{Converter, Options};
-use agentglot_adapters::raw::codec::{Dialect, Format, Layout};
+use agentglot_adapters::raw::codec::{Dialect, Format};
 use agentglot_adapters::raw::cuts::Cuts;
 
 use crate::common::turns::{ends, turns};
@@ -316,7 +316,7 @@ fn become_one_value_where_the_format_is_one() {
         .collect();
     let over = |(from, bytes): &(Format, Vec<u8>), wrongs: &mut Wrongs| {
         let ended = ends(crate::common::format("claude"), &quick(*from, crate::common::format("claude"), bytes).out);
-        for to in Format::all().filter(|to| matches!(to.mode.layout, Layout::Document | Layout::Session)) {
+        for to in Format::all().filter(|to| to.mode.layout.is_one_value()) {
             for (verbose, piece) in [(false, bytes.len().max(1)), (true, bytes.len().max(1)), (false, 1000), (true, 1000)] {
                 wrongs.check();
                 let options = Options {
@@ -327,8 +327,9 @@ fn become_one_value_where_the_format_is_one() {
                 let values: Vec<_> = serde_json::Deserializer::from_slice(&done.out).into_iter::<serde_json::Value>().collect();
                 // A trajectory is one session, and so is what a program keeps.
                 let sound = values.iter().all(Result::is_ok) && (values.len() <= 1 || to.dialect == Dialect::Atif || to.is_store());
-                // A Cursor turn that fails writes nothing.
-                if !sound || values.is_empty() && ended > 0 && to.dialect != Dialect::Cursor {
+                // A Cursor turn that fails writes nothing, and a list of nothing that was said is none.
+                let may_be_nothing = matches!(to.dialect, Dialect::Cursor | Dialect::Openai | Dialect::Sharegpt);
+                if !sound || values.is_empty() && ended > 0 && !may_be_nothing {
                     wrongs.add(format!("one value {from} -> {to}"), format!("{} values, verbose {verbose}", values.len()));
                 }
                 let array = done.out.starts_with(b"[");

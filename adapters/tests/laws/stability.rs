@@ -153,7 +153,9 @@ fn of_logs_written_anew() {
             wrongs.add(format!("rebuilt {}", log.format), format!("{}: {}", log.name, parting(&first, &second)));
         }
     };
-    parallel(&written_goldens().collect::<Vec<_>>(), over).finish("stability");
+    // What is one value is written when its session is over: its folder's tests write it anew.
+    let by_line = written_goldens().filter(|log| !log.format.mode.layout.is_one_value());
+    parallel(&by_line.collect::<Vec<_>>(), over).finish("stability");
 }
 
 /// What canonical events hold is what they are read back as.

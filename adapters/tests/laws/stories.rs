@@ -1,10 +1,9 @@
 //! Sessions made up by chance, told in every dialect: every conversion says what the story says.
 
 use agentglot_adapters::convert::Options;
-use agentglot_adapters::raw::codec::{Dialect, Format};
 
 use crate::common::read::claude::pieces as claude_pieces;
-use crate::common::read::{Item, read};
+use crate::common::read::{Item, merged, read};
 use crate::common::story::Story;
 use crate::common::turns::{ends, turns};
 use crate::common::write::{Telling, common};
@@ -48,6 +47,15 @@ fn numbered(items: Vec<Item>) -> Vec<Item> {
         .collect()
 }
 
+/// A list of what was said does not say how calls and turns ended.
+fn as_list(items: Vec<Item>) -> Vec<Item> {
+    let items = items.into_iter().filter(|item| !matches!(item, Item::End { .. })).map(|item| match item {
+        Item::Result { id, text, .. } => Item::Result { id, ok: true, text },
+        item => item,
+    });
+    merged(items.collect())
+}
+
 fn difference(wanted: &[Item], found: &[Item]) -> Option<String> {
     let at = (0..wanted.len().max(found.len())).find(|at| wanted.get(*at) != found.get(*at))?;
     Some(short(&format!("item {at}: wanted {:?}, found {:?}", wanted.get(at), found.get(at)), 400))
@@ -85,8 +93,8 @@ fn go_over() {
         for telling in Telling::ALL {
             let log = telling.tell(&story, &mut chance);
             let from = format(telling.format());
-            let trajectory = Format::from(Dialect::Atif);
-            for to in streaming().into_iter().chain([trajectory]).filter(|to| *to != from) {
+            let sessions = [format("atif"), format("openai:messages")];
+            for to in streaming().into_iter().chain(sessions).filter(|to| *to != from) {
                 let target = to.to_string();
                 let room = common(telling.room(), room(&target));
                 let group = format!("story {telling:?} -> {to}");
@@ -116,6 +124,11 @@ fn go_over() {
                     last_segments(&wanted, found)
                 } else {
                     found
+                };
+                let (wanted, found) = if to.is_store() {
+                    (as_list(wanted), as_list(found))
+                } else {
+                    (wanted, found)
                 };
                 if let Some(what) = difference(&wanted, &found) {
                     wrongs.add(&group, format!("story {seed}: {what}"));

@@ -27,6 +27,8 @@ pub struct Plan {
     /// Whether what it writes to stderr also goes to our stderr. Nothing waits for a stderr that nobody reads: if too much
     /// is waiting, some is left out and a line says how much.
     pub pass_stderr: bool,
+    /// The program is [our own](Plan::ourselves), and meant to be: otherwise that is refused, for it would go round in circles.
+    pub ours: bool,
 }
 
 impl Plan {
@@ -41,7 +43,19 @@ impl Plan {
             watcher: Watcher::default(),
             keeps_daemons: false,
             pass_stderr: false,
+            ours: false,
         }
+    }
+
+    /// A plan that starts our own program once more.
+    ///
+    /// # Errors
+    /// When it cannot be found any more.
+    pub fn ourselves() -> std::io::Result<Self> {
+        Ok(Self {
+            ours: true,
+            ..Self::new(super::watch::our_program()?)
+        })
     }
 
     /// Adds arguments.

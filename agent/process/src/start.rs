@@ -34,7 +34,8 @@ pub(super) fn start(plan: Plan) -> Result<Child, StartError> {
     }
     let mark = mark();
     let variables = variables(&plan, depth, &mark)?;
-    let program = lookup::find(&plan.program, std::env::var_os("PATH").as_deref(), &Ourselves::running())?;
+    let ourselves = if plan.ours { Ourselves::default() } else { Ourselves::running() };
+    let program = lookup::find(&plan.program, std::env::var_os("PATH").as_deref(), &ourselves)?;
 
     // Before the start, so that no end is missed.
     let ends = signal(SignalKind::child()).map_err(setup)?;

@@ -206,7 +206,7 @@ impl Watch {
 }
 
 /// The program that runs now, even if its file was replaced since.
-fn our_program() -> io::Result<PathBuf> {
+pub(super) fn our_program() -> io::Result<PathBuf> {
     let linux = Path::new("/proc/self/exe");
     if linux.exists() { Ok(linux.to_owned()) } else { std::env::current_exe() }
 }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use super::Spec;
-use super::catalog::{Asking, Known, Manner};
 use super::history::{self, Turn};
 use super::written::{Parts, Told, object};
 use super::{Api, Ask};
 use crate::model::message::{Part, Role};
+use agentglot_models::{Asking, Known, Manner};
 
 /// The least that may be thought with a budget.
 const LEAST_BUDGET: u64 = 1024;

@@ -12,13 +12,13 @@ use reqwest::{Client as Http, Response, redirect};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::catalog::{Catalog, catalog, choose};
-use super::endpoint::{Api, Endpoint};
+use super::endpoint::Endpoint;
 use super::stream::{Ended, Stream};
 use super::written::{Parts, Told, Written};
 use super::{Ask, Hear, Model, ModelError, ModelErrorKind, anthropic, failure, openai};
 use agentglot_adapters::raw::event::{Delta, Event, Kind, Notice, Origin, Piece, Topic};
 use agentglot_adapters::raw::json::{Raw, Str};
+use agentglot_models::{Api, Catalog, catalog, choose};
 use agentglot_process::file::read_named_text;
 
 /// The largest table of models, in bytes.

@@ -1,16 +1,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{ModelError, ModelErrorKind};
+use agentglot_models::Api;
 
-/// Which API a model is behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Api {
-    /// `POST {base}/chat/completions`.
-    Openai,
-    /// `POST {base}/v1/messages`.
-    Anthropic,
-}
+use super::{ModelError, ModelErrorKind};
 
 /// Where a model is, and how it is called.
 #[derive(Clone, Debug)]
@@ -88,29 +81,6 @@ impl Key {
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
-    }
-}
-
-impl Api {
-    /// Its name: `openai`, `anthropic`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Openai => "openai",
-            Self::Anthropic => "anthropic",
-        }
-    }
-
-    /// Reads its name.
-    pub fn read(name: &str) -> Option<Self> {
-        [Self::Openai, Self::Anthropic].into_iter().find(|api| api.name() == name)
-    }
-
-    /// Where it is if nobody says otherwise.
-    pub const fn home(self) -> &'static str {
-        match self {
-            Self::Openai => "https://api.openai.com/v1",
-            Self::Anthropic => "https://api.anthropic.com",
-        }
     }
 }
 

@@ -2,10 +2,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::endpoint::Api;
 use crate::model::message::{Call, Message, Part, Role, Source};
 use agentglot_adapters::raw::event::{BlockHead, Count, Event, Field, Kind, Piece, StopKind, Usage};
 use agentglot_adapters::raw::json::Str;
+use agentglot_models::Api;
 
 /// No more is kept of a call that nobody here knows, in bytes.
 const MOST_EXTRA: usize = 64 << 10;

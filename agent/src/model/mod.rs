@@ -5,7 +5,6 @@
 //! prices, limits and the ways of servers.
 
 mod anthropic;
-mod catalog;
 mod client;
 mod endpoint;
 mod failure;
@@ -28,9 +27,9 @@ use async_trait::async_trait;
 
 use crate::model::message::Message;
 use agentglot_adapters::raw::event::Event;
-pub use catalog::{Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
+pub use agentglot_models::{Api, Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
 pub use client::Client;
-pub use endpoint::{Api, Endpoint, Key, Patience};
+pub use endpoint::{Endpoint, Key, Patience};
 pub use gather::Gather;
 pub use spec::Spec;
 pub use written::Written;

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use super::Spec;
-use super::catalog::{Asking, Manner, TokenLimit};
 use super::history::{self, Turn};
 use super::written::{Parts, Told, object};
 use super::{Api, Ask};
 use crate::model::message::{Part, Role, Source};
+use agentglot_models::{Asking, Manner, TokenLimit};
 
 /// The members of a request; the messages and the tools are [written](body) in their places.
 pub(super) fn members(ask: &Ask<'_>, manner: Manner) -> Map<String, Value> {

@@ -1,6 +1,5 @@
 use bumpalo::Bump;
 
-use super::endpoint::Api;
 use super::measure::{self, Measure};
 use super::{ModelError, ModelErrorKind, failure};
 use agentglot_adapters::raw::codec::{Cx, Decode};
@@ -8,6 +7,7 @@ use agentglot_adapters::raw::event::{Event, Input, Kind, Sink};
 use agentglot_adapters::raw::frame::{Frame, Sse};
 use agentglot_adapters::raw::openai::End;
 use agentglot_adapters::raw::{anthropic, openai};
+use agentglot_models::Api;
 
 /// The bytes of an answer, and what they say.
 #[derive(Debug)]

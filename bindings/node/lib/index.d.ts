@@ -307,10 +307,13 @@ export interface Stats {
   [more: string]: unknown;
 }
 
-/** What agents used, for each session, or `by` day, week, model … Days are local, or those of `utc`. */
+/**
+ * What agents used, for each session, or `by` day, week, model … Days are local, or those of `utc`. What no log says of money, a table of prices does,
+ * before which goes the file `prices`.
+ */
 export function stats(
   src: Source | readonly (string | URL)[],
-  options?: { by?: 'session' | 'day' | 'week' | 'model' | 'tool' | 'project' | 'agent'; utc?: boolean },
+  options?: { by?: 'session' | 'day' | 'week' | 'model' | 'tool' | 'project' | 'agent'; utc?: boolean; prices?: string | URL },
 ): Promise<Stats>;
 
 /** The formats that are read, or those that are written. */

@@ -318,8 +318,8 @@ async function check(src, { from, level = 'warning' } = {}) {
   return lines(text);
 }
 
-async function stats(src, { by = 'session', utc = false } = {}) {
-  const args = ['--json', `--by=${by}`, ...(utc ? ['--utc'] : [])];
+async function stats(src, { by = 'session', utc = false, prices } = {}) {
+  const args = ['--json', `--by=${by}`, ...(utc ? ['--utc'] : []), ...(prices === undefined ? [] : [`--prices=${path(prices)}`])];
   const many = Array.isArray(src) && src.every((each) => typeof each === 'string' || each instanceof URL);
   if (many && src.length === 0) throw new UsageError('no logs are named');
   const log = many ? { name: '-' } : await whole(src);

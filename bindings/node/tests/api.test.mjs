@@ -132,12 +132,8 @@ test('logs are told apart, checked and counted', async () => {
   assert.ok(findings.some((finding) => finding.line === 3));
   const edit = join(root, 'golden/claude/cli_edit.out.jsonl');
   const counted = await agentglot.stats([log, edit], { by: 'model', utc: true });
-  // The command knows prices, too.
-  const told = JSON.parse(run('stats', '--json', '--by', 'model', '--utc', log, edit).toString());
-  const tokens = ({ input, output, turns, calls }) => [input, output, turns, calls];
-  assert.deepEqual(tokens(counted.total), tokens(told.total));
+  assert.deepEqual(counted, JSON.parse(run('stats', '--json', '--by', 'model', '--utc', log, edit).toString()));
   assert.ok(counted.total.output > 0);
-  assert.equal(counted.rows.length, told.rows.length);
   assert.ok(agentglot.formats().includes('claude'));
   assert.notDeepEqual(agentglot.formats({ written: true }), agentglot.formats());
 });

@@ -3,9 +3,11 @@
 import asyncio
 import gzip
 import io
+import json
 import subprocess
 
 import pytest
+from conftest import GOLDEN
 
 import agentglot
 
@@ -123,8 +125,20 @@ def test_what_is_told_of_whole_logs(log):
     assert ("damaged-line", 2, "error") in [(finding.rule, finding.line, finding.level) for finding in findings]
     counted = agentglot.stats(log, by="model")
     assert counted["by"] == "model" and counted["total"]["turns"] == 1
+    assert counted == json.loads(command("stats", "--json", "--by", "model", log).stdout)
     assert agentglot.stats([log, log])["total"] == agentglot.stats(log.read_bytes())["total"]
     assert "claude" in agentglot.formats() and "openai:sse" not in agentglot.formats(written=True)
+
+
+def test_what_no_log_says_of_money_a_table_of_prices_does(log, tmp_path):
+    unpriced = GOLDEN / "gemini" / "todo.out.jsonl"
+    assert agentglot.stats(unpriced)["total"]["cost_usd"] > 0
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[[model]]\nname = "gemini-"\ninput_price = 1e6\noutput_price = 0.0\ncache_read_price = 0.0\n')
+    counted = agentglot.stats(unpriced, prices=prices)
+    assert counted["total"]["cost_usd"] == counted["total"]["input"] and "prices.toml" in counted["prices"]
+    with pytest.raises(agentglot.AgentglotError):
+        agentglot.stats(unpriced, prices=log)
 
 
 def test_the_command_is_there(log):

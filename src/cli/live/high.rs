@@ -90,6 +90,7 @@ pub(super) fn run(dialect: Dialect, settings: low::Settings, args: Vec<OsString>
         keep_daemons: settings.keep_daemons,
         confine_commands: settings.confine_commands,
         search_engine: settings.search_engine,
+        said: Vec::new(),
     })
 }
 

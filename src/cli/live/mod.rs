@@ -24,6 +24,12 @@ use crate::status::{Failure, Status};
 /// What there is to do before the command line is read: this process may be a child's watcher, or be called by an agent's name.
 pub(super) fn called() -> Option<u8> {
     crate::child::watch::serve_if_asked();
+    if let Some(args) = shim::short_form() {
+        if let Err(failure) = log::begin(0, &log::Wish::default()) {
+            return Some(told(&failure).code());
+        }
+        return Some(run_as(args));
+    }
     let dialect = shim::called()?;
     let config = match log::begin(0, &log::Wish::of(std::env::args_os())).and_then(|()| config()) {
         Ok(config) => config,
@@ -31,7 +37,7 @@ pub(super) fn called() -> Option<u8> {
     };
     let args = std::env::args_os().skip(1).collect();
     Some(match settings::alone(&config) {
-        Ok((settings, _)) => stand_in(dialect, Colour::Auto, settings, args, &config),
+        Ok((settings, _)) => stand_in(dialect, Colour::Auto, settings, args, &config, Vec::new()),
         Err(error) => {
             let _ = error.print();
             Status::Usage.code()
@@ -50,7 +56,7 @@ pub(super) fn wish(command: &Command) -> log::Wish {
 /// Does what was asked for.
 pub(super) fn run(command: Command) -> u8 {
     let done = match command {
-        Command::Run(_) => return run_as(),
+        Command::Run(_) => return run_as(std::env::args_os()),
         Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
         Command::Trust { what, folders } => command::trust::run(&high::trust(what, folders)),
         Command::Doctor { json, probe } => command::doctor::run(json, probe),
@@ -66,19 +72,23 @@ pub(super) fn run(command: Command) -> u8 {
 }
 
 /// `run`: the command line once more, with the files below it.
-fn run_as() -> u8 {
+fn run_as(args: impl IntoIterator<Item = OsString>) -> u8 {
     let config = match config() {
         Ok(config) => config,
         Err(failure) => return told(&failure).code(),
     };
     let command = Typed::command().mut_subcommand("run", |run| settings::below(run, &config));
-    let typed = command.try_get_matches().and_then(|matches| Typed::from_arg_matches(&matches));
+    let mut said = Vec::new();
+    let typed = command.try_get_matches_from(args).and_then(|matches| {
+        said = settings::said(matches.subcommand_matches("run"));
+        Typed::from_arg_matches(&matches)
+    });
     match typed {
         Ok(Typed {
             command: Any::Live(Command::Run(typed)),
             ..
         }) => match typed.dialect {
-            Chosen::Named(format) => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config),
+            Chosen::Named(format) => stand_in(format.dialect, typed.color, typed.settings, typed.args, &config, said),
             Chosen::Auto | Chosen::Columns(_) => Status::Usage.code(),
         },
         Ok(_) => Status::Usage.code(),
@@ -106,11 +116,12 @@ fn config() -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Is another program.
-fn stand_in(dialect: Dialect, colour: Colour, settings: low::Settings, args: Vec<OsString>, config: &Config) -> u8 {
+/// Is another program. `said`: what the command line says of the settings, as variables.
+fn stand_in(dialect: Dialect, colour: Colour, settings: low::Settings, args: Vec<OsString>, config: &Config, said: Vec<(OsString, OsString)>) -> u8 {
     let run = match high::run(dialect, settings, args, config) {
         Ok(run) => command::run::Run {
             colour: colour.wanted(),
+            said,
             ..run
         },
         Err(failure) => return told(&failure).code(),

@@ -1,7 +1,9 @@
 //! Settings from three places: flags, variables, files.
 
+use std::ffi::OsString;
+
 use clap::parser::ValueSource;
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::low::Settings;
 use crate::config::Config;
@@ -26,6 +28,25 @@ pub(super) fn below(mut command: Command, config: &Config) -> Command {
         }
     }
     command
+}
+
+/// What the command line itself says of the settings, as the variables that say the same.
+pub(super) fn said(matches: Option<&ArgMatches>) -> Vec<(OsString, OsString)> {
+    let command = Settings::augment_args(Command::new("agentglot"));
+    let said = command.get_arguments().filter_map(|arg| {
+        let (matches, id) = (matches?, arg.get_id().as_str());
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            return None;
+        }
+        let mut values = matches.get_raw(id).into_iter().flatten();
+        let mut value = values.next().map_or_else(|| OsString::from("1"), ToOwned::to_owned);
+        for more in values {
+            value.push(",");
+            value.push(more);
+        }
+        Some((arg.get_env()?.to_owned(), value))
+    });
+    said.collect()
 }
 
 /// The settings of a run that is called by name, which has no flags, and where each comes from.

@@ -1,5 +1,6 @@
 //! Being called by another program's name.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use agentglot_adapters::raw::codec::Dialect;
@@ -8,6 +9,17 @@ use agentglot_adapters::raw::codec::Dialect;
 pub(crate) fn names() -> impl Iterator<Item = (&'static str, Dialect)> {
     let links = |dialect: Dialect| dialect.program().map_or(&[][..], |program| program.links);
     Dialect::readable().flat_map(move |dialect| links(dialect).iter().map(move |link| (*link, dialect)))
+}
+
+/// `agentglot NAME …` for `agentglot run --as NAME …`, for those programs of many sessions that are nobody's in particular: the
+/// command line with the longer words.
+pub(super) fn short_form() -> Option<Vec<OsString>> {
+    let mut args = std::env::args_os();
+    let (own, word) = (args.next()?, args.next()?);
+    let (_, dialect) = names().find(|(known, _)| word == *known)?;
+    dialect.program()?.traits.front?;
+    let longer = ["run".into(), "--as".into(), dialect.name().into()];
+    Some(std::iter::once(own).chain(longer).chain(args).collect())
 }
 
 /// Whose program we were called as, by the name of the link. What a link means can be changed: hosts expect what the program ships

@@ -132,6 +132,7 @@ mod tests {
             limits: Default::default(),
             max_pending: 16,
             max_queued: 1 << 20,
+            said: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ const PIECE: usize = 24 << 10;
 /// A line that is longer ends the colours of its piece.
 const LINE: usize = 1 << 10;
 /// So much code of a page has colours.
-const ALL: usize = 512 << 10;
+const ALL: usize = 384 << 10;
 
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 

@@ -61,6 +61,7 @@ pub(crate) static PROGRAM: Program = Program {
     traits: Traits {
         takes_empty: true,
         no_late_bypass: true,
+        holds_sessions: true,
         ..Traits::NONE
     },
     conduct: &Claude,

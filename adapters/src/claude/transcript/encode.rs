@@ -1,7 +1,7 @@
 use super::{ASIDE, ATTACHMENT, KEPT};
 use crate::blocks::{MESSAGE, UsagePlace, Writer, member};
 use crate::claude::VERSION;
-use crate::claude::encode::write_time;
+use crate::claude::encode::{write_request, write_time};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{
     At, Block, Counted, DetailShape, Event, Fate, Fields, Input, InputKind, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus,
@@ -15,6 +15,8 @@ use crate::store::{Writing, kept, known_time, version};
 pub struct Encoder {
     writer: Writer,
     kept: Writing,
+    /// Whether the program's stream is read.
+    from_stream: bool,
     /// The permission mode, as all texts here the body of a JSON string.
     mode: Option<String>,
     /// The reply that goes on, by the source's id and ours.
@@ -35,6 +37,7 @@ impl Encoder {
                 own: style.is_own(Dialect::Claude),
             },
             kept: Writing::default(),
+            from_stream: style.source == Dialect::Claude,
             mode: None,
             round: None,
             calls: Vec::new(),
@@ -161,6 +164,9 @@ impl Encoder {
         if let Some(error) = reply.error {
             out.lit(",\"isApiErrorMessage\":true,\"error\":");
             out.str(error);
+        }
+        if self.from_stream {
+            write_request(out, event.fields, ["request_id", "requestId"]);
         }
         out.lit(",\"type\":\"assistant\"");
         if let Block::Call(call) = block {

@@ -1,17 +1,6 @@
-use crate::codec::{Dialect, Format};
+use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
-
-fn format(name: &str) -> Format {
-    name.parse().unwrap()
-}
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    let mut converter = Converter::new(Options::new(format(from), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).unwrap()
-}
+use crate::testing::{converted, format};
 
 fn events(log: &str) -> String {
     converted(log, "codex:app-server", "agentglot")

@@ -1,19 +1,6 @@
 //! Lines read and written.
 
-use crate::codec::Format;
-use crate::convert::{Converter, Options};
-
-fn format(name: &str) -> Format {
-    name.parse().expect("it is one")
-}
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    let mut converter = Converter::new(Options::new(format(from), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
+use crate::testing::converted;
 
 fn events(payloads: &[&str]) -> String {
     let log: String = payloads

@@ -1,14 +1,8 @@
-use crate::codec::Format;
-use crate::convert::{Converter, Options};
 use crate::detect::{Answer, Detector};
+use crate::testing::{self, format};
 
 fn converted(log: &str, to: &str) -> String {
-    let format = |name: &str| name.parse::<Format>().expect("it is a format");
-    let mut converter = Converter::new(Options::new(format("opencode:bus"), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
+    testing::converted(log, "opencode:bus", to)
 }
 
 fn event(kind: &str, properties: &str) -> String {
@@ -140,11 +134,8 @@ fn an_error_is_why_the_turn_fails() {
 
 #[test]
 fn it_is_not_written() {
-    let format: Format = "opencode:bus".parse().expect("it is a format");
-    assert!(format.is_readable() && !format.is_writable());
-    let mut converter = Converter::new(Options::new("opencode".parse().expect("it is a format"), format));
-    let mut out = Vec::new();
-    converter.feed(b"{\"type\":\"step_start\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"part\":{\"id\":\"prt_1\",\"messageID\":\"msg_1\",\"sessionID\":\"ses_1\",\"type\":\"step-start\"}}\n", &mut out);
-    converter.finish(&mut out);
-    assert!(out.is_empty());
+    let bus = format("opencode:bus");
+    assert!(bus.is_readable() && !bus.is_writable());
+    let step = "{\"type\":\"step_start\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"part\":{\"id\":\"prt_1\",\"messageID\":\"msg_1\",\"sessionID\":\"ses_1\",\"type\":\"step-start\"}}\n";
+    assert_eq!(testing::converted(step, "opencode", "opencode:bus"), "");
 }

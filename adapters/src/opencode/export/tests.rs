@@ -1,15 +1,5 @@
-use crate::codec::Format;
-use crate::convert::{Converter, Options};
 use crate::detect::{Answer, Detector};
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    let format = |name: &str| name.parse::<Format>().expect("it is a format");
-    let mut converter = Converter::new(Options::new(format(from), format(to)));
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
+use crate::testing::converted;
 
 fn value(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

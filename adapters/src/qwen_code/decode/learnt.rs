@@ -1,4 +1,4 @@
-//! Lines that are spelled like an earlier one: pieces, replies, results, the facts of a session.
+//! Lines that are spelled like an earlier one: pieces, replies, results, the facts of a session, notices, outcomes.
 //!
 //! What such a line says depends on the lines before it in a few ways, which [`Decoder::told`] knows.
 
@@ -65,7 +65,7 @@ pub(super) const fn told(event: &Event<'_>, in_message: &mut bool, unconfirmed: 
         Kind::Delta(_) | Kind::BlockStart(_) if main => *unconfirmed = true,
         Kind::RoundStart(_) if main => (*in_message, *unconfirmed) = (true, false),
         Kind::RoundEnd(_) if main => (*in_message, *unconfirmed) = (false, false),
-        Kind::Session(_) => (*in_message, *unconfirmed) = (false, false),
+        Kind::Session(_) | Kind::Outcome(_) => (*in_message, *unconfirmed) = (false, false),
         Kind::Reply(_) if main => *unconfirmed = false,
         _ => {}
     }

@@ -34,7 +34,6 @@ impl Decoder {
         if members.is_of_subagent() {
             return line.subagent_end();
         }
-        (self.in_message, self.unconfirmed) = (false, false);
         let succeeded = members.subtype.is_some_and(|word| word.is("success"));
         let is_error = members.is_error.unwrap_or(!succeeded);
         let outcome = Outcome {
@@ -52,7 +51,7 @@ impl Decoder {
             ..Outcome::new(kind(&members, is_error))
         };
         let outcome = line.cx.keep(outcome);
-        line.event(envelope, Kind::Outcome(outcome));
+        line.only(self, &envelope.event(Kind::Outcome(outcome)), used, None);
         Ok(used)
     }
 }

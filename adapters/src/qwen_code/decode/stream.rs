@@ -35,7 +35,7 @@ impl Decoder {
             StreamEvent::MessageStop => Kind::RoundEnd(&RoundEnd::PLAIN),
             StreamEvent::Other { kind, raw } if kind.is("goal_state") || kind.is("tool_progress") => {
                 raw.check()?;
-                return line.apart(envelope, kind, raw);
+                return line.apart(self, envelope, kind, raw);
             }
             StreamEvent::Other { .. } => return line.unknown_again(),
         };
@@ -46,7 +46,7 @@ impl Decoder {
 
 impl<'a> Line<'_, 'a, '_> {
     /// Events that are no part of a reply: `goal_state{goal_state}`, `tool_progress{tool_use_id,content}`.
-    fn apart(mut self, mut envelope: Envelope<'a>, kind: Str<'a>, raw: Raw<'a>) -> Result<usize, Error> {
+    fn apart(mut self, decoder: &mut Decoder, mut envelope: Envelope<'a>, kind: Str<'a>, raw: Raw<'a>) -> Result<usize, Error> {
         let place = At::Part(EVENT);
         let (mut typed, mut data, mut call, mut content) = (false, None, None, None);
         let progress = kind.is("tool_progress");
@@ -62,24 +62,26 @@ impl<'a> Line<'_, 'a, '_> {
                 _ => envelope.fields.push(self.reader.field(place, key, value)),
             }
         }
-        let kind = if progress {
+        let used = self.at.position();
+        if progress {
             let call = call.ok_or(self.at.error(Why::Missing("event/tool_use_id")))?;
-            Kind::ToolProgress(self.cx.keep(ToolProgress {
+            let progress = self.cx.keep(ToolProgress {
                 call,
                 status: None,
                 content,
                 confirmation: None,
-            }))
+            });
+            self.event(envelope, Kind::ToolProgress(progress));
         } else {
-            Kind::Notice(self.cx.keep(Notice {
+            let notice = self.cx.keep(Notice {
                 name: kind,
                 topic: Topic::Status,
                 message: None,
                 data,
-            }))
-        };
-        self.event(envelope, kind);
-        Ok(self.at.position())
+            });
+            self.only(decoder, &envelope.event(Kind::Notice(notice)), used, None);
+        }
+        Ok(used)
     }
 
     /// An event that nobody knows: the line as it is.

@@ -99,7 +99,11 @@ impl Decoder {
             message,
             data,
         });
-        line.event(envelope, Kind::Notice(notice));
+        match data {
+            None => line.only(self, &envelope.event(Kind::Notice(notice)), used, None),
+            // It may say something that is asked for.
+            Some(_) => line.event(envelope, Kind::Notice(notice)),
+        }
         Ok(used)
     }
 }

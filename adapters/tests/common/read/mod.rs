@@ -3,6 +3,7 @@
 mod acp;
 mod agentglot;
 mod atif;
+mod chat;
 pub mod claude;
 mod codex;
 mod cursor;
@@ -54,6 +55,8 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Atif, _) => atif::atif(bytes),
         (Dialect::Acp, _) => acp::acp(bytes),
         (Dialect::Opencode, _) => opencode::opencode(bytes),
+        (Dialect::Openai, Layout::Rows) => chat::messages(bytes),
+        (Dialect::Sharegpt, _) => chat::conversations(bytes),
         (Dialect::Agentglot | Dialect::Openai | Dialect::Anthropic, _) => agentglot::events(bytes),
     };
     merged(items)

@@ -519,11 +519,16 @@ def check(src: Source, *, from_: Optional[str] = None, level: str = "warning") -
 
 
 def stats(
-    src: Union[Source, Sequence[Union[str, "os.PathLike[str]"]]], *, by: str = "session", utc: bool = False
+    src: Union[Source, Sequence[Union[str, "os.PathLike[str]"]]],
+    *,
+    by: str = "session",
+    utc: bool = False,
+    prices: Optional[Union[str, "os.PathLike[str]"]] = None,
 ) -> Dict[str, Any]:
     """What agents used: ``rows`` for each session (or ``by`` day, week, model, tool, project, agent) and their ``total``, with turns, calls,
-    tokens and money as ``agentglot stats --json`` has them. ``src`` may also be a list of paths. Days are local, or those of ``utc``."""
-    args = ["--json", f"--by={by}", *(["--utc"] if utc else [])]
+    tokens and money as ``agentglot stats --json`` has them. ``src`` may also be a list of paths. Days are local, or those of ``utc``. What no
+    log says of money, a table of prices does, before which goes the file ``prices``."""
+    args = ["--json", f"--by={by}", *(["--utc"] if utc else []), *([f"--prices={os.fspath(prices)}"] if prices is not None else [])]
     if isinstance(src, (list, tuple)) and all(isinstance(path, (str, os.PathLike)) for path in src):
         name, memory, paths = "-", None, list(src)
         if not paths:

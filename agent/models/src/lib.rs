@@ -1,9 +1,18 @@
+//! What is known of models by name, and of servers by host: prices, limits, and how a request names its parameters.
+
 use std::sync::{Arc, OnceLock};
 
+use agentglot_adapters::raw::event::{Count, Usage};
 use serde::Deserialize;
 
-use super::endpoint::Api;
-use agentglot_adapters::raw::event::{Count, Usage};
+/// Which API a model is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// `POST {base}/chat/completions`.
+    Openai,
+    /// `POST {base}/v1/messages`.
+    Anthropic,
+}
 
 /// What is known of models and servers: prices, limits, and how parameters are called.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -117,6 +126,29 @@ pub enum Asking {
     Budget,
     /// Anthropic's `thinking: {type: adaptive}` with `output_config.effort`.
     Adaptive,
+}
+
+impl Api {
+    /// Its name: `openai`, `anthropic`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// Reads its name.
+    pub fn read(name: &str) -> Option<Self> {
+        [Self::Openai, Self::Anthropic].into_iter().find(|api| api.name() == name)
+    }
+
+    /// Where it is if nobody says otherwise.
+    pub const fn home(self) -> &'static str {
+        match self {
+            Self::Openai => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com",
+        }
+    }
 }
 
 impl Catalog {

@@ -1,0 +1,160 @@
+//! What a session says goes to the editor, and what the editor answers goes back.
+
+use super::super::lines;
+use super::words::Wrong;
+use super::{Sessions, words};
+use crate::event::{Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, ToolKind};
+use crate::front::Deeds;
+use crate::json::{Out, Raw, Str};
+
+/// A question that waits for the editor.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) session: String,
+    /// The number that the session knows it by, escaped.
+    id: String,
+    /// The arguments of the call.
+    input: String,
+    /// What may be allowed together with it, in the session's own form.
+    always: Option<String>,
+}
+
+impl Sessions {
+    /// A session says something.
+    pub(super) fn tell(&mut self, name: &str, event: &Event<'_>, deeds: &mut Deeds) {
+        let Some(session) = self.sessions.get_mut(name) else { return };
+        match event.kind {
+            Kind::Response(response) => session.answered(response, deeds),
+            Kind::Request(request) => {
+                session.show(event, deeds);
+                self.ask(name, request, deeds);
+            }
+            Kind::Withdraw(withdraw) => {
+                let id = withdraw.id.unwrap_or_default();
+                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), deeds);
+            }
+            Kind::Outcome(outcome) => {
+                session.show(event, deeds);
+                session.over(outcome, deeds);
+            }
+            Kind::Session(facts) => {
+                session.show(event, deeds);
+                session.learn(facts, deeds);
+            }
+            _ => session.show(event, deeds),
+        }
+    }
+
+    /// Asks the editor whether a call may run. What else a session asks, nobody can answer here.
+    fn ask(&mut self, name: &str, request: &Request<'_>, deeds: &mut Deeds) {
+        let (Some(session), Some(id)) = (self.sessions.get_mut(name), request.id) else {
+            return;
+        };
+        let Some(permission) = request.permission else {
+            let response = Response {
+                id: Some(id),
+                ok: false,
+                body: None,
+                error: Some(Raw::trusted("\"an editor cannot be asked this\"")),
+            };
+            return session.answer(&response, deeds);
+        };
+        let input = permission.input.unwrap_or(Raw::trusted("{}"));
+        let always = permission.suggestions.filter(|list| list.elements().next().is_some());
+        self.numbers += 1;
+        let mut out = Out::new(None);
+        out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
+        out.number(self.numbers);
+        out.lit(",\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"");
+        out.lit(name);
+        out.lit("\",\"toolCall\":{\"toolCallId\":");
+        let call = permission.call.unwrap_or(id);
+        out.str(call);
+        let call = ToolCall {
+            id: call,
+            name: permission.name,
+            kind: ToolKind::Other,
+            input,
+            fields: &[],
+        };
+        lines::call(&call, session.inside(), &mut out);
+        out.lit("},\"options\":[{\"optionId\":\"allow_once\",\"name\":\"Allow\",\"kind\":\"allow_once\"}");
+        if always.is_some() {
+            out.lit(",{\"optionId\":\"allow_always\",\"name\":\"Always allow\",\"kind\":\"allow_always\"}");
+        }
+        out.lit(",{\"optionId\":\"reject_once\",\"name\":\"Reject\",\"kind\":\"reject_once\"}]}}\n");
+        deeds.out.extend_from_slice(out.written());
+        let question = Question {
+            session: name.to_owned(),
+            id: id.as_escaped().to_owned(),
+            input: input.as_str().to_owned(),
+            always: always.map(|list| list.as_str().to_owned()),
+        };
+        self.asked.insert(self.numbers, question);
+    }
+
+    /// The editor answers a question of ours.
+    pub(super) fn heard(&mut self, id: Raw<'_>, message: Raw<'_>, deeds: &mut Deeds) {
+        let Some(question) = id.u64().and_then(|id| self.asked.remove(&id)) else {
+            return deeds.notes.push(format!("an answer to {}, which nobody asked", id.as_str()));
+        };
+        let Some(session) = self.sessions.get_mut(&question.session) else {
+            return;
+        };
+        let outcome = message.get("result").and_then(|result| result.get("outcome"));
+        let chosen = outcome.and_then(|outcome| outcome.get("optionId")).and_then(Raw::string);
+        let cancelled = outcome
+            .and_then(|outcome| outcome.get("outcome"))
+            .and_then(Raw::string)
+            .is_some_and(|word| word.is("cancelled"));
+        let input = &question.input;
+        let body = match chosen.map(Str::as_escaped).filter(|_| !cancelled) {
+            Some("allow_once") => format!("{{\"behavior\":\"allow\",\"updatedInput\":{input}}}"),
+            Some("allow_always") => {
+                let rules = question.always.as_deref().unwrap_or("[]");
+                format!("{{\"behavior\":\"allow\",\"updatedInput\":{input},\"updatedPermissions\":{rules}}}")
+            }
+            Some(_) => "{\"behavior\":\"deny\",\"message\":\"The user does not want this.\"}".to_owned(),
+            None if cancelled => "{\"behavior\":\"deny\",\"message\":\"The user stopped the turn.\",\"interrupt\":true}".to_owned(),
+            None => "{\"behavior\":\"deny\",\"message\":\"The editor did not say whether this may run.\"}".to_owned(),
+        };
+        let response = Response {
+            id: Some(Str::trusted(&question.id)),
+            ok: true,
+            body: Some(Raw::trusted(&body)),
+            error: None,
+        };
+        session.answer(&response, deeds);
+    }
+
+    /// The editor need not answer these questions any more.
+    pub(super) fn withdraw(&mut self, which: impl Fn(&Question) -> bool, deeds: &mut Deeds) {
+        for (number, _) in self.asked.extract_if(.., |_, question| which(question)) {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{{\"requestId\":{number}}}}}\n");
+            deeds.out.extend_from_slice(line.as_bytes());
+        }
+    }
+}
+
+/// An input of nowhere in particular.
+pub(super) const fn input(kind: InputKind<'_>) -> Input<'_> {
+    Input {
+        origin: Origin {
+            session: None,
+            id: None,
+            parent: None,
+            agent: None,
+            turn: None,
+            time: None,
+        },
+        kind,
+        fields: &[],
+    }
+}
+
+/// Refuses each of these requests.
+pub(super) fn refuse_all(ids: impl IntoIterator<Item = String>, why: &str, deeds: &mut Deeds) {
+    for id in ids {
+        words::refuse(&id, &Wrong::internal(why), deeds);
+    }
+}

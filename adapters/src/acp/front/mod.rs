@@ -1,0 +1,282 @@
+//! The agent's side of the protocol, version 1, as an editor starts it: many sessions in one process ([`crate::front`]).
+
+mod answer;
+mod prompt;
+mod session;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use answer::Question;
+use session::Session;
+use words::Wrong;
+
+use crate::event::{Event, iso};
+use crate::front::{Begin, Deed, Deeds, Front, Listed, Wait};
+use crate::json::{Cursor, Raw, Shape, Str};
+use crate::launch::Resume;
+
+/// The sessions that an editor has with us.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    begin: Begin,
+    sessions: BTreeMap<String, Session>,
+    /// What the editor was asked, by our numbers.
+    asked: BTreeMap<u64, Question>,
+    /// How many numbers were given.
+    numbers: u64,
+}
+
+/// How a session comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    New,
+    /// Of what was said before all is said again.
+    Load,
+    /// Nothing of it.
+    Resume,
+}
+
+impl Sessions {
+    pub(super) const fn new(begin: Begin) -> Self {
+        Self {
+            begin,
+            sessions: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            numbers: 0,
+        }
+    }
+
+    fn message(&mut self, message: Raw<'_>, deeds: &mut Deeds) {
+        if message.shape() != Some(Shape::Object) {
+            return words::refuse("null", &Wrong::request("a message is an object"), deeds);
+        }
+        let id = message.get("id");
+        if id.is_some_and(|id| matches!(id.shape(), Some(Shape::Object | Shape::Array | Shape::Bool))) {
+            return words::refuse("null", &Wrong::request("an id is a number or a text"), deeds);
+        }
+        let params = message.get("params").unwrap_or(Raw::trusted("{}"));
+        match (message.get("method").map(Raw::string), id) {
+            (Some(None), _) => words::refuse(id.map_or("null", Raw::as_str), &Wrong::request("the method is no text"), deeds),
+            (Some(Some(method)), Some(id)) => {
+                if let Err(wrong) = self.request(&method.unescape(), id.as_str(), params, deeds) {
+                    words::refuse(id.as_str(), &wrong, deeds);
+                }
+            }
+            (Some(Some(method)), None) => self.notice(&method.unescape(), params, deeds),
+            (None, Some(id)) => self.heard(id, message, deeds),
+            (None, None) => words::refuse("null", &Wrong::request("neither a method nor an id"), deeds),
+        }
+    }
+
+    fn request(&mut self, method: &str, id: &str, params: Raw<'_>, deeds: &mut Deeds) -> Result<(), Wrong> {
+        match method {
+            "initialize" => {
+                if params.get("protocolVersion").and_then(Raw::i64).is_none() {
+                    return Err(Wrong::params("protocolVersion: a number is wanted"));
+                }
+                words::answer(id, words::CAPABILITIES, deeds);
+            }
+            "authenticate" => return Err(Wrong::params("there is no way to log in here: keys are the environment's")),
+            "session/new" => self.open(How::New, id, params, deeds)?,
+            "session/load" => self.open(How::Load, id, params, deeds)?,
+            "session/resume" => self.open(How::Resume, id, params, deeds)?,
+            "session/list" => {
+                let cwd = match params.get("cwd").filter(|cwd| !cwd.is_null()) {
+                    Some(cwd) => Some(folder(cwd)?),
+                    None => None,
+                };
+                deeds.todo.push(Deed::List { request: id.to_owned(), cwd });
+            }
+            "session/close" => {
+                let name = self.named(params)?;
+                self.close(&name, deeds);
+                words::answer(id, "{}", deeds);
+            }
+            "session/prompt" => {
+                let prompt = params.get("prompt").ok_or_else(|| Wrong::params("prompt: it is missing"))?;
+                prompt::blocks(prompt)?;
+                self.session(params)?.prompt(id, prompt, deeds);
+            }
+            "session/set_mode" => {
+                let mode = text(params, "modeId")?;
+                self.session(params)?.set_mode(id, &mode, false, deeds)?;
+            }
+            "session/set_config_option" => {
+                let (option, value) = (text(params, "configId")?, text(params, "value")?);
+                let session = self.session(params)?;
+                match &*option {
+                    "mode" => session.set_mode(id, &value, true, deeds)?,
+                    "model" => session.set_model(id, &value, deeds)?,
+                    _ => return Err(Wrong::params(&format!("configId: there is no option {option:?}"))),
+                }
+            }
+            _ => return Err(Wrong::method(method)),
+        }
+        Ok(())
+    }
+
+    fn notice(&mut self, method: &str, params: Raw<'_>, deeds: &mut Deeds) {
+        match method {
+            "session/cancel" => match self.session(params) {
+                Ok(session) => session.cancel(deeds),
+                Err(wrong) => deeds.notes.push(format!("session/cancel: {}", wrong.message)),
+            },
+            "$/cancel_request" => {
+                let request = params.get("requestId").map_or("", Raw::as_str);
+                if let Some(session) = self.sessions.values_mut().find(|session| session.runs(request)) {
+                    session.cancel(deeds);
+                }
+            }
+            _ if method.starts_with("$/") || method.starts_with('_') => {}
+            _ => deeds.notes.push(format!("the host tells {method:?}, which nobody knows here")),
+        }
+    }
+
+    fn named(&self, params: Raw<'_>) -> Result<String, Wrong> {
+        let name = text(params, "sessionId")?;
+        let known = self.sessions.get(&name).is_some_and(Session::is_open);
+        if known { Ok(name) } else { Err(Wrong::nothing(&name)) }
+    }
+
+    fn session(&mut self, params: Raw<'_>) -> Result<&mut Session, Wrong> {
+        let name = self.named(params)?;
+        self.sessions.get_mut(&name).ok_or_else(|| Wrong::nothing(&name))
+    }
+
+    fn open(&mut self, how: How, id: &str, params: Raw<'_>, deeds: &mut Deeds) -> Result<(), Wrong> {
+        let cwd = folder(params.get("cwd").ok_or_else(|| Wrong::params("cwd: it is missing"))?)?;
+        let mut launch = self.begin.launch.clone();
+        if let Some(folders) = params.get("additionalDirectories").filter(|list| !list.is_null()) {
+            for more in folders.elements() {
+                launch.add_dirs.push(folder(more)?);
+            }
+        }
+        if let Some(servers) = params.get("mcpServers").filter(|list| !list.is_null()) {
+            launch.mcp_config.extend(words::servers(servers)?);
+        }
+        let name = match how {
+            How::New => (self.begin.new_id)(),
+            How::Load | How::Resume => text(params, "sessionId")?,
+        };
+        // Ids become names of files and words of a command line.
+        let is_id = |name: &str| name.len() <= 128 && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if name.is_empty() || !is_id(&name) {
+            return Err(Wrong::nothing(&name));
+        }
+        if self.sessions.contains_key(&name) {
+            return Err(Wrong::params(&format!("the session {name} is open here; session/close ends it")));
+        }
+        launch.cwd = Some(cwd.clone());
+        match how {
+            How::New => launch.session_id = Some(name.clone()),
+            How::Load | How::Resume => launch.resume = Resume::Session(name.clone()),
+        }
+        let mut session = Session::new(name.clone(), how, id, launch);
+        match how {
+            How::New => session.begin(deeds),
+            How::Load | How::Resume => deeds.todo.push(Deed::Recall { session: name.clone(), cwd }),
+        }
+        self.sessions.insert(name, session);
+        Ok(())
+    }
+
+    /// What is asked of the editor in a session's name is asked no more.
+    fn close(&mut self, name: &str, deeds: &mut Deeds) {
+        if let Some(mut session) = self.sessions.remove(name) {
+            session.cancel(deeds);
+            session.leave("the session was closed", deeds);
+        }
+        self.withdraw(|question| question.session == name, deeds);
+        deeds.todo.push(Deed::Close(name.to_owned()));
+    }
+}
+
+impl Front for Sessions {
+    fn hear(&mut self, line: &[u8], deeds: &mut Deeds) {
+        let Ok(line) = std::str::from_utf8(line) else {
+            return words::refuse("null", &Wrong::parse("the line is no UTF-8"), deeds);
+        };
+        if line.trim().is_empty() {
+            return;
+        }
+        let mut cursor = Cursor::new(line);
+        match cursor.raw() {
+            Ok(message) if cursor.at_end() => self.message(message, deeds),
+            Ok(_) => words::refuse("null", &Wrong::parse("something stands behind the message"), deeds),
+            Err(error) => words::refuse("null", &Wrong::parse(&error.to_string()), deeds),
+        }
+    }
+
+    fn said(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds) {
+        self.tell(session, event, deeds);
+    }
+
+    fn recall(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds) {
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.recall(event, deeds);
+        }
+    }
+
+    fn recalled(&mut self, session: &str, found: bool, deeds: &mut Deeds) {
+        match self.sessions.get_mut(session) {
+            Some(known) if found => known.begin(deeds),
+            Some(_) => {
+                if let Some(id) = self.sessions.remove(session).and_then(Session::opening) {
+                    words::refuse(&id, &Wrong::nothing(session), deeds);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn listed(&mut self, request: &str, sessions: &[Listed], deeds: &mut Deeds) {
+        let mut list = String::from("{\"sessions\":[");
+        for (n, session) in sessions.iter().enumerate() {
+            list.push_str(if n > 0 { ",{" } else { "{" });
+            words::member("sessionId", &session.id, &mut list);
+            list.push(',');
+            words::member("cwd", &session.cwd, &mut list);
+            if let Some(title) = &session.title {
+                list.push(',');
+                words::member("title", title, &mut list);
+            }
+            let written = iso(session.written);
+            list.push_str(",\"updatedAt\":\"");
+            list.extend(written.map(char::from));
+            list.push_str("\"}");
+        }
+        list.push_str("]}");
+        words::answer(request, &list, deeds);
+    }
+
+    fn ended(&mut self, session: &str, why: &str, deeds: &mut Deeds) {
+        if let Some(mut ended) = self.sessions.remove(session) {
+            ended.leave(why, deeds);
+            deeds.notes.push(format!("session {session}: {why}"));
+        }
+        self.withdraw(|question| question.session == session, deeds);
+    }
+
+    fn waits(&self, session: &str) -> Option<Wait> {
+        self.sessions.get(session)?.waits()
+    }
+}
+
+/// A text among the parameters.
+fn text(params: Raw<'_>, name: &str) -> Result<String, Wrong> {
+    let text = params.get(name).and_then(Raw::string).map(Str::unescape);
+    text.map(std::borrow::Cow::into_owned)
+        .ok_or_else(|| Wrong::params(&format!("{name}: a text is wanted")))
+}
+
+/// A folder, by its absolute path.
+fn folder(path: Raw<'_>) -> Result<String, Wrong> {
+    let path = path.string().map(Str::unescape);
+    let path = path.filter(|path| path.starts_with('/') && !path.contains('\0'));
+    path.map(std::borrow::Cow::into_owned)
+        .ok_or_else(|| Wrong::params("a folder is the absolute path of one"))
+}

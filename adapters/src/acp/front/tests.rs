@@ -1,0 +1,112 @@
+use super::*;
+use crate::event::{Content, Kind, Origin, Response};
+use crate::launch::Launch;
+
+fn sessions() -> Sessions {
+    let inside = crate::front::inside().unwrap();
+    Sessions::new(Begin {
+        launch: Launch::new(inside.dialect),
+        new_id: || "s-1".to_owned(),
+    })
+}
+
+fn hear(sessions: &mut Sessions, line: &str) -> Deeds {
+    let mut deeds = Deeds::default();
+    sessions.hear(line.as_bytes(), &mut deeds);
+    deeds
+}
+
+fn said(deeds: &Deeds) -> &str {
+    std::str::from_utf8(&deeds.out).unwrap()
+}
+
+/// The program inside answers the request of this number.
+fn answers(sessions: &mut Sessions, number: u64, body: &str) -> Deeds {
+    let id = format!("editor-{number}");
+    let response = Response {
+        id: Some(Str::trusted(&id)),
+        ok: true,
+        body: Some(Raw::trusted(body)),
+        error: None,
+    };
+    let mut deeds = Deeds::default();
+    sessions.said("s-1", &Event::new(Origin::default(), Kind::Response(&response)), &mut deeds);
+    deeds
+}
+
+#[test]
+fn a_session_opens_when_its_program_is_there() {
+    let mut sessions = sessions();
+    let servers =
+        r#"[{"name":"m","command":"/m","args":["a"],"env":[{"name":"K","value":"v\n"}]},{"type":"http","name":"h","url":"http://h","headers":[]}]"#;
+    let deeds = hear(
+        &mut sessions,
+        &format!(r#"{{"jsonrpc":"2.0","id":"a","method":"session/new","params":{{"cwd":"/w","mcpServers":{servers}}}}}"#),
+    );
+    assert_eq!(said(&deeds), "");
+    let [Deed::Open(name, launch), Deed::Tell(..)] = &deeds.todo[..] else {
+        panic!("{deeds:?}")
+    };
+    assert_eq!((name.as_str(), launch.cwd.as_deref()), ("s-1", Some("/w")));
+    assert_eq!(
+        launch.mcp_config,
+        [r#"{"mcpServers":{"m":{"command":"/m","args":["a"],"env":{"K":"v\n"}},"h":{"type":"http","url":"http://h","headers":{}}}}"#]
+    );
+    assert_eq!(sessions.waits("s-1"), Some(Wait::Begin));
+    let early = hear(
+        &mut sessions,
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"x"}]}}"#,
+    );
+    assert!(said(&early).contains("-32002"), "{}", said(&early));
+    let opened = answers(
+        &mut sessions,
+        1,
+        r#"{"models":[{"value":"m1","displayName":"M"}],"commands":[{"name":"c","description":"d","argumentHint":"[x]"}]}"#,
+    );
+    let lines: Vec<&str> = said(&opened).lines().collect();
+    assert!(lines[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","result":{"sessionId":"s-1","modes":{"currentModeId":"default""#));
+    assert!(lines[0].contains(r#""currentValue":"m1","options":[{"value":"m1","name":"M"}]"#));
+    assert!(lines[1].contains(r#""availableCommands":[{"name":"c","description":"d","input":{"hint":"[x]"}}]"#));
+    assert_eq!(sessions.waits("s-1"), None);
+}
+
+#[test]
+fn every_request_of_a_session_that_ends_is_answered() {
+    let mut sessions = sessions();
+    hear(
+        &mut sessions,
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#,
+    );
+    answers(&mut sessions, 1, "{}");
+    for id in 2..4 {
+        hear(
+            &mut sessions,
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"session/prompt","params":{{"sessionId":"s-1","prompt":[{{"type":"text","text":"x"}}]}}}}"#
+            ),
+        );
+    }
+    hear(
+        &mut sessions,
+        r#"{"jsonrpc":"2.0","id":4,"method":"session/set_mode","params":{"sessionId":"s-1","modeId":"plan"}}"#,
+    );
+    let mut deeds = Deeds::default();
+    sessions.ended("s-1", "it died", &mut deeds);
+    for id in 2..5 {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"it died"}}}}"#);
+        assert_eq!(said(&deeds).lines().filter(|said| *said == line).count(), 1, "{}", said(&deeds));
+    }
+}
+
+#[test]
+fn blocks_of_a_prompt_become_texts_and_images() {
+    let text = r#"[{"type":"text","text":"a\n"},{"type":"resource_link","uri":"file:///a","name":"a"},
+        {"type":"resource","resource":{"uri":"file:///b","text":"bee"}},{"type":"image","mimeType":"image/png","data":"AA"}]"#;
+    let parts = prompt::blocks(Raw::trusted(text)).unwrap();
+    prompt::with(&parts, |content| {
+        let texts: Vec<String> = content.texts().map(|text| text.unescape().into_owned()).collect();
+        assert_eq!(texts, ["a\n", "[@a](file:///a)", "<context ref=\"file:///b\">\nbee\n</context>"]);
+        assert!(matches!(content, Content::Blocks(blocks) if blocks.len() == 4));
+    });
+    assert!(prompt::blocks(Raw::trusted("[]")).is_err());
+}

@@ -1,0 +1,107 @@
+//! Protocols in which one host, such as an editor, has many sessions with one program.
+//!
+//! Each session is a process of its own: our own program, which is there another dialect's program, one that a host speaks to in lines for
+//! as long as it likes ([`inside`]). So sessions share nothing, and all that one needs (turns, deadlines, permissions, whoever answers) is
+//! there already. A [`Front`] stands before them: it takes the host's lines and what the sessions say, and tells what is to be done. Like
+//! everything here it does no IO.
+
+use crate::codec::Dialect;
+use crate::event::Event;
+use crate::launch::{Launch, Program};
+
+/// The program's side of such a protocol.
+pub trait Front: std::fmt::Debug {
+    /// The host says a line.
+    fn hear(&mut self, line: &[u8], deeds: &mut Deeds);
+
+    /// A session says something.
+    fn said(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds);
+
+    /// This was said in a session before.
+    fn recall(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds);
+
+    /// All that was said in it before was told; or there is no such session.
+    fn recalled(&mut self, session: &str, found: bool, deeds: &mut Deeds);
+
+    /// These sessions there are: what was asked for by this request.
+    fn listed(&mut self, request: &str, sessions: &[Listed], deeds: &mut Deeds);
+
+    /// The program of a session has ended, or is ended now, for this reason.
+    fn ended(&mut self, session: &str, why: &str, deeds: &mut Deeds);
+
+    /// What is waited for in a session.
+    fn waits(&self, session: &str) -> Option<Wait>;
+}
+
+/// What a session is waited for; neither may take for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// That it begins.
+    Begin,
+    /// That it stops a turn that the host does not want any more.
+    Stop,
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub struct Deeds {
+    /// What the host is told.
+    pub out: Vec<u8>,
+    /// What else, in this order.
+    pub todo: Vec<Deed>,
+    /// What nobody is told but our log.
+    pub notes: Vec<String>,
+}
+
+/// One thing to do.
+#[derive(Debug)]
+pub enum Deed {
+    /// Start the program of a session.
+    Open(String, Box<Launch>),
+    /// Say these lines to it.
+    Tell(String, Vec<u8>),
+    /// Tell what was said in a session of this folder before: [`Front::recall`], [`Front::recalled`].
+    Recall {
+        /// The session.
+        session: String,
+        /// Where it worked.
+        cwd: String,
+    },
+    /// Say which sessions there are: [`Front::listed`].
+    List {
+        /// The request, which the answer names.
+        request: String,
+        /// Those of this folder.
+        cwd: Option<String>,
+    },
+    /// End its program.
+    Close(String),
+}
+
+/// A session that somebody can go on with.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Where it worked.
+    pub cwd: String,
+    /// What it is called, or how it begins.
+    pub title: Option<String>,
+    /// When it was written last, in milliseconds since 1970.
+    pub written: i64,
+}
+
+/// What a front is made of.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// What each session begins with.
+    pub launch: Launch,
+    /// Makes the id of a session.
+    pub new_id: fn() -> String,
+}
+
+/// Whose program the sessions behind a front are.
+pub fn inside() -> Option<&'static Program> {
+    let mut programs = Dialect::readable().filter_map(Dialect::program);
+    programs.find(|program| program.traits.holds_sessions)
+}

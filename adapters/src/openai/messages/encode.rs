@@ -1,0 +1,153 @@
+//! Events to sessions.
+
+use crate::chat::inner;
+use crate::codec::{Dialect, Encode, Style, Want};
+use crate::event::{Event, Input, InputKind};
+use crate::json::{Out, Raw};
+use crate::talk::{Answer, Call, Held, Part, Said, Who};
+
+/// Writes one line a session, when the session is over.
+#[derive(Debug)]
+pub struct Encoder {
+    held: Held,
+    own: bool,
+}
+
+impl Encoder {
+    /// At the beginning of a session.
+    pub fn new(style: Style) -> Self {
+        let own = style.is_own(Dialect::Openai);
+        Self { held: Held::new(own), own }
+    }
+}
+
+impl Encode for Encoder {
+    fn want(&self) -> Want {
+        Want::SNAPSHOTS
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        self.held.event(event, out);
+    }
+
+    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
+        if let InputKind::Prompt(prompt) = input.kind {
+            self.held.prompt(prompt, &[], out);
+        }
+    }
+
+    fn takes_fields(&self) -> bool {
+        self.own
+    }
+
+    fn takes_usage(&self) -> bool {
+        false
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if self.held.said.is_empty() {
+            return;
+        }
+        out.lit("{\"messages\":[");
+        let mut between = "";
+        for said in &self.held.said {
+            if said.who != Who::Nobody {
+                out.lit(between);
+                between = ",";
+                message(said, out);
+            }
+            for answer in &said.answers {
+                out.lit(between);
+                between = ",";
+                result(answer, out);
+            }
+        }
+        out.lit("]");
+        out.bytes(&self.held.whole);
+        out.lit("}\n");
+    }
+}
+
+fn message(said: &Said, out: &mut Out) {
+    out.lit("{\"role\":\"");
+    out.lit(match said.who {
+        Who::User => "user",
+        Who::Model => "assistant",
+        system => system.system(),
+    });
+    out.lit("\",\"content\":");
+    let is_list = said.parts.iter().any(|part| !matches!(part, Part::Text(_)));
+    if said.refused {
+        out.lit("null,\"refusal\":");
+        string(&said.text(), out);
+    } else if is_list {
+        list(&said.parts, out);
+    } else if said.parts.is_empty() && !said.calls.is_empty() {
+        out.lit("null");
+    } else {
+        string(&said.text(), out);
+    }
+    if !said.thought.is_empty() {
+        out.lit(",\"reasoning_content\":");
+        string(&said.thought, out);
+    }
+    for (n, call) in said.calls.iter().enumerate() {
+        out.lit(if n == 0 { ",\"tool_calls\":[" } else { "," });
+        tool_call(call, out);
+    }
+    out.lit(if said.calls.is_empty() { "" } else { "]" });
+    out.bytes(&said.more);
+    out.lit("}");
+}
+
+fn list(parts: &[Part], out: &mut Out) {
+    for (n, part) in parts.iter().enumerate() {
+        out.lit(if n == 0 { "[" } else { "," });
+        match part {
+            Part::Text(text) => {
+                out.lit("{\"type\":\"text\",\"text\":");
+                string(text, out);
+                out.lit("}");
+            }
+            Part::Image(address) => {
+                out.lit("{\"type\":\"image_url\",\"image_url\":{\"url\":");
+                string(address.as_bytes(), out);
+                out.lit("}}");
+            }
+            Part::Other(part) => out.bytes(part),
+        }
+    }
+    out.lit("]");
+}
+
+/// Arguments are a text that is JSON; what was none goes back as the text that it was.
+fn tool_call(call: &Call, out: &mut Out) {
+    out.lit("{\"id\":");
+    out.bytes(&call.id);
+    out.lit(",\"type\":\"function\",\"function\":{\"name\":");
+    string(call.name.as_bytes(), out);
+    out.lit(",\"arguments\":\"");
+    match inner(Raw::trusted(&call.input)) {
+        Some(text) => out.lit(text.as_escaped()),
+        None => out.json_in_string(&call.input),
+    }
+    out.lit("\"}");
+    out.bytes(&call.more);
+    out.lit("}");
+}
+
+fn result(answer: &Answer, out: &mut Out) {
+    out.lit("{\"role\":\"tool\",\"tool_call_id\":");
+    out.bytes(&answer.call);
+    out.lit(",\"content\":");
+    string(&answer.text, out);
+    out.bytes(&answer.more);
+    out.lit("}");
+}
+
+/// Writes the body of a string with its quotes.
+fn string(body: &[u8], out: &mut Out) {
+    out.lit("\"");
+    out.bytes(body);
+    out.lit("\"");
+}

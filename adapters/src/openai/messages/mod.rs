@@ -1,0 +1,40 @@
+//! `openai:messages`: a session a line, as a list of chat messages with tool calls (docs/openai.md).
+//!
+//! It is what fine-tuning takes and what training and evaluation read. The body of a request for a chat completion has the same list, and is
+//! read as the session up to there.
+
+mod decode;
+mod encode;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::Decoder;
+pub(crate) use encode::Encoder;
+
+use crate::codec::{Layout, Mode};
+use crate::detect::{Opened, word};
+use crate::json::Raw;
+
+/// Its mode.
+pub(super) const MODE: Mode = Mode::new("messages", Layout::Rows);
+
+/// The roles that a message may have.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/// Members of the whole that those have who train; a request says more.
+const OF_TRAINING: [&str; 4] = ["messages", "tools", "functions", "parallel_tool_calls"];
+
+/// Whether a line is such a session and nothing else (true), or a request with one: that has calls or what came of them, for hosts of an
+/// agent send requests too, and its agent calls tools itself. The requests of another API have such a list as well: there the system speaks
+/// beside it, and calls are blocks.
+pub(super) fn is_one(line: &Opened<'_>) -> Option<bool> {
+    let messages = line.get("messages")?;
+    let role = |message: Raw<'_>| message.get("role").is_some_and(|role| ROLES.contains(&word(role)));
+    messages.elements().next().filter(|first| role(*first))?;
+    if line.members().all(|name| OF_TRAINING.iter().any(|known| name.is(known))) {
+        return Some(true);
+    }
+    let has_calls = |message: Raw<'_>| message.get("tool_calls").is_some() || message.get("tool_call_id").is_some();
+    messages.elements().any(has_calls).then_some(false)
+}

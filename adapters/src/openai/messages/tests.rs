@@ -1,0 +1,112 @@
+use std::sync::LazyLock;
+
+use crate::json::Raw;
+use crate::testing::{damage, golden, traced};
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    traced(log, from, to).0
+}
+
+static MESSAGES: LazyLock<String> = LazyLock::new(|| golden("openai/messages.jsonl"));
+
+#[test]
+fn it_is_given_back_byte_for_byte() {
+    for log in [MESSAGES.to_owned(), MESSAGES.repeat(2)] {
+        assert_eq!(converted(&log, "openai:messages", "openai:messages"), log);
+        let events = converted(&log, "openai:messages", "agentglot");
+        assert_eq!(converted(&events, "agentglot", "openai:messages"), log);
+    }
+}
+
+#[test]
+fn what_events_say_is_written_anew() {
+    let events = converted(&MESSAGES, "openai:messages", "agentglot");
+    let edited = converted(
+        &events.replace("4 °C in Oslo, 7 °C", "5 °C in Oslo, 7 °C"),
+        "agentglot",
+        "openai:messages",
+    );
+    let (one, rest) = edited.split_once('\n').expect("a line a session");
+    let (was, others) = MESSAGES.split_once('\n').expect("a line a session");
+    assert!(
+        Raw::trusted(one).same_value(Raw::trusted(&was.replace("4 °C in Oslo", "5 °C in Oslo"))),
+        "{one}\n{was}"
+    );
+    assert_eq!(rest.lines().count(), others.lines().count());
+}
+
+#[test]
+fn each_line_is_a_session() {
+    let events = converted(&MESSAGES.repeat(2), "openai:messages", "agentglot");
+    assert_eq!(events.matches("\"event\":\"session\"").count(), 6, "{events}");
+    assert_eq!(events.matches("\"event\":\"outcome\"").count(), 10, "{events}");
+    assert_eq!(converted(&MESSAGES.repeat(2), "openai:messages", "sharegpt").lines().count(), 6);
+}
+
+#[test]
+fn others_say_the_same() {
+    let (claude, ledger) = traced(&MESSAGES, "openai:messages", "claude");
+    for text in [
+        r#""thinking":"Two places, two calls.""#,
+        r#""name":"get_weather","input":{"place": "Oslo", "unit": "celsius"}"#,
+        r#""tool_use_id":"call_a2","content":"{\"degrees\": 7}""#,
+        r#""id":"call_1","name":"get_weather""#,
+        r#""tool_use_id":"call_1","content":"{\"degrees\": -3}""#,
+        "I do not name people.",
+    ] {
+        assert!(claude.contains(text), "{text}\n{claude}");
+    }
+    for pointer in ["/messages/0/content", "/tools", "/messages/5/weight"] {
+        assert!(ledger.contains(&format!("\"pointer\":\"{pointer}")), "{pointer}\n{ledger}");
+    }
+}
+
+const CLAUDE: &str = concat!(
+    r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"s1","tools":["Bash"],"model":"m1","permissionMode":"default","claude_code_version":"2.1.0","uuid":"u0"}"#,
+    "\n",
+    r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"See"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u1"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a1","role":"assistant","model":"m1","content":[{"type":"thinking","thinking":"Hm.","signature":"SIG"}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u2"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a1","role":"assistant","model":"m1","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"ls \"a\""}}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u3"}"#,
+    "\n",
+    r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a\nb","is_error":true}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u4"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a2","role":"assistant","model":"m1","content":[{"type":"text","text":"Done."}]},"parent_tool_use_id":null,"session_id":"s1","uuid":"u5"}"#,
+    "\n",
+    r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":12,"num_turns":2,"result":"Done.","session_id":"s1","total_cost_usd":0.25,"uuid":"u6"}"#,
+    "\n",
+);
+
+#[test]
+fn a_session_becomes_a_line() {
+    let (line, ledger) = traced(CLAUDE, "claude", "openai:messages");
+    let wanted = concat!(
+        r#"{"messages":[{"role":"user","content":[{"type":"text","text":"See"},{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}]},"#,
+        r#"{"role":"assistant","content":null,"reasoning_content":"Hm.","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"ls \\\"a\\\"\"}"}}]},"#,
+        r#"{"role":"tool","tool_call_id":"c1","content":"a\nb"},{"role":"assistant","content":"Done."}]}"#,
+        "\n",
+    );
+    assert_eq!(line, wanted);
+    for told in ["\"/message/content/0/signature\"", "\"/total_cost_usd\"", "a call that failed"] {
+        assert!(ledger.contains(told), "{told}\n{ledger}");
+    }
+}
+
+#[test]
+fn rubbish_is_told() {
+    for (text, damages) in [
+        ("{\"messages\":7}", 0),
+        ("{\"messages\":[{\"role\":\"user\",", 1),
+        (
+            "{\"messages\":[7,null,{},{\"role\":\"x\"},{\"role\":\"user\",\"content\":7},{\"role\":\"tool\"},{\"role\":\"assistant\",\"tool_calls\":[3,{},{\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}]}]}",
+            0,
+        ),
+        ("{\"a\":1}\nhello\n[1]", 0),
+        ("{\"messages\":[]}\n{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", 0),
+    ] {
+        for to in ["agentglot", "sharegpt", "claude"] {
+            assert_eq!(damage(text, "openai:messages", to).len(), damages, "{text} to {to}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Members that only ShareGPT has.
+
+/// They ride in the events' fields; sorted by name.
+pub(crate) const KNOWN: &[(&str, &str)] = &[
+    ("audios", "of the whole: the sounds that stand for `<audio>`, by their paths"),
+    ("chosen", "of the whole: the better of two answers"),
+    ("images", "of the whole: the images that stand for `<image>`, by their paths"),
+    ("loss", "whether it is learned from (axolotl)"),
+    ("rejected", "of the whole: the worse of two answers"),
+    ("tools", "of the whole: the tools that could be called, as JSON in a text"),
+    ("videos", "of the whole: the films that stand for `<video>`, by their paths"),
+    ("weight", "whether it is learned from, 0 or 1"),
+];
+
+/// Whether the page names a member.
+pub(crate) fn knows(name: &str) -> bool {
+    KNOWN.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+}

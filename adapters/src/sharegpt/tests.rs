@@ -1,0 +1,106 @@
+use std::sync::LazyLock;
+
+use super::trimmed;
+use crate::testing::{damage, golden, traced};
+
+fn converted(log: &str, from: &str, to: &str) -> String {
+    traced(log, from, to).0
+}
+
+static TOOLS: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_tools.jsonl"));
+static ARRAY: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_array.json"));
+
+#[test]
+fn it_is_given_back_byte_for_byte() {
+    for log in [&*TOOLS, &*ARRAY] {
+        assert_eq!(converted(log, "sharegpt", "sharegpt"), *log);
+    }
+    assert_eq!(converted(&converted(&TOOLS, "sharegpt", "agentglot"), "agentglot", "sharegpt"), *TOOLS);
+}
+
+#[test]
+fn what_is_said_becomes_messages() {
+    let messages = converted(&TOOLS, "sharegpt", "openai:messages");
+    let wanted = concat!(
+        r#"{"messages":[{"role":"system","content":"You say what the weather is like."},"#,
+        r#"{"role":"user","content":"How warm is it in Oslo?"},"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"get_weather","arguments":"{\"place\": \"Oslo\"}"}}]},"#,
+        r#"{"role":"tool","tool_call_id":"call_1","content":"{\"degrees\": 4}"},"#,
+        r#"{"role":"assistant","content":"4 °C."},"#,
+        r#"{"role":"user","content":"And in Bergen and \"Tromsø\"?"},"#,
+        r#"{"role":"assistant","content":"I look.","reasoning_content":"Two places.","tool_calls":[{"id":"call_2","type":"function","function":{"name":"get_weather","arguments":"{\"place\": \"Bergen\"}"}},"#,
+        r#"{"id":"call_3","type":"function","function":{"name":"get_weather","arguments":"{\"place\": \"Tromsø\", \"unit\": \"celsius\"}"}}]},"#,
+        r#"{"role":"tool","tool_call_id":"call_2","content":"{\"degrees\": 7}"},"#,
+        r#"{"role":"tool","tool_call_id":"call_3","content":"{\"degrees\": -3}"},"#,
+        r#"{"role":"assistant","content":"7 °C in Bergen,\n-3 °C in Tromsø."}]}"#,
+        "\n",
+        r#"{"messages":[{"role":"system","content":"You are kind."},{"role":"user","content":"Hello <image>"},{"role":"assistant","content":"Hello!"}]}"#,
+        "\n",
+    );
+    assert_eq!(messages, wanted);
+    let back = converted(&messages, "openai:messages", "sharegpt");
+    for said in [
+        r#"{"from":"function_call","value":"{\"name\": \"get_weather\", \"arguments\": {\"place\": \"Oslo\"}}"}"#,
+        r#"{"from":"function_call","value":"<think>\nTwo places.\n</think>\n\nI look.\n<tool_call>\n[{\"name\": \"get_weather\", \"arguments\": {\"place\": \"Bergen\"}}, {\"name\""#,
+        r#"{"from":"observation","value":"{\"degrees\": 7}\n</tool_response>\n<tool_response>\n{\"degrees\": -3}"}"#,
+    ] {
+        assert!(
+            TOOLS.contains(
+                &said
+                    .replace("\",\"value", "\", \"value")
+                    .replace("\"from\":", "\"from\": ")
+                    .replace("\"value\":", "\"value\": ")
+            ),
+            "{said}"
+        );
+        assert!(back.contains(said), "{said}\n{back}");
+    }
+}
+
+#[test]
+fn an_array_is_its_sessions() {
+    let messages = converted(&ARRAY, "sharegpt", "openai:messages");
+    assert_eq!(messages.lines().count(), 2, "{messages}");
+    assert!(messages.contains(r#""name":"add","arguments":"{\"a\": 2, \"b\": 2}""#), "{messages}");
+    assert!(
+        messages.contains(r#"{"role":"tool","tool_call_id":"call_1","content":"4"}"#),
+        "{messages}"
+    );
+    let events = converted(&ARRAY, "sharegpt", "agentglot");
+    assert!(events.contains(r#""session":"QWJhYvA_0""#), "{events}");
+}
+
+#[test]
+fn a_mark_in_arguments_ends_no_call() {
+    let log = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\": \"</tool_call>\"}"}}]}]}"#;
+    let said = converted(log, "openai:messages", "sharegpt");
+    assert_eq!(said.matches("</tool_call>").count(), 1, "{said}");
+    assert!(
+        converted(&said, "sharegpt", "openai:messages").contains(r#"{\"x\": \"<\\/tool_call>\"}"#),
+        "{said}"
+    );
+}
+
+#[test]
+fn texts_are_trimmed_but_for_what_is_escaped() {
+    for (text, wanted) in [("\\n a\\n\\n", "a"), ("a\\\\n", "a\\\\n"), ("a\\\\\\n", "a\\\\"), ("\\n", ""), ("", "")] {
+        assert_eq!(trimmed(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn rubbish_is_told() {
+    for (text, damages) in [
+        ("{\"conversations\":7}", 0),
+        ("{\"conversations\":[{\"from\":\"human\",", 1),
+        (
+            "{\"conversations\":[7,null,{},{\"from\":\"x\",\"value\":\"a\"},{\"from\":\"human\",\"value\":7},{\"from\":\"observation\",\"value\":\"a\"},{\"from\":\"function_call\",\"value\":\"{\"}]}",
+            0,
+        ),
+        ("{\"a\":1}\nhello\n", 0),
+    ] {
+        for to in ["agentglot", "openai:messages", "claude"] {
+            assert_eq!(damage(text, "sharegpt", to).len(), damages, "{text} to {to}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! What was said, while it is put together: what came of a call stands behind what called it.
+
+use std::collections::HashMap;
+
+use super::SYSTEM;
+use crate::event::{
+    Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, Reply, ResultStatus, RoundEnd, StopKind, ToolCall, ToolResult,
+};
+use crate::json::{Cursor, Out, Raw, Str};
+
+/// The list of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// The events are of the same format: its members go back as they were.
+    own: bool,
+    /// The session's id, escaped; empty where it is not known.
+    pub(crate) session: String,
+    /// Members of the whole, each behind a comma, as they were read.
+    pub(crate) whole: Vec<u8>,
+    pub(crate) said: Vec<Said>,
+    /// The answer that the model is giving.
+    open: Option<usize>,
+    /// The reply's id, if it has one.
+    reply: String,
+    /// Where a call stands.
+    calls: HashMap<String, usize>,
+    /// All that the model said in the turn, escaped.
+    words: String,
+}
+
+/// One thing that was said. Texts are bodies of strings; all else is JSON.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) who: Who,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) thought: Vec<u8>,
+    pub(crate) calls: Vec<Call>,
+    /// What came of the calls.
+    pub(crate) answers: Vec<Answer>,
+    /// The model has refused.
+    pub(crate) refused: bool,
+    /// Members of its own, each behind a comma.
+    pub(crate) more: Vec<u8>,
+    /// Something else came since its last text.
+    apart: bool,
+}
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// Under the name of [`SYSTEM`] that has this number.
+    System(usize),
+    User,
+    Model,
+    /// Nobody: what came of a call that nobody made.
+    Nobody,
+}
+
+#[derive(Debug)]
+pub(crate) enum Part {
+    Text(Vec<u8>),
+    /// An image, by its address.
+    Image(String),
+    /// Another one, as it was read.
+    Other(Vec<u8>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// With quotes.
+    pub(crate) id: Vec<u8>,
+    pub(crate) name: String,
+    pub(crate) input: String,
+    pub(crate) more: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The call's id, with quotes.
+    pub(crate) call: Vec<u8>,
+    pub(crate) text: Vec<u8>,
+    pub(crate) more: Vec<u8>,
+}
+
+impl Who {
+    /// What the system is called.
+    pub(crate) const fn system(self) -> &'static str {
+        match self {
+            Self::System(at) => SYSTEM[at],
+            _ => "",
+        }
+    }
+}
+
+impl Said {
+    const fn new(who: Who) -> Self {
+        Self {
+            who,
+            parts: Vec::new(),
+            thought: Vec::new(),
+            calls: Vec::new(),
+            answers: Vec::new(),
+            refused: false,
+            more: Vec::new(),
+            apart: false,
+        }
+    }
+
+    /// Its text; what is none is left out.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_slice()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().concat()
+    }
+
+    fn push(&mut self, text: Str<'_>, out: &mut Out) {
+        let body = held(out, |out| out.body(text));
+        let apart = std::mem::take(&mut self.apart);
+        match self.parts.last_mut() {
+            Some(Part::Text(before)) => join(before, &body, apart, text, out),
+            _ => self.parts.push(Part::Text(body)),
+        }
+    }
+}
+
+impl Held {
+    pub(crate) fn new(own: bool) -> Self {
+        Self { own, ..Self::default() }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event<'_>, out: &mut Out) {
+        if let Some(session) = event.origin.session.filter(|_| self.session.is_empty()) {
+            session.as_escaped().clone_into(&mut self.session);
+        }
+        match event.kind {
+            Kind::Session(_) if self.own => {
+                self.whole = self.members(event.fields, out);
+                out.carried();
+            }
+            Kind::Prompt(prompt) => self.prompt(prompt, event.fields, out),
+            Kind::RoundStart(_) => out.carried(),
+            // What the program says where the model could not be asked is nothing to learn from.
+            Kind::Reply(reply) if reply.error.is_none() => self.reply(reply, event.fields, out),
+            Kind::RoundEnd(end) => self.round_end(end, out),
+            Kind::ToolResult(result) => self.result(event, result, out),
+            Kind::Notice(notice) => self.notice(notice, event.fields, out),
+            Kind::Outcome(outcome) => self.outcome(outcome, out),
+            _ => return,
+        }
+        let is_said = !matches!(event.kind, Kind::Notice(_) | Kind::Session(_));
+        if let Some(time) = event.origin.time.filter(|_| is_said) {
+            out.beside(time.source());
+        }
+    }
+
+    pub(crate) fn prompt(&mut self, prompt: &Prompt<'_>, fields: Fields<'_>, out: &mut Out) {
+        let mut said = Said::new(Who::User);
+        self.content(prompt.content, &mut said, out);
+        said.more = self.members(fields, out);
+        self.begin(said, out);
+    }
+
+    fn begin(&mut self, said: Said, out: &mut Out) -> usize {
+        out.promise();
+        self.open = None;
+        self.said.push(said);
+        self.said.len() - 1
+    }
+
+    /// The answer that the model is giving.
+    fn answer(&mut self, out: &mut Out) -> usize {
+        if let Some(open) = self.open {
+            return open;
+        }
+        let at = self.begin(Said::new(Who::Model), out);
+        self.open = Some(at);
+        at
+    }
+
+    /// What stands before all else and says what the system says.
+    fn notice(&mut self, notice: &Notice<'_>, fields: Fields<'_>, out: &mut Out) {
+        let name = SYSTEM.iter().position(|name| notice.name.is(name));
+        let is_first = || self.said.iter().all(|said| matches!(said.who, Who::System(_)));
+        let Some(name) = name.filter(|_| self.own || is_first()) else { return };
+        let mut said = Said::new(Who::System(name));
+        match (notice.message, notice.data) {
+            (Some(text), _) => said.push(text, out),
+            (None, Some(data)) => {
+                for part in data.elements() {
+                    match part.get("text").and_then(Raw::string) {
+                        Some(text) => {
+                            said.push(text, out);
+                            said.apart = true;
+                        }
+                        None if self.own => said.parts.push(Part::Other(held(out, |out| out.unchecked(part)))),
+                        None => {}
+                    }
+                }
+            }
+            (None, None) => return,
+        }
+        out.used(notice.name.as_escaped());
+        said.more = self.members(fields, out);
+        self.begin(said, out);
+    }
+
+    fn reply(&mut self, reply: &Reply<'_>, fields: Fields<'_>, out: &mut Out) {
+        // What comes behind results is another answer, unless it is said to be the same.
+        let id = reply.id.map_or("", Str::as_escaped);
+        let is_answered = self.open.is_some_and(|at| !self.said[at].answers.is_empty());
+        if is_answered && (id.is_empty() || id != self.reply) {
+            self.open = None;
+        }
+        id.clone_into(&mut self.reply);
+        let at = self.answer(out);
+        out.promise();
+        let members = self.members(fields, out);
+        self.said[at].more.extend(members);
+        for block in reply.blocks {
+            match block {
+                Block::Text { text, .. } => {
+                    self.said[at].push(*text, out);
+                    self.words.push_str(text.as_escaped());
+                    continue;
+                }
+                Block::Thinking(thinking) => {
+                    let body = held(out, |out| out.body(thinking.text));
+                    join(&mut self.said[at].thought, &body, true, thinking.text, out);
+                }
+                Block::Call(call) => self.call(call, at, out),
+                Block::Media(media) => self.said[at].parts.extend(image(media, out)),
+                Block::Other { raw, .. } if self.own => self.said[at].parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
+                // Sealed thoughts and what other blocks there are have no place.
+                Block::Redacted { .. } | Block::Other { .. } => {}
+            }
+            self.said[at].apart = true;
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, at: usize, out: &mut Out) {
+        let written = Call {
+            id: held(out, |out| out.str(call.id)),
+            name: text(held(out, |out| out.body(call.name))),
+            input: text(held(out, |out| out.unchecked(call.input))),
+            more: self.members(call.fields, out),
+        };
+        self.said[at].calls.push(written);
+        self.calls.insert(call.id.as_escaped().to_owned(), at);
+    }
+
+    fn round_end(&mut self, end: &RoundEnd<'_>, out: &Out) {
+        let Some(at) = self.open.take() else { return };
+        if let Some(stop) = end.stop.filter(|stop| stop.kind == StopKind::Refusal) {
+            out.used(stop.word.as_escaped());
+            self.said[at].refused = true;
+        }
+        out.carried();
+    }
+
+    /// What came of a call stands behind what called it.
+    fn result(&mut self, event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
+        out.promise();
+        let mut said = Said::new(Who::Nobody);
+        let text = match result.content {
+            Content::Text(text) => held(out, |out| out.body(text)),
+            content @ Content::Blocks(_) => {
+                self.content(content, &mut said, out);
+                said.text()
+            }
+        };
+        if let Some(name) = result.name_again() {
+            out.used(name.as_escaped());
+        }
+        if result.status != ResultStatus::Success {
+            out.note(Fate::Dropped, "", "a call that failed: nothing says so but its text");
+        }
+        let answer = Answer {
+            call: held(out, |out| out.str(result.call)),
+            text,
+            more: self.members(event.fields, out),
+        };
+        let at = match self.calls.get(result.call.as_escaped()) {
+            Some(&at) => at,
+            None => self.begin(Said::new(Who::Nobody), out),
+        };
+        self.said[at].answers.push(answer);
+    }
+
+    /// Where nothing has said the answer before, the outcome does. How the turn ended has no place.
+    fn outcome(&mut self, outcome: &Outcome<'_>, out: &mut Out) {
+        self.open = None;
+        let words = std::mem::take(&mut self.words);
+        if outcome.is_error && !outcome.synthetic {
+            out.note(Fate::Dropped, "", "how the turn ended");
+        }
+        let Some(text) = outcome.text.filter(|text| !text.is_empty()) else {
+            return;
+        };
+        let has_said = words.contains(text.as_escaped()) || Str::trusted(&words).unescape().contains(&*text.unescape());
+        if has_said {
+            out.used(text.as_escaped());
+        } else if !outcome.is_error {
+            let mut said = Said::new(Who::Model);
+            said.push(text, out);
+            self.begin(said, out);
+        }
+    }
+
+    fn content(&self, content: Content<'_>, said: &mut Said, out: &mut Out) {
+        match content {
+            Content::Text(text) => said.push(text, out),
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    match block {
+                        Block::Text { text, .. } => said.push(*text, out),
+                        Block::Media(media) if said.who == Who::User => said.parts.extend(image(media, out)),
+                        Block::Other { raw, .. } if self.own => said.parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
+                        _ => {}
+                    }
+                    said.apart = true;
+                }
+            }
+        }
+    }
+
+    /// Members that were read in this format, each behind a comma.
+    fn members(&self, fields: Fields<'_>, out: &mut Out) -> Vec<u8> {
+        if !self.own {
+            return Vec::new();
+        }
+        held(out, |out| {
+            for field in fields {
+                out.lit(",");
+                out.str(field.key);
+                out.lit(":");
+                out.unchecked(field.value);
+            }
+        })
+    }
+}
+
+/// What is written is taken back, to be written in its place.
+fn held(out: &mut Out, write: impl FnOnce(&mut Out)) -> Vec<u8> {
+    let from = out.len();
+    write(out);
+    out.take_from(from)
+}
+
+/// A text of several is one.
+fn join(before: &mut Vec<u8>, body: &[u8], apart: bool, source: Str<'_>, out: &Out) {
+    if !before.is_empty() && !body.is_empty() {
+        out.renamed(source.as_escaped(), "the texts of a message are one");
+        if apart {
+            before.extend_from_slice(b"\\n\\n");
+        }
+    }
+    before.extend_from_slice(body);
+}
+
+/// What encoders write is UTF-8.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// An image that has an address, or is one itself with its data.
+fn image(media: &Media<'_>, out: &Out) -> Option<Part> {
+    let source = Cursor::new(media.raw.as_str()).raw().ok()?.get("source")?;
+    let text = |name: &str| source.get(name).and_then(Raw::string).map(Str::as_escaped);
+    let address = match (text("url"), text("media_type"), text("data")) {
+        (Some(url), ..) => url.to_owned(),
+        (None, Some(kind), Some(data)) => format!("data:{kind};base64,{data}"),
+        _ => return None,
+    };
+    if !media.kind.is("image") {
+        return None;
+    }
+    out.renamed(media.raw.as_str(), "an image is an address");
+    Some(Part::Image(address))
+}

@@ -1,0 +1,166 @@
+//! What was said, to events.
+
+use crate::chat::{FieldList, Members};
+use crate::codec::Cx;
+use crate::event::{
+    At, Block, Content, Event, Fate, Fields, Kind, Notice, Origin, Prompt, PromptSource, Reply, ResultStatus, Session, Sink, Stop, ToolResult, Topic,
+};
+use crate::ids::uuid;
+use crate::json::{Raw, Str};
+use crate::store::Turn;
+
+const NO_ID: &str = "it names no session: an id is made of its text";
+
+/// Tells what one session's list says.
+pub(crate) struct Teller<'t, 'a> {
+    pub(crate) cx: Cx<'a>,
+    sink: &'t mut dyn Sink<'a>,
+    knows: fn(&str) -> bool,
+    session: Str<'a>,
+    turn: Turn,
+    /// How many ids of calls were made up.
+    made: u64,
+    /// The calls that nothing has come of yet.
+    open: Vec<Str<'a>>,
+}
+
+impl<'t, 'a> Teller<'t, 'a> {
+    /// Begins with a list that stands in `text`. Each is a session of its own: `lists` counts them.
+    pub(crate) fn new(text: &str, id: Option<Str<'a>>, lists: &mut u64, knows: fn(&str) -> bool, cx: &Cx<'a>, sink: &'t mut dyn Sink<'a>) -> Self {
+        *lists += 1;
+        sink.program(None, Some(Raw::trusted(cx.arena.alloc_str(&lists.to_string()))));
+        let session = id.unwrap_or_else(|| {
+            if let Some(trace) = cx.trace {
+                trace.note(Fate::Invented, "", NO_ID);
+            }
+            Str::trusted(cx.arena.alloc_str(&uuid(text, 0)))
+        });
+        Self {
+            cx: *cx,
+            sink,
+            knows,
+            session,
+            turn: Turn::default(),
+            made: 0,
+            open: Vec::new(),
+        }
+    }
+
+    /// What is known of the session, before anything that was said in it.
+    pub(crate) fn session(&mut self, model: Option<Str<'a>>, rest: Members<'a>) {
+        let facts = Session {
+            model,
+            opens_turn: true,
+            ..Session::default()
+        };
+        self.tell(Kind::Session(self.cx.keep(facts)), rest);
+    }
+
+    /// What the system says to the model; `data` are its parts where it is not one text.
+    pub(crate) fn system(&mut self, name: Str<'a>, content: Content<'a>, data: Option<Raw<'a>>, rest: Members<'a>) {
+        let (message, data) = match content {
+            Content::Text(text) => (Some(text), None),
+            Content::Blocks(_) => (None, data),
+        };
+        let notice = Notice {
+            name,
+            topic: Topic::Other,
+            message,
+            data,
+        };
+        self.tell(Kind::Notice(self.cx.keep(notice)), rest);
+    }
+
+    /// What the user says; the turn before ends.
+    pub(crate) fn prompt(&mut self, content: Content<'a>, rest: Members<'a>) {
+        self.end_turn();
+        self.turn.goes_on();
+        self.open.clear();
+        let source = PromptSource::Host;
+        self.tell(Kind::Prompt(self.cx.keep(Prompt { content, source })), rest);
+    }
+
+    /// What the model says.
+    pub(crate) fn reply(&mut self, blocks: &'a [Block<'a>], stop: Option<Stop<'a>>, rest: Members<'a>) {
+        let reply = self.cx.keep(Reply {
+            blocks,
+            stop,
+            last: true,
+            ..Reply::default()
+        });
+        self.turn.reply(reply);
+        self.open.clear();
+        self.open.extend(blocks.iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call.id),
+            _ => None,
+        }));
+        self.tell(Kind::Reply(reply), rest);
+    }
+
+    /// What came of a call: of the one that is named, else of the first that nothing has come of.
+    pub(crate) fn result(&mut self, call: Option<Str<'a>>, content: Content<'a>, rest: Members<'a>) {
+        let open = match call {
+            Some(call) => self.open.iter().position(|open| *open == call),
+            None => (!self.open.is_empty()).then_some(0),
+        };
+        let open = open.map(|at| self.open.remove(at));
+        let call = call.or(open).unwrap_or_else(|| self.id());
+        let result = ToolResult {
+            call,
+            name: None,
+            status: ResultStatus::Success,
+            content,
+            is_error: None,
+            detail: None,
+            fields: &[],
+            of: None,
+        };
+        self.turn.goes_on();
+        self.tell(Kind::ToolResult(self.cx.keep(result)), rest);
+    }
+
+    /// What is known of nothing.
+    pub(crate) fn unknown(&mut self, raw: Raw<'a>) {
+        let rest = Members::new(&self.cx);
+        self.tell(Kind::Unknown(raw), rest);
+    }
+
+    /// How many calls nothing has come of yet.
+    pub(crate) const fn waiting(&self) -> usize {
+        self.open.len()
+    }
+
+    /// An id for a call that has none.
+    pub(crate) fn id(&mut self) -> Str<'a> {
+        self.made += 1;
+        if let Some(trace) = self.cx.trace {
+            trace.note(Fate::Invented, "", "the id of a call");
+        }
+        Str::trusted(self.cx.arena.alloc_str(&format!("call_{}", self.made)))
+    }
+
+    /// The list is over.
+    pub(crate) fn end(mut self) {
+        self.end_turn();
+    }
+
+    fn end_turn(&mut self) {
+        self.turn.end(self.session.as_escaped(), &self.cx, self.sink);
+    }
+
+    /// Members of a part, as fields.
+    pub(crate) fn fields(&self, rest: Members<'a>) -> Fields<'a> {
+        let mut fields = FieldList::new_in(self.cx.arena);
+        rest.pour(At::Line, self.knows, &mut fields);
+        fields.into_bump_slice()
+    }
+
+    fn tell(&mut self, kind: Kind<'a>, rest: Members<'a>) {
+        let origin = Origin {
+            session: Some(self.session),
+            ..Origin::default()
+        };
+        let fields = self.fields(rest);
+        self.sink.event(&Event { origin, kind, fields });
+    }
+}

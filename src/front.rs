@@ -1,0 +1,467 @@
+//! A program in which one host has many sessions ([`Front`]): the host's two pipes, a process of our own for each session, the clock and the
+//! signals, all served at the same time.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::pin::pin;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::front::{Begin, Deed, Deeds, Front, Listed, Wait, inside};
+use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch};
+use agentglot_adapters::raw::live::{Heard, Listener};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::agent::persona;
+use crate::agent::store::Summary;
+use crate::child::{Child, Environment, Plan, Steps, leftover};
+use crate::command::run::Run;
+use crate::io::{Console, Input, Source, visible};
+use crate::live;
+use crate::session::Timers;
+use crate::status::Failure;
+
+/// Above this many bytes that the host, which says so much and reads nothing, has not taken, it is not read either.
+const DEAF: usize = 64 << 20;
+
+/// How soon a host that is held back is looked at again.
+const HELD: Duration = Duration::from_millis(5);
+
+/// How long the last bytes may take to reach the host.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long all programs together may take to end: longer than the steps in which each is stopped.
+const ENDING: Duration = Duration::from_secs(6);
+
+/// So many pieces of what sessions say may wait for us before their programs have to.
+const PIECES: usize = 8;
+
+/// So much of what a program last wrote to standard error is told.
+const SHOWN: usize = 2000;
+
+/// What comes from a session's program.
+enum Came {
+    Bytes(Vec<u8>),
+    /// It has ended by itself, for this reason.
+    Over(String),
+}
+
+/// The program of a session.
+struct Room {
+    /// Which of those with this session's name it is.
+    number: u64,
+    tell: mpsc::UnboundedSender<Vec<u8>>,
+    ears: Listener,
+    /// What is waited for, and since when.
+    waits: Option<(Wait, Instant)>,
+}
+
+/// All sessions, and what serves them.
+struct House<'r> {
+    run: &'r Run,
+    front: Box<dyn Front>,
+    rooms: BTreeMap<String, Room>,
+    tasks: Vec<JoinHandle<()>>,
+    came: mpsc::Sender<(String, u64, Came)>,
+    numbers: u64,
+}
+
+/// Runs until the host has gone. Returns the exit code. `stop` resolves to the number of a signal that asks us to end.
+///
+/// # Errors
+/// When there are no pipes to the host.
+pub(crate) async fn run(run: &Run, launch: &Launch, begin: fn(Begin) -> Box<dyn Front>, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
+    let stdin = live::Input::stdin().map_err(|error| Failure::Read {
+        name: "standard input".to_owned(),
+        error,
+    })?;
+    let mut stdout = live::Output::stdout().map_err(|error| Failure::Write {
+        name: "standard output".to_owned(),
+        error,
+    })?;
+    let Some(inside) = inside() else {
+        return Err(Failure::Usage("nobody holds the sessions of such a program".to_owned()));
+    };
+    let (came, mut comes) = mpsc::channel(PIECES);
+    let mut house = House {
+        run,
+        front: begin(Begin {
+            launch: Launch {
+                format: inside.dialect.into(),
+                input: InputFormat::StreamJson,
+                answerer: Answerer::Host,
+                partial: true,
+                ..launch.clone()
+            },
+            new_id: || uuid::Uuid::new_v4().to_string(),
+        }),
+        rooms: BTreeMap::new(),
+        tasks: Vec::new(),
+        came,
+        numbers: 0,
+    };
+    let mut lines = Lines::new(run.max_prompt.min(run.max_line));
+    let mut room = vec![0; crate::io::READ];
+    let mut signal = None;
+    loop {
+        house.look_at_clocks(&mut stdout);
+        let hold = stdout.queued() >= run.max_queued;
+        let deaf = stdout.queued() >= DEAF;
+        let held = deaf.then(|| Instant::now() + HELD);
+        let wake = house.due().into_iter().chain(held).min();
+        tokio::select! {
+            biased;
+            number = stop() => {
+                signal = Some(number);
+                break;
+            }
+            flow = stdout.serve() => {
+                if !matches!(flow, Ok(live::Flow::Written)) {
+                    break;
+                }
+            }
+            read = stdin.read(&mut room), if !deaf => match read {
+                Ok(0) => {
+                    lines.end(&mut |line| house.hear(line, &mut stdout));
+                    break;
+                }
+                Ok(read) => lines.feed(&room[..read], &mut |line| house.hear(line, &mut stdout)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    Console::plain().say(&format!("standard input cannot be read: {error}"));
+                    break;
+                }
+            },
+            Some((session, number, came)) = comes.recv(), if !hold => house.came(&session, number, came, &mut stdout),
+            () = sleep_until(wake), if wake.is_some() => {}
+        }
+    }
+    // Nobody is told any more what they say.
+    drop(comes);
+    house.rooms.clear();
+    let ended = async {
+        for task in house.tasks.drain(..) {
+            let _ = task.await;
+        }
+    };
+    let last_words = tokio::time::timeout(LAST_WORDS, stdout.flush());
+    let _ = tokio::join!(tokio::time::timeout(ENDING, ended), last_words);
+    Ok(signal.map_or(0, |number| u8::try_from(128 + number).unwrap_or(1)))
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    if let Some(wake) = wake {
+        tokio::time::sleep_until(wake.into()).await;
+    }
+}
+
+impl House<'_> {
+    fn hear(&mut self, line: &[u8], stdout: &mut live::Output) {
+        let mut deeds = Deeds::default();
+        self.front.hear(line, &mut deeds);
+        self.do_all(deeds, stdout);
+    }
+
+    fn came(&mut self, session: &str, number: u64, came: Came, stdout: &mut live::Output) {
+        let Some(room) = self.rooms.get_mut(session).filter(|room| room.number == number) else {
+            return;
+        };
+        let mut deeds = Deeds::default();
+        let front = &mut self.front;
+        match came {
+            Came::Bytes(bytes) => room.ears.feed(&bytes, &mut |heard| tell(front.as_mut(), session, &heard, &mut deeds)),
+            Came::Over(why) => {
+                room.ears.finish(&mut |heard| tell(front.as_mut(), session, &heard, &mut deeds));
+                self.front.ended(session, &why, &mut deeds);
+                self.rooms.remove(session);
+            }
+        }
+        self.do_all(deeds, stdout);
+    }
+
+    /// Does what is to be done, and what follows from that.
+    fn do_all(&mut self, mut deeds: Deeds, stdout: &mut live::Output) {
+        stdout.queue().append(&mut deeds.out);
+        for note in deeds.notes {
+            tracing::warn!("{}", visible(&note));
+        }
+        for deed in deeds.todo {
+            let mut follows = Deeds::default();
+            self.one(deed, &mut follows);
+            self.do_all(follows, stdout);
+        }
+    }
+
+    fn one(&mut self, deed: Deed, follows: &mut Deeds) {
+        match deed {
+            Deed::Open(session, launch) => {
+                if let Err(why) = self.open(&session, &launch) {
+                    self.front.ended(&session, &why, follows);
+                }
+            }
+            Deed::Tell(session, lines) => {
+                if let Some(room) = self.rooms.get(&session) {
+                    // A program that has ended says so itself.
+                    let _ = room.tell.send(lines);
+                }
+            }
+            Deed::Recall { session, cwd } => self.recall(&session, &cwd, follows),
+            Deed::List { request, cwd } => {
+                let listed: Vec<Listed> = kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
+                self.front.listed(&request, &listed, follows);
+            }
+            Deed::Close(session) => drop(self.rooms.remove(&session)),
+        }
+    }
+
+    fn open(&mut self, session: &str, launch: &Launch) -> Result<(), String> {
+        let program = inside().ok_or("nobody holds sessions")?;
+        let line = launch::argv(program, launch).map_err(|error| error.to_string())?;
+        let mut args: Vec<OsString> = ["run", "--as", program.dialect.name(), "--"].into_iter().map(OsString::from).collect();
+        args.extend(line.args.iter().map(OsString::from));
+        let mut files = Vec::new();
+        for part in &line.files {
+            let mut file = leftover::file(".json").map_err(|error| error.to_string())?;
+            file.write_all(part.text.as_bytes()).map_err(|error| error.to_string())?;
+            args.push(format!("{}={}", part.flag, file.path().display()).into());
+            files.push(file);
+        }
+        let mut env = Environment::nothing().allow(["*"]);
+        for (name, value) in &self.run.said {
+            env = env.set(name, value);
+        }
+        for (name, value) in &line.variables {
+            env = env.set(name, value);
+        }
+        let plan = Plan {
+            env,
+            cwd: launch.cwd.as_ref().map(Into::into),
+            keeps_daemons: self.run.keep_daemons,
+            // Editors keep what an agent writes there.
+            pass_stderr: true,
+            ..Plan::ourselves().map_err(|error| error.to_string())?
+        };
+        let child = Child::start(plan.args(args)).map_err(|error| error.to_string())?;
+        let (tell, told) = mpsc::unbounded_channel();
+        self.numbers += 1;
+        let (name, number, came) = (session.to_owned(), self.numbers, self.came.clone());
+        self.tasks.retain(|task| !task.is_finished());
+        self.tasks.push(tokio::spawn(async move {
+            serve(child, told, name, number, came).await;
+            drop(files);
+        }));
+        let room = Room {
+            number,
+            tell,
+            ears: Listener::to_agent(program.dialect, self.run.max_line),
+            waits: None,
+        };
+        self.rooms.insert(session.to_owned(), room);
+        Ok(())
+    }
+
+    /// Tells what was said in a session before.
+    fn recall(&mut self, session: &str, cwd: &str, follows: &mut Deeds) {
+        let found = kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
+        let read = found.map(|kept| {
+            let input = Input::File(kept.path);
+            let mut source = Source::open(&input, &Console::plain())?;
+            let found = source.detect()?;
+            let empty = || Failure::Usage(format!("{}: there is nothing in it", input.name()));
+            let mut ears = Listener::to_agent(found.ok_or_else(empty)?.format, self.run.max_line);
+            let mut log = source.into_reader();
+            let mut room = vec![0; crate::io::READ];
+            let front = &mut self.front;
+            let mut hear = |heard: Heard<'_, '_>| {
+                if let Heard::Event(event) = heard {
+                    front.recall(session, event, follows);
+                }
+            };
+            loop {
+                match log.read(&mut room) {
+                    Ok(0) => break ears.finish(&mut hear),
+                    Ok(read) => ears.feed(&room[..read], &mut hear),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        return Err(Failure::Read { name: input.name(), error });
+                    }
+                }
+            }
+            Ok(())
+        });
+        if let Some(Err(failure)) = &read {
+            follows.notes.push(failure.to_string());
+        }
+        self.front.recalled(session, matches!(read, Some(Ok(()))), follows);
+    }
+
+    /// Until when something has to happen.
+    fn due(&self) -> Option<Instant> {
+        let due = self.rooms.values().filter_map(|room| {
+            let (wait, since) = room.waits?;
+            since.checked_add(patience(wait, &self.run.timers))
+        });
+        due.min()
+    }
+
+    /// Ends the sessions that were waited for too long.
+    fn look_at_clocks(&mut self, stdout: &mut live::Output) {
+        let now = Instant::now();
+        let mut late = Vec::new();
+        for (name, room) in &mut self.rooms {
+            let waits = self.front.waits(name);
+            if waits != room.waits.map(|(wait, _)| wait) {
+                room.waits = waits.map(|wait| (wait, now));
+            }
+            if let Some((wait, since)) = room.waits
+                && now.duration_since(since) >= patience(wait, &self.run.timers)
+            {
+                late.push((name.clone(), wait));
+            }
+        }
+        for (name, wait) in late {
+            let why = match wait {
+                Wait::Begin => "its program did not begin in time",
+                Wait::Stop => "its turn did not stop in time",
+            };
+            let mut deeds = Deeds::default();
+            self.front.ended(&name, why, &mut deeds);
+            self.rooms.remove(&name);
+            self.do_all(deeds, stdout);
+        }
+    }
+}
+
+const fn patience(wait: Wait, timers: &Timers) -> Duration {
+    match wait {
+        Wait::Begin => timers.start,
+        Wait::Stop => timers.control,
+    }
+}
+
+fn tell(front: &mut dyn Front, session: &str, heard: &Heard<'_, '_>, deeds: &mut Deeds) {
+    match heard {
+        Heard::Event(event) => front.said(session, event, deeds),
+        Heard::Input(_) => {}
+        Heard::Damaged { why, .. } => deeds.notes.push(format!("session {session}: a line that cannot be read: {why}")),
+    }
+}
+
+/// Serves a session's program until it ends, or nobody has anything to say to it any more.
+async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: String, number: u64, came: mpsc::Sender<(String, u64, Came)>) {
+    let mut room = vec![0; crate::io::READ];
+    loop {
+        tokio::select! {
+            biased;
+            lines = told.recv() => match lines {
+                // One that does not take it has ended, and is read to its end.
+                Some(lines) => _ = child.write(&lines),
+                None => {
+                    child.stop(Steps::default()).await;
+                    return;
+                }
+            },
+            read = child.read(&mut room) => match read {
+                Ok(read @ 1..) => {
+                    let sent = came.send((name.clone(), number, Came::Bytes(room[..read].to_vec())));
+                    let mut sent = pin!(sent);
+                    // Whoever waits for room to be heard listens all the same.
+                    loop {
+                        tokio::select! {
+                            biased;
+                            _ = &mut sent => break,
+                            lines = told.recv() => match lines {
+                                Some(lines) => _ = child.write(&lines),
+                                None => {
+                                    child.stop(Steps::default()).await;
+                                    return;
+                                }
+                            },
+                        }
+                    }
+                }
+                _ => break,
+            },
+        }
+    }
+    child.begin_stop(Steps::default());
+    let ending = child.ended().await;
+    let words = child.stderr_tail();
+    let words = String::from_utf8_lossy(&words[words.len().saturating_sub(SHOWN)..]);
+    let words = words.trim();
+    let how = ending
+        .exit
+        .map_or_else(|| "its program ended".to_owned(), |exit| format!("its program {exit}"));
+    let why = if words.is_empty() { how } else { format!("{how}: {words}") };
+    let _ = came.send((name, number, Came::Over(why))).await;
+}
+
+/// The sessions of a folder, or of all, that the program inside can go on with.
+fn kept(cwd: Option<&str>) -> Vec<Summary> {
+    let cwd = cwd.map(|cwd| Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into()));
+    let shelf = persona::shelf(&|name| std::env::var_os(name));
+    let mut all = shelf.list(cwd.as_deref()).unwrap_or_else(|error| {
+        tracing::warn!("the sessions cannot be listed: {error}");
+        Vec::new()
+    });
+    let name = inside().map_or("", |program| Dialect::name(program.dialect));
+    all.retain(|session| session.dialect == name);
+    all
+}
+
+fn listed(session: Summary) -> Option<Listed> {
+    let written = session.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    Some(Listed {
+        id: session.id,
+        cwd: session.cwd?,
+        title: session.title.or(session.prompt),
+        written: i64::try_from(written).unwrap_or(i64::MAX),
+    })
+}
+
+/// Cuts what the host says into lines.
+struct Lines {
+    held: Vec<u8>,
+    longest: usize,
+    /// The line that comes is too long: the rest of it is passed over.
+    over: bool,
+}
+
+impl Lines {
+    const fn new(longest: usize) -> Self {
+        Self {
+            held: Vec::new(),
+            longest,
+            over: false,
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&[u8])) {
+        let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
+        while let Some(part) = parts.next() {
+            if self.over || self.held.len() + part.len() > self.longest {
+                // What is left of it is no message, and is refused as such.
+                self.over = true;
+                self.held.clear();
+            } else {
+                self.held.extend_from_slice(part);
+            }
+            if parts.peek().is_some() {
+                self.end(hear);
+            }
+        }
+    }
+
+    fn end(&mut self, hear: &mut dyn FnMut(&[u8])) {
+        if std::mem::take(&mut self.over) {
+            Console::plain().say(&format!("a line of the host's is longer than {} bytes, and was left out", self.longest));
+            hear(b"{");
+        } else if !self.held.is_empty() {
+            hear(&self.held);
+        }
+        self.held.clear();
+    }
+}
