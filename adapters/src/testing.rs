@@ -8,7 +8,12 @@ pub(crate) fn converted(log: &str, from: &str, to: &str) -> String {
     with(log, Options::new(format(from), format(to)))
 }
 
-/// A log in another format, numbers and strings spelt as they were, and the ledger of what was lost.
+/// A log in another format, numbers and strings spelt as they were.
+pub(crate) fn kept(log: &str, from: &str, to: &str) -> String {
+    traced(log, from, to).0
+}
+
+/// That, and the ledger of what was lost.
 pub(crate) fn traced(log: &str, from: &str, to: &str) -> (String, String) {
     let mut converter = Converter::new(Options {
         ledger: Some("log".to_owned()),

@@ -1,24 +1,11 @@
 //! The protocol's messages, read and written.
 
 use super::VENDOR;
-use crate::codec::{Dialect, Format};
-use crate::convert::{Converter, Options};
-
-fn convert(from: Dialect, to: Dialect, log: &str) -> String {
-    let options = Options {
-        keep_spelling: true,
-        ..Options::new(Format::from(from), Format::from(to))
-    };
-    let mut converter = Converter::new(options);
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
+use crate::testing::kept;
 
 /// The events of a log, without the header.
 fn events(log: &str) -> Vec<String> {
-    let text = convert(Dialect::Acp, Dialect::Agentglot, log);
+    let text = kept(log, "acp", "agentglot");
     text.lines()
         .skip(1)
         .filter(|line| !line.starts_with("{\"spelling\""))
@@ -84,7 +71,7 @@ fn calls_are_written_in_steps() {
         r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s","uuid":"4"}"#,
     ]
     .join("\n");
-    let out = convert(Dialect::Claude, Dialect::Acp, &log);
+    let out = kept(&log, "claude", "acp");
     let place = |words: &str| out.find(words).unwrap_or_else(|| panic!("{words} in {out}"));
     let steps = [
         r#""status":"pending""#,
@@ -95,10 +82,7 @@ fn calls_are_written_in_steps() {
     ];
     assert!(steps.map(place).is_sorted(), "{out}");
     // It is read as the same, and written as it was.
-    assert_eq!(
-        convert(Dialect::Agentglot, Dialect::Acp, &convert(Dialect::Acp, Dialect::Agentglot, &out)),
-        out
-    );
+    assert_eq!(kept(&kept(&out, "acp", "agentglot"), "agentglot", "acp"), out);
 }
 
 /// Whatever it is, it is told or kept.
@@ -118,8 +102,8 @@ fn rubbish_is_kept() {
         r#"{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{}}"#,
     ] {
         let log = format!("{line}\n");
-        let stored = convert(Dialect::Acp, Dialect::Agentglot, &log);
-        assert_eq!(convert(Dialect::Agentglot, Dialect::Acp, &stored), log, "{stored}");
+        let stored = kept(&log, "acp", "agentglot");
+        assert_eq!(kept(&stored, "agentglot", "acp"), log, "{stored}");
     }
 }
 
@@ -148,7 +132,7 @@ fn turns_that_are_said_again_end_once_each() {
     assert_eq!(ends(&[&[load], &again[..]].concat()), 3);
     assert_eq!(ends(&[&[load], &again[..], &[PROMPT]].concat()), 4);
     assert_eq!(ends(&again), 3);
-    let found = convert(Dialect::Acp, Dialect::Claude, &[&[load], &again[..], &[loaded]].concat().join("\n"));
+    let found = kept(&[&[load], &again[..], &[loaded]].concat().join("\n"), "acp", "claude");
     assert_eq!(found.matches("\"type\":\"result\"").count(), 3, "{found}");
     assert_eq!(found.matches("\"synthetic\":true").count(), 3, "{found}");
 }

@@ -1,10 +1,4 @@
-use crate::codec::Dialect;
-use crate::convert::{Converter, Options};
-use crate::testing::traced;
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    traced(log, from, to).0
-}
+use crate::testing::{damage, kept, traced};
 
 const ONE: &str = r#"{
   "schema_version": "ATIF-v1.7", "session_id": "s1", "new": {"x": [1]},
@@ -26,17 +20,17 @@ const ONE: &str = r#"{
 
 #[test]
 fn it_is_given_back_byte_for_byte() {
-    assert_eq!(converted(ONE, "atif", "atif"), ONE);
+    assert_eq!(kept(ONE, "atif", "atif"), ONE);
     let two = format!("{ONE}{}", ONE.replace("s1", "s2"));
     for log in [ONE, &two] {
-        assert_eq!(converted(&converted(log, "atif", "agentglot"), "agentglot", "atif"), log);
+        assert_eq!(kept(&kept(log, "atif", "agentglot"), "agentglot", "atif"), log);
     }
 }
 
 #[test]
 fn what_events_say_of_a_trajectory_is_written_anew() {
-    let events = converted(ONE, "atif", "agentglot");
-    let edited = converted(&events.replace("It is blue.", "It is red."), "agentglot", "atif");
+    let events = kept(ONE, "atif", "agentglot");
+    let edited = kept(&events.replace("It is blue.", "It is red."), "agentglot", "atif");
     for text in [
         "\"new\":{",
         "\"name\":\"nobody\"",
@@ -97,7 +91,7 @@ const CLAUDE: &str = concat!(
 
 #[test]
 fn a_session_becomes_a_trajectory_and_comes_back() {
-    let atif = converted(CLAUDE, "claude", "atif");
+    let atif = kept(CLAUDE, "claude", "atif");
     for text in [
         r#""schema_version":"ATIF-v1.8","session_id":"s1","agent":{"name":"claude","version":"2.1.0","model_name":"m1","#,
         r#""step_id":1,"source":"agent","model_name":"m1","message":"","reasoning_content":"Hm.","tool_calls":[{"tool_call_id":"c1","function_name":"Task","arguments":{"prompt":"Ask."}}]"#,
@@ -110,7 +104,7 @@ fn a_session_becomes_a_trajectory_and_comes_back() {
     ] {
         assert!(atif.contains(text), "{text}\n{atif}");
     }
-    let claude = converted(&atif, "atif", "claude");
+    let claude = kept(&atif, "atif", "claude");
     for text in [
         r#""signature":"SIG""#,
         r#""parent_tool_use_id":"c1""#,
@@ -125,18 +119,18 @@ fn a_session_becomes_a_trajectory_and_comes_back() {
 #[test]
 fn a_turn_that_fails_without_a_word_has_a_step() {
     let log = "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n{\"type\":\"turn.started\"}\n{\"type\":\"error\",\"message\":\"no\"}\n{\"type\":\"turn.failed\",\"error\":{\"message\":\"no\"}}\n";
-    let atif = converted(log, "codex", "atif");
+    let atif = kept(log, "codex", "atif");
     assert_eq!(atif.matches("\"message\":\"no\"").count(), 1, "{atif}");
-    let back = converted(&atif, "atif", "codex");
+    let back = kept(&atif, "atif", "codex");
     assert!(back.contains("\"turn.failed\",\"error\":{\"message\":\"no\"}"), "{back}");
 }
 
 #[test]
 fn several_sessions_are_several_documents() {
     let log = format!("{CLAUDE}{}", CLAUDE.replace("s1", "s2"));
-    let atif = converted(&log, "claude", "atif");
+    let atif = kept(&log, "claude", "atif");
     assert_eq!(atif.lines().count(), 2, "{atif}");
-    let claude = converted(&atif, "atif", "claude");
+    let claude = kept(&atif, "atif", "claude");
     assert_eq!(claude.matches("\"subtype\":\"init\"").count(), 2, "{claude}");
 }
 
@@ -152,10 +146,6 @@ fn rubbish_is_told() {
         ),
         ("{\"a\":1}\nhello\n[1]", 0),
     ] {
-        let mut converter = Converter::new(Options::new(Dialect::Atif.into(), Dialect::CANONICAL.into()));
-        let mut out = Vec::new();
-        converter.feed(text.as_bytes(), &mut out);
-        converter.finish(&mut out);
-        assert_eq!(converter.take_damage().len(), damages, "{text}\n{}", String::from_utf8_lossy(&out));
+        assert_eq!(damage(text, "atif", "agentglot").len(), damages, "{text}");
     }
 }

@@ -4,21 +4,10 @@ use crate::check::{Checker, Level, Rule};
 use crate::codec::Dialect;
 use crate::convert::{Converter, Options};
 use crate::event::Fate;
-
-fn converted(log: &str, from: Dialect, to: Dialect) -> String {
-    with(log, Options::new(from.into(), to.into()))
-}
-
-fn with(log: &str, options: Options) -> String {
-    let mut converter = Converter::new(options);
-    let mut out = Vec::new();
-    converter.feed(log.as_bytes(), &mut out);
-    converter.finish(&mut out);
-    String::from_utf8(out).expect("what is written is UTF-8")
-}
+use crate::testing::{converted, damage, with};
 
 fn events(log: &str) -> String {
-    converted(log, Dialect::Codex, Dialect::CANONICAL)
+    converted(log, "codex", "agentglot")
 }
 
 const START: &str = "{\"type\":\"thread.started\",\"thread_id\":\"01a1fcf1-2e95-7a11-8bd5-ec1a67d9da87\"}\n{\"type\":\"turn.started\"}\n";
@@ -41,8 +30,8 @@ fn it_goes_to_the_canonical_events_and_back() {
     .concat();
     let stored = events(&log);
     assert!(stored.contains("\"source\":\"codex\"") && stored.contains("\"key\":\"mood\""), "{stored}");
-    assert_eq!(converted(&stored, Dialect::CANONICAL, Dialect::Codex), log);
-    assert_eq!(converted(&log, Dialect::Codex, Dialect::Codex), log);
+    assert_eq!(converted(&stored, "agentglot", "codex"), log);
+    assert_eq!(converted(&log, "codex", "codex"), log);
 }
 
 /// Items begin at 0 again where a thread is resumed.
@@ -62,7 +51,7 @@ fn calls_of_later_processes_have_ids_of_their_own() {
         stored.contains("\"call\":\"item_0\"") && stored.contains("\"call\":\"process2_item_0\""),
         "{stored}"
     );
-    assert_eq!(converted(&stored, Dialect::CANONICAL, Dialect::Codex), log);
+    assert_eq!(converted(&stored, "agentglot", "codex"), log);
 }
 
 #[test]
@@ -77,7 +66,7 @@ fn a_list_of_things_to_do_is_a_call_each_time_that_it_changes() {
     let count = |what: &str| stored.matches(what).count();
     assert_eq!((count("\"type\":\"call\""), count("\"event\":\"tool_result\"")), (2, 2), "{stored}");
     assert!(stored.contains("\"item_0_2\""), "{stored}");
-    let again = converted(&stored, Dialect::CANONICAL, Dialect::Codex);
+    let again = converted(&stored, "agentglot", "codex");
     assert!(again.starts_with(&log), "{again}");
     let last = [START, &list("started", false), &list("completed", true)].concat();
     assert_eq!(
@@ -114,10 +103,8 @@ fn what_lacks_what_it_needs_is_damage() {
         r#"{"id":"i"}"#,
         "7",
     ] {
-        let mut converter = Converter::new(Options::new(Dialect::Codex.into(), Dialect::CANONICAL.into()));
-        let mut out = Vec::new();
-        converter.feed(format!("{{\"type\":\"item.completed\",\"item\":{item}}}\n").as_bytes(), &mut out);
-        assert_eq!(converter.take_damage().len(), 1, "{item}");
+        let line = format!("{{\"type\":\"item.completed\",\"item\":{item}}}\n");
+        assert_eq!(damage(&line, "codex", "agentglot").len(), 1, "{item}");
     }
     assert!(events("{\"type\":\"item.completed\",\"item\":{\"id\":\"i\",\"type\":\"new\"}}\n").contains("\"event\":\"unknown\""));
 }
@@ -152,7 +139,7 @@ fn tokens_are_counted_up_over_the_turns() {
         turn("{\"input\":10,\"output\":3,\"scope\":\"turn\"}"),
     ]
     .concat();
-    let out = converted(&stored(&log), Dialect::CANONICAL, Dialect::Codex);
+    let out = converted(&stored(&log), "agentglot", "codex");
     let sums: Vec<&str> = out.lines().filter(|line| line.contains("turn.completed")).collect();
     assert_eq!(sums.len(), 2, "{out}");
     assert!(
@@ -169,7 +156,7 @@ fn tokens_are_counted_up_over_the_turns() {
 #[test]
 fn a_tool_without_an_item_of_its_own_comes_back() {
     let log = "{\"event\":\"reply\",\"session\":\"s\",\"blocks\":[{\"type\":\"call\",\"id\":\"c\",\"name\":\"Look\",\"input\":{\"at\":\"sky\"}}]}\n{\"event\":\"tool_result\",\"session\":\"s\",\"call\":\"c\",\"status\":\"error\",\"content\":\"dark\"}\n";
-    let out = converted(&stored(log), Dialect::CANONICAL, Dialect::Codex);
+    let out = converted(&stored(log), "agentglot", "codex");
     assert!(
         out.contains(r#""server":"builtin","tool":"Look","arguments":{"at":"sky"},"result":null"#),
         "{out}"

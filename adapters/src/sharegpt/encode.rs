@@ -1,76 +1,33 @@
 //! Events to sessions.
 
 use super::{BETWEEN, CALLS, THOUGHT};
-use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, InputKind};
+use crate::codec::Dialect;
 use crate::json::Out;
-use crate::talk::{Call, Held, Said, Who};
+use crate::talk::{Answer, Call, Held, Said, Who, Words};
 
-/// Writes one line a session, when the session is over.
+/// What people and the model said.
 #[derive(Debug)]
-pub struct Encoder {
-    held: Held,
-    own: bool,
-}
+pub struct Conversations;
 
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(style: Style) -> Self {
-        let own = style.is_own(Dialect::Sharegpt);
-        Self { held: Held::new(own), own }
-    }
-}
+impl Words for Conversations {
+    const DIALECT: Dialect = Dialect::Sharegpt;
 
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-
-    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        self.held.event(event, out);
-    }
-
-    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if let InputKind::Prompt(prompt) = input.kind {
-            self.held.prompt(prompt, &[], out);
-        }
-    }
-
-    fn takes_fields(&self) -> bool {
-        self.own
-    }
-
-    fn takes_usage(&self) -> bool {
-        false
-    }
-
-    fn finish(&mut self, out: &mut Out) {
-        if self.held.said.is_empty() {
-            return;
-        }
+    fn begin(held: &Held, out: &mut Out) {
         out.lit("{");
-        if !self.held.session.is_empty() {
+        if !held.session.is_empty() {
             out.lit("\"id\":\"");
-            out.lit(&self.held.session);
+            out.lit(&held.session);
             out.lit("\",");
         }
         out.lit("\"conversations\":[");
-        let mut between = "";
-        for said in &self.held.said {
-            if said.who != Who::Nobody {
-                out.lit(between);
-                between = ",";
-                one(said, out);
-            }
-            if !said.answers.is_empty() {
-                out.lit(between);
-                between = ",";
-                results(said, out);
-            }
-        }
-        out.lit("]");
-        out.bytes(&self.held.whole);
-        out.lit("}\n");
+    }
+
+    fn said(said: &Said, out: &mut Out) {
+        one(said, out);
+    }
+
+    fn answers(answers: &[Answer], out: &mut Out) {
+        results(answers, out);
     }
 }
 
@@ -132,13 +89,13 @@ fn calls(calls: &[Call], is_marked: bool, out: &mut Out) {
 }
 
 /// What came of the calls of an answer is one text.
-fn results(said: &Said, out: &mut Out) {
+fn results(answers: &[Answer], out: &mut Out) {
     out.lit("{\"from\":\"observation\",\"value\":\"");
-    for (n, answer) in said.answers.iter().enumerate() {
+    for (n, answer) in answers.iter().enumerate() {
         out.lit(if n == 0 { "" } else { BETWEEN });
         out.bytes(&answer.text);
     }
     out.lit("\"");
-    said.answers.iter().for_each(|answer| out.bytes(&answer.more));
+    answers.iter().for_each(|answer| out.bytes(&answer.more));
     out.lit("}");
 }

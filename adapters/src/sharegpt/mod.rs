@@ -14,7 +14,9 @@ mod schema;
 mod tests;
 
 pub use decode::Decoder;
-pub use encode::Encoder;
+
+/// Writes a session when it is over.
+pub type Encoder = crate::talk::Encoder<encode::Conversations>;
 
 use crate::codec::{Layout, Mode};
 use crate::vendor::{Ends, Facts, Logs, Vendor};

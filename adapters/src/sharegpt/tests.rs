@@ -1,11 +1,7 @@
 use std::sync::LazyLock;
 
 use super::trimmed;
-use crate::testing::{damage, golden, traced};
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    traced(log, from, to).0
-}
+use crate::testing::{damage, golden, kept};
 
 static TOOLS: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_tools.jsonl"));
 static ARRAY: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_array.json"));
@@ -13,14 +9,14 @@ static ARRAY: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations
 #[test]
 fn it_is_given_back_byte_for_byte() {
     for log in [&*TOOLS, &*ARRAY] {
-        assert_eq!(converted(log, "sharegpt", "sharegpt"), *log);
+        assert_eq!(kept(log, "sharegpt", "sharegpt"), *log);
     }
-    assert_eq!(converted(&converted(&TOOLS, "sharegpt", "agentglot"), "agentglot", "sharegpt"), *TOOLS);
+    assert_eq!(kept(&kept(&TOOLS, "sharegpt", "agentglot"), "agentglot", "sharegpt"), *TOOLS);
 }
 
 #[test]
 fn what_is_said_becomes_messages() {
-    let messages = converted(&TOOLS, "sharegpt", "openai:messages");
+    let messages = kept(&TOOLS, "sharegpt", "openai:messages");
     let wanted = concat!(
         r#"{"messages":[{"role":"system","content":"You say what the weather is like."},"#,
         r#"{"role":"user","content":"How warm is it in Oslo?"},"#,
@@ -38,7 +34,7 @@ fn what_is_said_becomes_messages() {
         "\n",
     );
     assert_eq!(messages, wanted);
-    let back = converted(&messages, "openai:messages", "sharegpt");
+    let back = kept(&messages, "openai:messages", "sharegpt");
     for said in [
         r#"{"from":"function_call","value":"{\"name\": \"get_weather\", \"arguments\": {\"place\": \"Oslo\"}}"}"#,
         r#"{"from":"function_call","value":"<think>\nTwo places.\n</think>\n\nI look.\n<tool_call>\n[{\"name\": \"get_weather\", \"arguments\": {\"place\": \"Bergen\"}}, {\"name\""#,
@@ -59,24 +55,24 @@ fn what_is_said_becomes_messages() {
 
 #[test]
 fn an_array_is_its_sessions() {
-    let messages = converted(&ARRAY, "sharegpt", "openai:messages");
+    let messages = kept(&ARRAY, "sharegpt", "openai:messages");
     assert_eq!(messages.lines().count(), 2, "{messages}");
     assert!(messages.contains(r#""name":"add","arguments":"{\"a\": 2, \"b\": 2}""#), "{messages}");
     assert!(
         messages.contains(r#"{"role":"tool","tool_call_id":"call_1","content":"4"}"#),
         "{messages}"
     );
-    let events = converted(&ARRAY, "sharegpt", "agentglot");
+    let events = kept(&ARRAY, "sharegpt", "agentglot");
     assert!(events.contains(r#""session":"QWJhYvA_0""#), "{events}");
 }
 
 #[test]
 fn a_mark_in_arguments_ends_no_call() {
     let log = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\": \"</tool_call>\"}"}}]}]}"#;
-    let said = converted(log, "openai:messages", "sharegpt");
+    let said = kept(log, "openai:messages", "sharegpt");
     assert_eq!(said.matches("</tool_call>").count(), 1, "{said}");
     assert!(
-        converted(&said, "sharegpt", "openai:messages").contains(r#"{\"x\": \"<\\/tool_call>\"}"#),
+        kept(&said, "sharegpt", "openai:messages").contains(r#"{\"x\": \"<\\/tool_call>\"}"#),
         "{said}"
     );
 }

@@ -10,7 +10,7 @@ use crate::json::{Cursor, Out, Raw, Str};
 
 /// The list of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub struct Held {
     /// The events are of the same format: its members go back as they were.
     own: bool,
     /// The session's id, escaped; empty where it is not known.
@@ -30,7 +30,7 @@ pub(crate) struct Held {
 
 /// One thing that was said. Texts are bodies of strings; all else is JSON.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub struct Said {
     pub(crate) who: Who,
     pub(crate) parts: Vec<Part>,
     pub(crate) thought: Vec<u8>,
@@ -75,7 +75,7 @@ pub(crate) struct Call {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// The call's id, with quotes.
     pub(crate) call: Vec<u8>,
     pub(crate) text: Vec<u8>,

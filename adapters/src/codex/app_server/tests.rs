@@ -1,6 +1,4 @@
-use crate::codec::Dialect;
-use crate::convert::{Converter, Options};
-use crate::testing::{converted, format};
+use crate::testing::{converted, damage};
 
 fn events(log: &str) -> String {
     converted(log, "codex:app-server", "agentglot")
@@ -73,11 +71,7 @@ fn an_item_that_nobody_completes_or_starts_is_one_call() {
 
 #[test]
 fn a_line_that_is_cut_off_is_damage() {
-    let mut converter = Converter::new(Options::new(format("codex:app-server"), Dialect::CANONICAL.into()));
-    let mut out = Vec::new();
-    converter.feed(&ASKS.as_bytes()[..60], &mut out);
-    converter.finish(&mut out);
-    assert_eq!(converter.take_damage().len(), 1);
+    assert_eq!(damage(&ASKS[..60], "codex:app-server", "agentglot").len(), 1);
 }
 
 /// What an agent does that another one has started is not said by the main thread.

@@ -1,70 +1,30 @@
 //! Events to sessions.
 
 use crate::chat::inner;
-use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, InputKind};
+use crate::codec::Dialect;
 use crate::json::{Out, Raw};
-use crate::talk::{Answer, Call, Held, Part, Said, Who};
+use crate::talk::{Answer, Call, Held, Part, Said, Who, Words};
 
-/// Writes one line a session, when the session is over.
+/// Chat messages.
 #[derive(Debug)]
-pub struct Encoder {
-    held: Held,
-    own: bool,
-}
+pub struct Messages;
 
-impl Encoder {
-    /// At the beginning of a session.
-    pub fn new(style: Style) -> Self {
-        let own = style.is_own(Dialect::Openai);
-        Self { held: Held::new(own), own }
-    }
-}
+impl Words for Messages {
+    const DIALECT: Dialect = Dialect::Openai;
 
-impl Encode for Encoder {
-    fn want(&self) -> Want {
-        Want::SNAPSHOTS
-    }
-
-    fn event(&mut self, event: &Event<'_>, out: &mut Out) {
-        self.held.event(event, out);
-    }
-
-    fn input(&mut self, input: &Input<'_>, out: &mut Out) {
-        if let InputKind::Prompt(prompt) = input.kind {
-            self.held.prompt(prompt, &[], out);
-        }
-    }
-
-    fn takes_fields(&self) -> bool {
-        self.own
-    }
-
-    fn takes_usage(&self) -> bool {
-        false
-    }
-
-    fn finish(&mut self, out: &mut Out) {
-        if self.held.said.is_empty() {
-            return;
-        }
+    fn begin(_held: &Held, out: &mut Out) {
         out.lit("{\"messages\":[");
-        let mut between = "";
-        for said in &self.held.said {
-            if said.who != Who::Nobody {
-                out.lit(between);
-                between = ",";
-                message(said, out);
-            }
-            for answer in &said.answers {
-                out.lit(between);
-                between = ",";
-                result(answer, out);
-            }
+    }
+
+    fn said(said: &Said, out: &mut Out) {
+        message(said, out);
+    }
+
+    fn answers(answers: &[Answer], out: &mut Out) {
+        for (n, answer) in answers.iter().enumerate() {
+            out.lit(if n == 0 { "" } else { "," });
+            result(answer, out);
         }
-        out.lit("]");
-        out.bytes(&self.held.whole);
-        out.lit("}\n");
     }
 }
 

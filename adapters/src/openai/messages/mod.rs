@@ -10,7 +10,9 @@ mod encode;
 mod tests;
 
 pub(crate) use decode::Decoder;
-pub(crate) use encode::Encoder;
+
+/// Writes a session when it is over.
+pub(crate) type Encoder = crate::talk::Encoder<encode::Messages>;
 
 use crate::codec::{Layout, Mode};
 use crate::detect::{Opened, word};

@@ -1,27 +1,23 @@
 use std::sync::LazyLock;
 
 use crate::json::Raw;
-use crate::testing::{damage, golden, traced};
-
-fn converted(log: &str, from: &str, to: &str) -> String {
-    traced(log, from, to).0
-}
+use crate::testing::{damage, golden, kept, traced};
 
 static MESSAGES: LazyLock<String> = LazyLock::new(|| golden("openai/messages.jsonl"));
 
 #[test]
 fn it_is_given_back_byte_for_byte() {
     for log in [MESSAGES.to_owned(), MESSAGES.repeat(2)] {
-        assert_eq!(converted(&log, "openai:messages", "openai:messages"), log);
-        let events = converted(&log, "openai:messages", "agentglot");
-        assert_eq!(converted(&events, "agentglot", "openai:messages"), log);
+        assert_eq!(kept(&log, "openai:messages", "openai:messages"), log);
+        let events = kept(&log, "openai:messages", "agentglot");
+        assert_eq!(kept(&events, "agentglot", "openai:messages"), log);
     }
 }
 
 #[test]
 fn what_events_say_is_written_anew() {
-    let events = converted(&MESSAGES, "openai:messages", "agentglot");
-    let edited = converted(
+    let events = kept(&MESSAGES, "openai:messages", "agentglot");
+    let edited = kept(
         &events.replace("4 °C in Oslo, 7 °C", "5 °C in Oslo, 7 °C"),
         "agentglot",
         "openai:messages",
@@ -37,10 +33,10 @@ fn what_events_say_is_written_anew() {
 
 #[test]
 fn each_line_is_a_session() {
-    let events = converted(&MESSAGES.repeat(2), "openai:messages", "agentglot");
+    let events = kept(&MESSAGES.repeat(2), "openai:messages", "agentglot");
     assert_eq!(events.matches("\"event\":\"session\"").count(), 6, "{events}");
     assert_eq!(events.matches("\"event\":\"outcome\"").count(), 10, "{events}");
-    assert_eq!(converted(&MESSAGES.repeat(2), "openai:messages", "sharegpt").lines().count(), 6);
+    assert_eq!(kept(&MESSAGES.repeat(2), "openai:messages", "sharegpt").lines().count(), 6);
 }
 
 #[test]
