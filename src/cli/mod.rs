@@ -15,8 +15,8 @@ mod tables;
 pub mod views;
 mod when;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::command;
 use crate::io::Console;
@@ -30,7 +30,7 @@ pub fn main() -> u8 {
     if let Some(status) = command::completions::asked() {
         return status.code();
     }
-    let typed = match low::Typed::try_parse() {
+    let typed = match typed() {
         Ok(typed) => typed,
         Err(error) => {
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -50,6 +50,17 @@ pub fn main() -> u8 {
         low::Command::Live(command) => live::run(command),
         other => run(other).unwrap_or_else(|failure| told(&failure)).code(),
     }
+}
+
+/// All that can be typed.
+pub(crate) fn line() -> clap::Command {
+    live::with_short_forms(low::Typed::command())
+}
+
+fn typed() -> Result<low::Typed, clap::Error> {
+    let mut line = line();
+    let matches = line.try_get_matches_from_mut(std::env::args_os())?;
+    low::Typed::from_arg_matches(&matches).map_err(|error| error.format(&mut line))
 }
 
 fn run(command: low::Command) -> Result<Status, Failure> {

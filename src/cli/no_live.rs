@@ -34,6 +34,10 @@ pub(super) const fn called() -> Option<u8> {
     None
 }
 
+pub(super) fn with_short_forms(typed: clap::Command) -> clap::Command {
+    typed
+}
+
 pub(super) fn wish(_: &Command) -> log::Wish {
     log::Wish::default()
 }

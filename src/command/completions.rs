@@ -2,12 +2,10 @@
 
 use std::ffi::OsStr;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::cli::low::Typed;
 use crate::status::{Failure, Status};
 
 /// The variable by which a script asks for what fits, instead of a run; it names the shell.
@@ -38,7 +36,7 @@ pub fn run(shell: Shell) -> Result<Status, Failure> {
 /// Answers a completion script; nothing if none asks.
 pub(crate) fn asked() -> Option<Status> {
     let here = std::env::current_dir().ok();
-    let answered = CompleteEnv::with_factory(Typed::command)
+    let answered = CompleteEnv::with_factory(crate::cli::line)
         .var(ASKS)
         .try_complete(std::env::args_os(), here.as_deref());
     match answered {

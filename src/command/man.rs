@@ -1,9 +1,7 @@
 //! `agentglot man`.
 
-use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::low::Typed;
 use crate::status::{Failure, Status};
 
 /// Writes the manual page of the program, or of one of its commands, to stdout.
@@ -11,7 +9,7 @@ use crate::status::{Failure, Status};
 /// # Errors
 /// When there is no such command, or stdout cannot be written.
 pub fn run(command: Option<&str>) -> Result<Status, Failure> {
-    let mut program = Typed::command();
+    let mut program = crate::cli::line();
     program.build();
     let page = match command {
         None => program,

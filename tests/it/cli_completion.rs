@@ -31,6 +31,8 @@ fn formats_are_offered_where_they_fit() {
     assert!(fits(&["convert", "--to", "anthropic"]).is_empty(), "it is never written");
     assert!(fits(&["check", "--dialect=codex:r"]).contains(&"--dialect=codex:rollout".to_owned()));
     assert!(fits(&["conv"]).contains(&"convert".to_owned()));
+    #[cfg(unix)]
+    assert_eq!(fits(&["ac"]), ["acp"], "short forms of `run` are commands too");
 }
 
 #[cfg(unix)]

@@ -45,6 +45,16 @@ pub(super) fn called() -> Option<u8> {
     })
 }
 
+/// The command line with the short forms of `run` in it.
+pub(super) fn with_short_forms(typed: clap::Command) -> clap::Command {
+    let run = typed.find_subcommand("run").cloned().unwrap_or_default();
+    let shorter = |(name, dialect): (&'static str, Dialect)| {
+        let short = run.clone().name(name).about(format!("The same as `run --as {}`", dialect.name()));
+        short.mut_arg("dialect", |chosen| chosen.hide(true).required(false))
+    };
+    typed.subcommands(shim::short_forms().map(shorter))
+}
+
 /// What the host whose command line this is wants of our log.
 pub(super) fn wish(command: &Command) -> log::Wish {
     match command {

@@ -11,13 +11,17 @@ pub(crate) fn names() -> impl Iterator<Item = (&'static str, Dialect)> {
     Dialect::readable().flat_map(move |dialect| links(dialect).iter().map(move |link| (*link, dialect)))
 }
 
-/// `agentglot NAME …` for `agentglot run --as NAME …`, for those programs of many sessions that are nobody's in particular: the
-/// command line with the longer words.
+/// The programs of many sessions that are nobody's in particular: `agentglot NAME …` is `agentglot run --as NAME …`.
+pub(super) fn short_forms() -> impl Iterator<Item = (&'static str, Dialect)> {
+    let is_front = |dialect: Dialect| dialect.program().is_some_and(|program| program.traits.front.is_some());
+    names().filter(move |(_, dialect)| is_front(*dialect))
+}
+
+/// The command line with the longer words, if it has a short form.
 pub(super) fn short_form() -> Option<Vec<OsString>> {
     let mut args = std::env::args_os();
     let (own, word) = (args.next()?, args.next()?);
-    let (_, dialect) = names().find(|(known, _)| word == *known)?;
-    dialect.program()?.traits.front?;
+    let (_, dialect) = short_forms().find(|(known, _)| word == *known)?;
     let longer = ["run".into(), "--as".into(), dialect.name().into()];
     Some(std::iter::once(own).chain(longer).chain(args).collect())
 }
