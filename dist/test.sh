@@ -9,17 +9,20 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tried=0
 
+# The command of the npm package is a script, whose interpreter may lie anywhere.
+node=$(command -v node || true)
+
 # The README's first command, with the program at $1.
 first_command() {
   local words expected=golden/expected/claude/cli_parallel_partial.qwen-stream-chunk-json.jsonl
   words=$(sed -n 's/^cargo run --release -- //p' README.md | head -n 1)
   # shellcheck disable=SC2086 # They are words.
-  env -i HOME="$scratch" PATH=/usr/bin:/bin "$1" $words 2> "$scratch/told" | cmp - "$expected"
+  env -i HOME="$scratch" PATH="${node:+${node%/*}:}/usr/bin:/bin" "$1" $words 2> "$scratch/told" | cmp - "$expected"
   tried=$((tried + 1))
 }
 
 echo "-- checksums"
-(cd "$packages" && { sha256sum --quiet -c SHA256SUMS 2> /dev/null || shasum -a 256 -c SHA256SUMS > /dev/null; })
+(cd "$packages" && { sha256sum -c SHA256SUMS > /dev/null 2>&1 || shasum -a 256 -c SHA256SUMS > /dev/null; })
 
 tarball=$(find "$packages" -name 'agentglot-*.tar.gz' | head -n 1)
 if [ -n "$tarball" ]; then

@@ -1,44 +1,11 @@
 //! Signs of Claude Code (docs/claude.md), above all against Qwen Code, which writes the same shapes.
 
+use super::input::HOST_REQUESTS;
 use crate::codec::Dialect::Claude;
 use crate::detect::{Evidence, FAINT, HINT, Opened, PROOF, STRONG, word};
 
-/// Control requests that only hosts of Claude Code send.
-const REQUESTS: &[&str] = &[
-    "apply_flag_settings",
-    "background_tasks",
-    "cancel_async_message",
-    "end_session",
-    "file_suggestions",
-    "generate_session_title",
-    "get_binary_version",
-    "get_hooks_listing",
-    "get_session_cost",
-    "get_settings",
-    "get_task_output",
-    "get_usage",
-    "list_models",
-    "list_permission_rules",
-    "mcp_call",
-    "mcp_read_resource",
-    "mcp_reconnect",
-    "mcp_set_servers",
-    "mcp_status",
-    "mcp_toggle",
-    "read_file",
-    "register_repo_root",
-    "reload_output_styles",
-    "reload_plugins",
-    "reload_skills",
-    "rename_session",
-    "request_user_dialog",
-    "seed_read_state",
-    "set_color",
-    "set_has_subscribers",
-    "side_question",
-    "stop_task",
-    "update_settings",
-];
+/// Requests of its hosts that those of Qwen Code send too.
+const SHARED_REQUESTS: [&str; 3] = ["get_context_usage", "rewind_files", "set_max_thinking_tokens"];
 
 /// Members of a `result` that Qwen Code does not write.
 const OUTCOME: &[&str] = &[
@@ -145,8 +112,9 @@ fn sign(line: &Opened<'_>) -> Option<(u32, &'static str)> {
             let request = line.get("request")?;
             let subtype = request.get("subtype").map_or("", word);
             let suggestion = request.get("permission_suggestions").and_then(|list| list.elements().next());
+            let is_known = HOST_REQUESTS.contains(&subtype) && !SHARED_REQUESTS.contains(&subtype);
             match subtype {
-                _ if REQUESTS.contains(&subtype) => (PROOF, "control_request that only Claude Code has"),
+                _ if is_known || subtype == "request_user_dialog" => (PROOF, "control_request that only Claude Code has"),
                 "hook_callback" if request.get("input").is_some_and(|i| i.get("hook_event_name").is_some()) => {
                     (PROOF, "hook_callback with hook_event_name")
                 }

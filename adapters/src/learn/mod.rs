@@ -73,7 +73,7 @@ pub(crate) struct Learned {
     trust: u32,
     /// Where the pieces of the line begin that is being read.
     starts: Starts,
-    /// Where the text stood that [`Self::read_line`] did not know, to spare another try.
+    /// Where the text stood that no shape was known of, to spare another try.
     missed: usize,
     /// What the last line was a piece of, those aside that went unheard.
     growing: Option<Growing>,
@@ -151,8 +151,8 @@ impl Learned {
         Some(used + end)
     }
 
-    /// Reads a line like [`Self::read`], or the `first` of some lines like [`Self::read_line`], and hands what it says to the decoder
-    /// with the values [beside](Aside::beside) it, which `tell`s what follows. False if the line has to be read in the general way.
+    /// Reads a line like [`Self::read`], or the `first` of several, and hands what it says to the decoder
+    /// with the values [beside](Aside::beside) it, which `tell`s what follows. Nothing if the line has to be read in the general way.
     #[inline]
     pub(crate) fn read_spelled<'a>(
         &mut self,
@@ -220,7 +220,7 @@ impl Learned {
         Some(len)
     }
 
-    /// Whether it names another session than the one whose lines are read. If two lines in a row name it, that goes on under its id.
+    /// Whether it names another session than the one whose lines are read. If a second line names it, that goes on under its id.
     fn is_of_another(&mut self, event: &Event<'_>) -> bool {
         let (_, id) = &self.session;
         let Some(other) = event.origin.session.map(Str::as_escaped).filter(|other| !id.is_empty() && other != id) else {

@@ -27,7 +27,7 @@ use async_trait::async_trait;
 
 use crate::model::message::Message;
 use agentglot_adapters::raw::event::Event;
-pub use agentglot_models::{Api, Asking, Catalog, Known, Manner, TokenLimit, catalog, choose, cost, window};
+pub use agentglot_models::{Api, Catalog, catalog, cost, window};
 pub use client::Client;
 pub use endpoint::{Endpoint, Key, Patience};
 pub use gather::Gather;
