@@ -100,20 +100,9 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
         }
         text = trimmed(rest);
     }
-    let (before, calls) = match marked(text) {
-        Some((before, calls)) => (before, calls),
-        None if is_call => ("", vec![text]),
-        None => (text, Vec::new()),
-    };
-    let calls: Option<Vec<Block<'a>>> = calls
-        .into_iter()
-        .map(|text| read(text, teller))
-        .collect::<Option<Vec<_>>>()
-        .map(|all| all.concat());
-    let (text, calls) = match calls {
-        Some(calls) => (before, calls),
-        None => (text, Vec::new()),
-    };
+    let marked = marked(text, teller);
+    let whole = || read(text, teller).filter(|_| is_call).map(|calls| ("", calls));
+    let (text, calls) = marked.or_else(whole).unwrap_or((text, Vec::new()));
     if !calls.is_empty() {
         cx.took(value.as_escaped());
     }
@@ -125,42 +114,71 @@ fn answer<'a>(value: Str<'a>, is_call: bool, said: Members<'a>, teller: &mut Tel
     teller.reply(blocks.into_bump_slice(), None, said);
 }
 
-/// The text in front of calls in their marks, and what stands in those.
-fn marked(text: &str) -> Option<(&str, Vec<&str>)> {
-    let (before, _) = text.split_once(CALLS[0])?;
-    let mut rest = &text[before.len()..];
-    let mut calls = Vec::new();
-    while !rest.is_empty() {
-        let (call, behind) = rest.strip_prefix(CALLS[0])?.split_once(CALLS[1])?;
-        calls.push(trimmed(call));
-        rest = trimmed(behind);
+/// So many marks of a text are tried whether a call begins at them.
+const TRIES: usize = 16;
+
+/// The text in front of calls in their marks, with which it ends, and those calls. The text may hold marks too: they are looked for from
+/// the end, as long as calls stand in them.
+fn marked<'a>(text: &'a str, teller: &mut Teller<'_, 'a>) -> Option<(&'a str, Vec<Block<'a>>)> {
+    let mut before = trimmed(text);
+    let mut found = Vec::new();
+    while let Some(rest) = before.strip_suffix(CALLS[1]) {
+        let from = rest.rfind(CALLS[1]).map_or(0, |at| at + CALLS[1].len());
+        let begins = rest[from..].match_indices(CALLS[0]).take(TRIES);
+        let begun = begins.map(|(at, mark)| (from + at, trimmed(&rest[from + at + mark.len()..])));
+        let Some((at, calls)) = begun.filter_map(|(at, text)| Some((at, calls_in(text, &teller.cx)?))).next() else {
+            break;
+        };
+        found.push(calls);
+        before = trimmed(&rest[..at]);
     }
-    Some((trimmed(before), calls))
+    let calls = found.into_iter().rev().flatten();
+    let calls: Vec<Block<'a>> = calls.map(|call| block(call, teller)).collect();
+    (!calls.is_empty()).then_some((before, calls))
 }
 
 /// The calls that a text says: one, or a list.
 fn read<'a>(text: &'a str, teller: &mut Teller<'_, 'a>) -> Option<Vec<Block<'a>>> {
-    let cx = teller.cx;
-    let value = arguments_json(Some(Str::trusted(text)), &cx);
+    let calls = calls_in(text, &teller.cx)?;
+    Some(calls.into_iter().map(|call| block(call, teller)).collect())
+}
+
+fn calls_in<'a>(text: &'a str, cx: &Cx<'a>) -> Option<Vec<Raw<'a>>> {
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    let value = arguments_json(Some(Str::trusted(text)), cx);
     let all: Vec<Raw<'a>> = match value.shape() {
         Some(Shape::Array) => value.elements().collect(),
         _ => vec![value],
     };
     let named = |call: &Raw<'a>| call.shape() == Some(Shape::Object) && call.get("name").is_some_and(|name| name.string().is_some());
-    if all.is_empty() || !all.iter().all(named) {
-        return None;
+    (!all.is_empty() && all.iter().all(named)).then_some(all)
+}
+
+fn block<'a>(call: Raw<'a>, teller: &mut Teller<'_, 'a>) -> Block<'a> {
+    let cx = teller.cx;
+    let name = call.get("name").and_then(Raw::string).unwrap_or_default();
+    let id = call.get("id").and_then(Raw::string).filter(|id| !id.is_empty());
+    if let Some(trace) = cx.trace {
+        for (key, value) in call.members() {
+            let known = ["name", "arguments"].iter().any(|known| key.is(known)) || (key.is("id") && id.is_some());
+            if !known {
+                trace.lost(
+                    value.as_str(),
+                    None,
+                    &format!("no place for what a call says beside its name and arguments: {}", key.as_escaped()),
+                );
+            }
+        }
     }
-    let one = |call: Raw<'a>| {
-        let name = call.get("name").and_then(Raw::string).unwrap_or_default();
-        Block::Call(ToolCall {
-            id: teller.id(),
-            name,
-            kind: tools::kind_of(Dialect::Sharegpt, name),
-            input: call.get("arguments").map_or(Raw::trusted("{}"), |input| in_text(input, &cx)),
-            fields: &[],
-        })
-    };
-    Some(all.into_iter().map(one).collect())
+    Block::Call(ToolCall {
+        id: id.unwrap_or_else(|| teller.id()),
+        name,
+        kind: tools::kind_of(Dialect::Sharegpt, name),
+        input: call.get("arguments").map_or(Raw::trusted("{}"), |input| in_text(input, &cx)),
+        fields: &[],
+    })
 }
 
 /// Arguments are an object; some write them as a text that is one.

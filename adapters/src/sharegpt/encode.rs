@@ -3,7 +3,7 @@
 use super::{BETWEEN, CALLS, THOUGHT};
 use crate::codec::Dialect;
 use crate::json::Out;
-use crate::talk::{Answer, Call, Held, Said, Who, Words};
+use crate::talk::{Answer, Call, Held, Places, Said, Who, Words};
 
 /// What people and the model said.
 #[derive(Debug)]
@@ -11,6 +11,12 @@ pub struct Conversations;
 
 impl Words for Conversations {
     const DIALECT: Dialect = Dialect::Sharegpt;
+    const PLACES: Places = Places {
+        ids: false,
+        images: false,
+        refusals: false,
+        marks: &[THOUGHT[0], THOUGHT[1], CALLS[0], CALLS[1]],
+    };
 
     fn begin(held: &Held, out: &mut Out) {
         out.lit("{");

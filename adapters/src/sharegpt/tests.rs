@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
 use super::trimmed;
-use crate::testing::{damage, golden, kept};
+use crate::testing::{damage, golden, kept, traced};
 
 static TOOLS: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_tools.jsonl"));
 static ARRAY: LazyLock<String> = LazyLock::new(|| golden("sharegpt/conversations_array.json"));
@@ -81,6 +81,60 @@ fn a_mark_in_arguments_ends_no_call() {
 fn texts_are_trimmed_but_for_what_is_escaped() {
     for (text, wanted) in [("\\n a\\n\\n", "a"), ("a\\\\n", "a\\\\n"), ("a\\\\\\n", "a\\\\"), ("\\n", ""), ("", "")] {
         assert_eq!(trimmed(text), wanted, "{text}");
+    }
+}
+
+/// A text may hold what marks a call; a call that stands behind it is one all the same.
+#[test]
+fn marks_in_texts_are_texts() {
+    let call = r#"<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"#;
+    for text in [
+        "use <tool_call> now",
+        "use <tool_call>{ now",
+        "a </tool_call> b",
+        "<tool_call>x</tool_call>",
+        &"<tool_call>".repeat(9),
+    ] {
+        let log =
+            format!("{{\"conversations\":[{{\"from\":\"human\",\"value\":\"a\"}},{{\"from\":\"gpt\",\"value\":\"{text}\\n{call}{call}\"}}]}}\n");
+        let messages = kept(&log, "sharegpt", "openai:messages");
+        assert!(messages.contains(&format!("\"content\":\"{text}\"")), "{messages}");
+        assert_eq!(messages.matches("\"name\":\"f\"").count(), 2, "{messages}");
+        let (_, ledger) = traced(&messages, "openai:messages", "sharegpt");
+        assert!(ledger.contains("holds a mark"), "{ledger}");
+    }
+}
+
+#[test]
+fn what_calls_say_besides_is_told() {
+    let log = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b <tool_call>{\"id\":\"c7\",\"name\":\"f\",\"arguments\":{},\"type\":\"function\"}</tool_call>"}]}"#;
+    let (messages, ledger) = traced(log, "sharegpt", "openai:messages");
+    assert!(messages.contains(r#""id":"c7""#), "{messages}");
+    assert!(
+        ledger.contains("beside its name and arguments: type") && !ledger.contains(": id"),
+        "{ledger}"
+    );
+}
+
+/// What has no place is told, the time of each line with it.
+#[test]
+fn what_has_no_place_is_told() {
+    let log = concat!(
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"See"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]},"session_id":"s","uuid":"1","timestamp":"2026-01-01T00:00:00Z"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"ls"}}]},"session_id":"s","uuid":"2","timestamp":"2026-01-01T00:00:01Z"}"#,
+        "\n",
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a"}]},"session_id":"s","uuid":"3","timestamp":"2026-01-01T00:00:02Z"}"#,
+        "\n",
+    );
+    let (_, ledger) = traced(log, "claude", "sharegpt");
+    for lost in [
+        r#""line":1,"pointer":"/message/content/1","fate":"dropped""#,
+        r#""line":1,"last_line":3,"pointer":"/timestamp","fate":"dropped","dialect":"sharegpt","note":"no place in sharegpt","count":3"#,
+        r#""line":2,"pointer":"/message/content/0/id","fate":"dropped""#,
+        r#""line":3,"pointer":"/message/content/0/tool_use_id","fate":"dropped""#,
+    ] {
+        assert!(ledger.contains(lost), "{lost}\n{ledger}");
     }
 }
 

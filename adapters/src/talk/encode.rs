@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use super::hold::{Answer, Held, Said, Who};
+use super::hold::{Answer, Held, Places, Said, Who};
 use crate::codec::{Dialect, Encode, Style, Want};
 use crate::event::{Event, Input, InputKind};
 use crate::json::Out;
@@ -12,6 +12,8 @@ use crate::json::Out;
 pub trait Words: Debug {
     /// Whose words they are.
     const DIALECT: Dialect;
+    /// What they have a place for.
+    const PLACES: Places;
 
     /// Writes the session up to the first thing that was said, the list's bracket with it.
     fn begin(held: &Held, out: &mut Out);
@@ -36,7 +38,7 @@ impl<W: Words> Encoder<W> {
     pub fn new(style: Style) -> Self {
         let own = style.is_own(W::DIALECT);
         Self {
-            held: Held::new(own),
+            held: Held::new(own, W::PLACES),
             own,
             words: PhantomData,
         }

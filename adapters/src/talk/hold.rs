@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::SYSTEM;
 use crate::event::{
-    Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, Reply, ResultStatus, RoundEnd, StopKind, ToolCall, ToolResult,
+    Block, Content, Event, Fate, Fields, Kind, Media, Notice, Outcome, Prompt, Reply, ResultStatus, RoundEnd, Stop, StopKind, ToolCall, ToolResult,
 };
 use crate::json::{Cursor, Out, Raw, Str};
 
@@ -13,6 +13,7 @@ use crate::json::{Cursor, Out, Raw, Str};
 pub struct Held {
     /// The events are of the same format: its members go back as they were.
     own: bool,
+    places: Places,
     /// The session's id, escaped; empty where it is not known.
     pub(crate) session: String,
     /// Members of the whole, each behind a comma, as they were read.
@@ -26,6 +27,19 @@ pub struct Held {
     calls: HashMap<String, usize>,
     /// All that the model said in the turn, escaped.
     words: String,
+}
+
+/// What a dialect's words have a place for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    /// Ids of calls.
+    pub(crate) ids: bool,
+    /// Images in what the user says.
+    pub(crate) images: bool,
+    /// That the model has refused.
+    pub(crate) refusals: bool,
+    /// What readers look for in texts: one that holds it says something else to them.
+    pub(crate) marks: &'static [&'static str],
 }
 
 /// One thing that was said. Texts are bodies of strings; all else is JSON.
@@ -126,8 +140,12 @@ impl Said {
 }
 
 impl Held {
-    pub(crate) fn new(own: bool) -> Self {
-        Self { own, ..Self::default() }
+    pub(crate) fn new(own: bool, places: Places) -> Self {
+        Self {
+            own,
+            places,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn event(&mut self, event: &Event<'_>, out: &mut Out) {
@@ -147,11 +165,7 @@ impl Held {
             Kind::ToolResult(result) => self.result(event, result, out),
             Kind::Notice(notice) => self.notice(notice, event.fields, out),
             Kind::Outcome(outcome) => self.outcome(outcome, out),
-            _ => return,
-        }
-        let is_said = !matches!(event.kind, Kind::Notice(_) | Kind::Session(_));
-        if let Some(time) = event.origin.time.filter(|_| is_said) {
-            out.beside(time.source());
+            _ => {}
         }
     }
 
@@ -221,27 +235,61 @@ impl Held {
         for block in reply.blocks {
             match block {
                 Block::Text { text, .. } => {
+                    self.look_for_marks(*text, out);
                     self.said[at].push(*text, out);
                     self.words.push_str(text.as_escaped());
                     continue;
                 }
                 Block::Thinking(thinking) => {
+                    self.look_for_marks(thinking.text, out);
                     let body = held(out, |out| out.body(thinking.text));
                     join(&mut self.said[at].thought, &body, true, thinking.text, out);
                 }
                 Block::Call(call) => self.call(call, at, out),
-                Block::Media(media) => self.said[at].parts.extend(image(media, out)),
+                // The model's own images have a place in no list: those that were read in one stand in the text's.
+                Block::Media(media) if self.own => self.said[at].parts.extend(image(media, out)),
                 Block::Other { raw, .. } if self.own => self.said[at].parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
                 // Sealed thoughts and what other blocks there are have no place.
-                Block::Redacted { .. } | Block::Other { .. } => {}
+                Block::Media(_) | Block::Redacted { .. } | Block::Other { .. } => {}
             }
             self.said[at].apart = true;
+        }
+        self.stop(at, reply.stop, out);
+        // Replies that go back as they were are whole, and nothing else says that they are over.
+        if reply.last && self.own {
+            self.open = None;
+        }
+    }
+
+    fn stop(&mut self, at: usize, stop: Option<Stop<'_>>, out: &Out) {
+        if let Some(stop) = stop.filter(|stop| self.places.refusals && stop.kind == StopKind::Refusal) {
+            out.used(stop.word.as_escaped());
+            self.said[at].refused = true;
+        }
+    }
+
+    /// A text that holds a mark goes over as it is; whoever reads it may take it for what the mark says.
+    fn look_for_marks(&self, text: Str<'_>, out: &Out) {
+        if self.places.marks.iter().any(|mark| text.as_escaped().contains(mark)) {
+            out.note(
+                Fate::Renamed,
+                "",
+                "a text that holds a mark of the format: readers may take it for what the mark says",
+            );
+        }
+    }
+
+    /// An id with its quotes.
+    fn id(&self, id: Str<'_>, out: &mut Out) -> Vec<u8> {
+        match self.places.ids {
+            true => held(out, |out| out.str(id)),
+            false => Vec::new(),
         }
     }
 
     fn call(&mut self, call: &ToolCall<'_>, at: usize, out: &mut Out) {
         let written = Call {
-            id: held(out, |out| out.str(call.id)),
+            id: self.id(call.id, out),
             name: text(held(out, |out| out.body(call.name))),
             input: text(held(out, |out| out.unchecked(call.input))),
             more: self.members(call.fields, out),
@@ -252,10 +300,7 @@ impl Held {
 
     fn round_end(&mut self, end: &RoundEnd<'_>, out: &Out) {
         let Some(at) = self.open.take() else { return };
-        if let Some(stop) = end.stop.filter(|stop| stop.kind == StopKind::Refusal) {
-            out.used(stop.word.as_escaped());
-            self.said[at].refused = true;
-        }
+        self.stop(at, end.stop, out);
         out.carried();
     }
 
@@ -277,7 +322,7 @@ impl Held {
             out.note(Fate::Dropped, "", "a call that failed: nothing says so but its text");
         }
         let answer = Answer {
-            call: held(out, |out| out.str(result.call)),
+            call: self.id(result.call, out),
             text,
             more: self.members(event.fields, out),
         };
@@ -315,7 +360,7 @@ impl Held {
                 for block in blocks {
                     match block {
                         Block::Text { text, .. } => said.push(*text, out),
-                        Block::Media(media) if said.who == Who::User => said.parts.extend(image(media, out)),
+                        Block::Media(media) if self.places.images && said.who == Who::User => said.parts.extend(image(media, out)),
                         Block::Other { raw, .. } if self.own => said.parts.push(Part::Other(held(out, |out| out.unchecked(*raw)))),
                         _ => {}
                     }

@@ -9,7 +9,7 @@ mod hold;
 mod tell;
 
 pub(crate) use encode::{Encoder, Words};
-pub(crate) use hold::{Answer, Call, Held, Part, Said, Who};
+pub(crate) use hold::{Answer, Call, Held, Part, Places, Said, Who};
 pub(crate) use tell::Teller;
 
 /// The notice that holds what the system says to the model.

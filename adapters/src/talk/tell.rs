@@ -1,5 +1,7 @@
 //! What was said, to events.
 
+use std::collections::HashMap;
+
 use crate::chat::{FieldList, Members};
 use crate::codec::Cx;
 use crate::event::{
@@ -18,15 +20,16 @@ pub(crate) struct Teller<'t, 'a> {
     knows: fn(&str) -> bool,
     session: Str<'a>,
     turn: Turn,
+    /// The list as it was read.
+    text: &'a str,
     /// How many ids of calls were made up.
     made: u64,
-    /// The calls that nothing has come of yet.
-    open: Vec<Str<'a>>,
+    open: Open<'a>,
 }
 
 impl<'t, 'a> Teller<'t, 'a> {
     /// Begins with a list that stands in `text`. Each is a session of its own: `lists` counts them.
-    pub(crate) fn new(text: &str, id: Option<Str<'a>>, lists: &mut u64, knows: fn(&str) -> bool, cx: &Cx<'a>, sink: &'t mut dyn Sink<'a>) -> Self {
+    pub(crate) fn new(text: &'a str, id: Option<Str<'a>>, lists: &mut u64, knows: fn(&str) -> bool, cx: &Cx<'a>, sink: &'t mut dyn Sink<'a>) -> Self {
         *lists += 1;
         sink.program(None, Some(Raw::trusted(cx.arena.alloc_str(&lists.to_string()))));
         let session = id.unwrap_or_else(|| {
@@ -41,8 +44,9 @@ impl<'t, 'a> Teller<'t, 'a> {
             knows,
             session,
             turn: Turn::default(),
+            text,
             made: 0,
-            open: Vec::new(),
+            open: Open::default(),
         }
     }
 
@@ -75,7 +79,7 @@ impl<'t, 'a> Teller<'t, 'a> {
     pub(crate) fn prompt(&mut self, content: Content<'a>, rest: Members<'a>) {
         self.end_turn();
         self.turn.goes_on();
-        self.open.clear();
+        self.open = Open::default();
         let source = PromptSource::Host;
         self.tell(Kind::Prompt(self.cx.keep(Prompt { content, source })), rest);
     }
@@ -89,21 +93,18 @@ impl<'t, 'a> Teller<'t, 'a> {
             ..Reply::default()
         });
         self.turn.reply(reply);
-        self.open.clear();
-        self.open.extend(blocks.iter().filter_map(|block| match block {
-            Block::Call(call) => Some(call.id),
-            _ => None,
-        }));
+        self.open = Open::default();
+        for block in blocks {
+            if let Block::Call(call) = block {
+                self.open.push(call.id);
+            }
+        }
         self.tell(Kind::Reply(reply), rest);
     }
 
     /// What came of a call: of the one that is named, else of the first that nothing has come of.
     pub(crate) fn result(&mut self, call: Option<Str<'a>>, content: Content<'a>, rest: Members<'a>) {
-        let open = match call {
-            Some(call) => self.open.iter().position(|open| *open == call),
-            None => (!self.open.is_empty()).then_some(0),
-        };
-        let open = open.map(|at| self.open.remove(at));
+        let open = self.open.take(call);
         let call = call.or(open).unwrap_or_else(|| self.id());
         let result = ToolResult {
             call,
@@ -127,16 +128,20 @@ impl<'t, 'a> Teller<'t, 'a> {
 
     /// How many calls nothing has come of yet.
     pub(crate) const fn waiting(&self) -> usize {
-        self.open.len()
+        self.open.waiting
     }
 
-    /// An id for a call that has none.
+    /// An id for a call that has none, which is no other's of the list.
     pub(crate) fn id(&mut self) -> Str<'a> {
         self.made += 1;
         if let Some(trace) = self.cx.trace {
             trace.note(Fate::Invented, "", "the id of a call");
         }
-        Str::trusted(self.cx.arena.alloc_str(&format!("call_{}", self.made)))
+        let apart = match self.text.contains("call_") {
+            true => format!("{:.8}_", uuid(self.text, 1)),
+            false => String::new(),
+        };
+        Str::trusted(self.cx.arena.alloc_str(&format!("call_{apart}{}", self.made)))
     }
 
     /// The list is over.
@@ -162,5 +167,38 @@ impl<'t, 'a> Teller<'t, 'a> {
         };
         let fields = self.fields(rest);
         self.sink.event(&Event { origin, kind, fields });
+    }
+}
+
+/// The calls of an answer that nothing has come of yet, in their order.
+#[derive(Default)]
+struct Open<'a> {
+    calls: Vec<Option<Str<'a>>>,
+    /// Where each stands.
+    places: HashMap<&'a str, usize>,
+    /// Before it none waits.
+    first: usize,
+    waiting: usize,
+}
+
+impl<'a> Open<'a> {
+    fn push(&mut self, call: Str<'a>) {
+        self.places.insert(call.as_escaped(), self.calls.len());
+        self.calls.push(Some(call));
+        self.waiting += 1;
+    }
+
+    /// Takes the one that is named, else the first.
+    fn take(&mut self, named: Option<Str<'a>>) -> Option<Str<'a>> {
+        while self.calls.get(self.first).is_some_and(Option::is_none) {
+            self.first += 1;
+        }
+        let at = match named {
+            Some(call) => *self.places.get(call.as_escaped())?,
+            None => self.first,
+        };
+        let call = self.calls.get_mut(at)?.take();
+        self.waiting -= usize::from(call.is_some());
+        call
     }
 }

@@ -3,7 +3,7 @@
 use crate::chat::inner;
 use crate::codec::Dialect;
 use crate::json::{Out, Raw};
-use crate::talk::{Answer, Call, Held, Part, Said, Who, Words};
+use crate::talk::{Answer, Call, Held, Part, Places, Said, Who, Words};
 
 /// Chat messages.
 #[derive(Debug)]
@@ -11,6 +11,12 @@ pub struct Messages;
 
 impl Words for Messages {
     const DIALECT: Dialect = Dialect::Openai;
+    const PLACES: Places = Places {
+        ids: true,
+        images: true,
+        refusals: true,
+        marks: &[],
+    };
 
     fn begin(_held: &Held, out: &mut Out) {
         out.lit("{\"messages\":[");

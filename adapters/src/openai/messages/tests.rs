@@ -22,13 +22,44 @@ fn what_events_say_is_written_anew() {
         "agentglot",
         "openai:messages",
     );
-    let (one, rest) = edited.split_once('\n').expect("a line a session");
-    let (was, others) = MESSAGES.split_once('\n').expect("a line a session");
-    assert!(
-        Raw::trusted(one).same_value(Raw::trusted(&was.replace("4 °C in Oslo", "5 °C in Oslo"))),
-        "{one}\n{was}"
+    let wanted = MESSAGES.replace("4 °C in Oslo", "5 °C in Oslo");
+    assert_eq!(edited.lines().count(), wanted.lines().count());
+    for (line, wanted) in edited.lines().zip(wanted.lines()) {
+        assert!(Raw::trusted(line).same_value(Raw::trusted(wanted)), "{line}\n{wanted}");
+    }
+}
+
+/// What stands in several messages stays in several, and a refusal is one.
+#[test]
+fn messages_stay_apart() {
+    let log = concat!(
+        r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"one"},{"role":"assistant","content":"two"},"#,
+        r#"{"role":"assistant","content":null,"refusal":"No."}]}"#,
+        "\n"
     );
-    assert_eq!(rest.lines().count(), others.lines().count());
+    let events = kept(log, "openai:messages", "agentglot");
+    let edited = kept(&events.replace("\"one\"", "\"first\""), "agentglot", "openai:messages");
+    assert_eq!(edited, log.replace("\"one\"", "\"first\""));
+}
+
+/// The API takes images from the user only.
+#[test]
+fn what_the_model_shows_has_no_place() {
+    let log = CLAUDE.replace(
+        r#"{"type":"text","text":"Done."}"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"text","text":"Done."}"#,
+    );
+    let (line, ledger) = traced(&log, "claude", "openai:messages");
+    assert!(line.contains(r#"{"role":"assistant","content":"Done."}"#), "{line}");
+    assert!(ledger.contains(r#""line":6,"pointer":"/message/content/0","fate":"dropped""#), "{ledger}");
+}
+
+#[test]
+fn ids_that_are_made_up_are_no_others() {
+    let log = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"y"}]}"#;
+    let claude = kept(log, "openai:messages", "claude");
+    assert_eq!(claude.matches(r#""id":"call_1""#).count(), 1, "{claude}");
+    assert_eq!(claude.matches(r#""tool_use_id":"call_1""#).count(), 1, "{claude}");
 }
 
 #[test]
