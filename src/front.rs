@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use agentglot_adapters::raw::codec::Dialect;
-use agentglot_adapters::raw::front::{Begin, Deed, Deeds, Front, Listed, Wait, inside};
+use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Setup, Wait, inside};
 use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch};
 use agentglot_adapters::raw::live::{Heard, Listener};
 use tokio::sync::mpsc;
@@ -50,20 +50,20 @@ enum Came {
 }
 
 /// The program of a session.
-struct Room {
+struct Running {
     /// Which of those with this session's name it is.
     number: u64,
     tell: mpsc::UnboundedSender<Vec<u8>>,
-    ears: Listener,
+    reader: Listener,
     /// What is waited for, and since when.
     waits: Option<(Wait, Instant)>,
 }
 
 /// All sessions, and what serves them.
-struct House<'r> {
+struct Server<'r> {
     run: &'r Run,
     front: Box<dyn Front>,
-    rooms: BTreeMap<String, Room>,
+    sessions: BTreeMap<String, Running>,
     tasks: Vec<JoinHandle<()>>,
     came: mpsc::Sender<(String, u64, Came)>,
     numbers: u64,
@@ -73,7 +73,7 @@ struct House<'r> {
 ///
 /// # Errors
 /// When there are no pipes to the host.
-pub(crate) async fn run(run: &Run, launch: &Launch, begin: fn(Begin) -> Box<dyn Front>, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
+pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn Front>, mut stop: impl AsyncFnMut() -> i32) -> Result<u8, Failure> {
     let stdin = live::Input::stdin().map_err(|error| Failure::Read {
         name: "standard input".to_owned(),
         error,
@@ -86,9 +86,9 @@ pub(crate) async fn run(run: &Run, launch: &Launch, begin: fn(Begin) -> Box<dyn 
         return Err(Failure::Usage("nobody holds the sessions of such a program".to_owned()));
     };
     let (came, mut comes) = mpsc::channel(PIECES);
-    let mut house = House {
+    let mut server = Server {
         run,
-        front: begin(Begin {
+        front: front(Setup {
             launch: Launch {
                 format: inside.dialect.into(),
                 input: InputFormat::StreamJson,
@@ -98,20 +98,20 @@ pub(crate) async fn run(run: &Run, launch: &Launch, begin: fn(Begin) -> Box<dyn 
             },
             new_id: || uuid::Uuid::new_v4().to_string(),
         }),
-        rooms: BTreeMap::new(),
+        sessions: BTreeMap::new(),
         tasks: Vec::new(),
         came,
         numbers: 0,
     };
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
-    let mut room = vec![0; crate::io::READ];
+    let mut buffer = vec![0; crate::io::READ];
     let mut signal = None;
     loop {
-        house.look_at_clocks(&mut stdout);
+        server.look_at_clocks(&mut stdout);
         let hold = stdout.queued() >= run.max_queued;
         let deaf = stdout.queued() >= DEAF;
         let held = deaf.then(|| Instant::now() + HELD);
-        let wake = house.due().into_iter().chain(held).min();
+        let wake = server.due().into_iter().chain(held).min();
         tokio::select! {
             biased;
             number = stop() => {
@@ -123,27 +123,27 @@ pub(crate) async fn run(run: &Run, launch: &Launch, begin: fn(Begin) -> Box<dyn 
                     break;
                 }
             }
-            read = stdin.read(&mut room), if !deaf => match read {
+            read = stdin.read(&mut buffer), if !deaf => match read {
                 Ok(0) => {
-                    lines.end(&mut |line| house.hear(line, &mut stdout));
+                    lines.end(&mut |line| server.hear(line, &mut stdout));
                     break;
                 }
-                Ok(read) => lines.feed(&room[..read], &mut |line| house.hear(line, &mut stdout)),
+                Ok(read) => lines.feed(&buffer[..read], &mut |line| server.hear(line, &mut stdout)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     Console::plain().say(&format!("standard input cannot be read: {error}"));
                     break;
                 }
             },
-            Some((session, number, came)) = comes.recv(), if !hold => house.came(&session, number, came, &mut stdout),
+            Some((session, number, came)) = comes.recv(), if !hold => server.came(&session, number, came, &mut stdout),
             () = sleep_until(wake), if wake.is_some() => {}
         }
     }
     // Nobody is told any more what they say.
     drop(comes);
-    house.rooms.clear();
+    server.sessions.clear();
     let ended = async {
-        for task in house.tasks.drain(..) {
+        for task in server.tasks.drain(..) {
             let _ = task.await;
         }
     };
@@ -158,62 +158,64 @@ async fn sleep_until(wake: Option<Instant>) {
     }
 }
 
-impl House<'_> {
+impl Server<'_> {
     fn hear(&mut self, line: &[u8], stdout: &mut live::Output) {
-        let mut deeds = Deeds::default();
-        self.front.hear(line, &mut deeds);
-        self.do_all(deeds, stdout);
+        let mut actions = Actions::default();
+        self.front.hear(line, &mut actions);
+        self.do_all(actions, stdout);
     }
 
     fn came(&mut self, session: &str, number: u64, came: Came, stdout: &mut live::Output) {
-        let Some(room) = self.rooms.get_mut(session).filter(|room| room.number == number) else {
+        let Some(running) = self.sessions.get_mut(session).filter(|running| running.number == number) else {
             return;
         };
-        let mut deeds = Deeds::default();
+        let mut actions = Actions::default();
         let front = &mut self.front;
         match came {
-            Came::Bytes(bytes) => room.ears.feed(&bytes, &mut |heard| tell(front.as_mut(), session, &heard, &mut deeds)),
+            Came::Bytes(bytes) => running
+                .reader
+                .feed(&bytes, &mut |heard| tell(front.as_mut(), session, &heard, &mut actions)),
             Came::Over(why) => {
-                room.ears.finish(&mut |heard| tell(front.as_mut(), session, &heard, &mut deeds));
-                self.front.ended(session, &why, &mut deeds);
-                self.rooms.remove(session);
+                running.reader.finish(&mut |heard| tell(front.as_mut(), session, &heard, &mut actions));
+                self.front.ended(session, &why, &mut actions);
+                self.sessions.remove(session);
             }
         }
-        self.do_all(deeds, stdout);
+        self.do_all(actions, stdout);
     }
 
     /// Does what is to be done, and what follows from that.
-    fn do_all(&mut self, mut deeds: Deeds, stdout: &mut live::Output) {
-        stdout.queue().append(&mut deeds.out);
-        for note in deeds.notes {
+    fn do_all(&mut self, mut actions: Actions, stdout: &mut live::Output) {
+        stdout.queue().append(&mut actions.out);
+        for note in actions.notes {
             tracing::warn!("{}", visible(&note));
         }
-        for deed in deeds.todo {
-            let mut follows = Deeds::default();
-            self.one(deed, &mut follows);
+        for action in actions.todo {
+            let mut follows = Actions::default();
+            self.one(action, &mut follows);
             self.do_all(follows, stdout);
         }
     }
 
-    fn one(&mut self, deed: Deed, follows: &mut Deeds) {
-        match deed {
-            Deed::Open(session, launch) => {
+    fn one(&mut self, action: Action, follows: &mut Actions) {
+        match action {
+            Action::Open(session, launch) => {
                 if let Err(why) = self.open(&session, &launch) {
                     self.front.ended(&session, &why, follows);
                 }
             }
-            Deed::Tell(session, lines) => {
-                if let Some(room) = self.rooms.get(&session) {
+            Action::Tell(session, lines) => {
+                if let Some(running) = self.sessions.get(&session) {
                     // A program that has ended says so itself.
-                    let _ = room.tell.send(lines);
+                    let _ = running.tell.send(lines);
                 }
             }
-            Deed::Recall { session, cwd } => self.recall(&session, &cwd, follows),
-            Deed::List { request, cwd } => {
+            Action::Recall { session, cwd } => self.recall(&session, &cwd, follows),
+            Action::List { request, cwd } => {
                 let listed: Vec<Listed> = kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
                 self.front.listed(&request, &listed, follows);
             }
-            Deed::Close(session) => drop(self.rooms.remove(&session)),
+            Action::Close(session) => drop(self.sessions.remove(&session)),
         }
     }
 
@@ -253,27 +255,27 @@ impl House<'_> {
             serve(child, told, name, number, came).await;
             drop(files);
         }));
-        let room = Room {
+        let running = Running {
             number,
             tell,
-            ears: Listener::to_agent(program.dialect, self.run.max_line),
+            reader: Listener::to_agent(program.dialect, self.run.max_line),
             waits: None,
         };
-        self.rooms.insert(session.to_owned(), room);
+        self.sessions.insert(session.to_owned(), running);
         Ok(())
     }
 
     /// Tells what was said in a session before.
-    fn recall(&mut self, session: &str, cwd: &str, follows: &mut Deeds) {
+    fn recall(&mut self, session: &str, cwd: &str, follows: &mut Actions) {
         let found = kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
         let read = found.map(|kept| {
             let input = Input::File(kept.path);
             let mut source = Source::open(&input, &Console::plain())?;
             let found = source.detect()?;
             let empty = || Failure::Usage(format!("{}: there is nothing in it", input.name()));
-            let mut ears = Listener::to_agent(found.ok_or_else(empty)?.format, self.run.max_line);
+            let mut reader = Listener::to_agent(found.ok_or_else(empty)?.format, self.run.max_line);
             let mut log = source.into_reader();
-            let mut room = vec![0; crate::io::READ];
+            let mut buffer = vec![0; crate::io::READ];
             let front = &mut self.front;
             let mut hear = |heard: Heard<'_, '_>| {
                 if let Heard::Event(event) = heard {
@@ -281,9 +283,9 @@ impl House<'_> {
                 }
             };
             loop {
-                match log.read(&mut room) {
-                    Ok(0) => break ears.finish(&mut hear),
-                    Ok(read) => ears.feed(&room[..read], &mut hear),
+                match log.read(&mut buffer) {
+                    Ok(0) => break reader.finish(&mut hear),
+                    Ok(read) => reader.feed(&buffer[..read], &mut hear),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) => {
                         return Err(Failure::Read { name: input.name(), error });
@@ -300,8 +302,8 @@ impl House<'_> {
 
     /// Until when something has to happen.
     fn due(&self) -> Option<Instant> {
-        let due = self.rooms.values().filter_map(|room| {
-            let (wait, since) = room.waits?;
+        let due = self.sessions.values().filter_map(|running| {
+            let (wait, since) = running.waits?;
             since.checked_add(patience(wait, &self.run.timers))
         });
         due.min()
@@ -311,12 +313,12 @@ impl House<'_> {
     fn look_at_clocks(&mut self, stdout: &mut live::Output) {
         let now = Instant::now();
         let mut late = Vec::new();
-        for (name, room) in &mut self.rooms {
+        for (name, running) in &mut self.sessions {
             let waits = self.front.waits(name);
-            if waits != room.waits.map(|(wait, _)| wait) {
-                room.waits = waits.map(|wait| (wait, now));
+            if waits != running.waits.map(|(wait, _)| wait) {
+                running.waits = waits.map(|wait| (wait, now));
             }
-            if let Some((wait, since)) = room.waits
+            if let Some((wait, since)) = running.waits
                 && now.duration_since(since) >= patience(wait, &self.run.timers)
             {
                 late.push((name.clone(), wait));
@@ -327,10 +329,10 @@ impl House<'_> {
                 Wait::Begin => "its program did not begin in time",
                 Wait::Stop => "its turn did not stop in time",
             };
-            let mut deeds = Deeds::default();
-            self.front.ended(&name, why, &mut deeds);
-            self.rooms.remove(&name);
-            self.do_all(deeds, stdout);
+            let mut actions = Actions::default();
+            self.front.ended(&name, why, &mut actions);
+            self.sessions.remove(&name);
+            self.do_all(actions, stdout);
         }
     }
 }
@@ -342,17 +344,17 @@ const fn patience(wait: Wait, timers: &Timers) -> Duration {
     }
 }
 
-fn tell(front: &mut dyn Front, session: &str, heard: &Heard<'_, '_>, deeds: &mut Deeds) {
+fn tell(front: &mut dyn Front, session: &str, heard: &Heard<'_, '_>, actions: &mut Actions) {
     match heard {
-        Heard::Event(event) => front.said(session, event, deeds),
+        Heard::Event(event) => front.said(session, event, actions),
         Heard::Input(_) => {}
-        Heard::Damaged { why, .. } => deeds.notes.push(format!("session {session}: a line that cannot be read: {why}")),
+        Heard::Damaged { why, .. } => actions.notes.push(format!("session {session}: a line that cannot be read: {why}")),
     }
 }
 
 /// Serves a session's program until it ends, or nobody has anything to say to it any more.
 async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: String, number: u64, came: mpsc::Sender<(String, u64, Came)>) {
-    let mut room = vec![0; crate::io::READ];
+    let mut buffer = vec![0; crate::io::READ];
     loop {
         tokio::select! {
             biased;
@@ -364,9 +366,9 @@ async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: S
                     return;
                 }
             },
-            read = child.read(&mut room) => match read {
+            read = child.read(&mut buffer) => match read {
                 Ok(read @ 1..) => {
-                    let sent = came.send((name.clone(), number, Came::Bytes(room[..read].to_vec())));
+                    let sent = came.send((name.clone(), number, Came::Bytes(buffer[..read].to_vec())));
                     let mut sent = pin!(sent);
                     // Whoever waits for room to be heard listens all the same.
                     loop {

@@ -12,22 +12,22 @@ use crate::launch::{Launch, Program};
 /// The program's side of such a protocol.
 pub trait Front: std::fmt::Debug {
     /// The host says a line.
-    fn hear(&mut self, line: &[u8], deeds: &mut Deeds);
+    fn hear(&mut self, line: &[u8], actions: &mut Actions);
 
     /// A session says something.
-    fn said(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds);
+    fn said(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions);
 
     /// This was said in a session before.
-    fn recall(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds);
+    fn recall(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions);
 
     /// All that was said in it before was told; or there is no such session.
-    fn recalled(&mut self, session: &str, found: bool, deeds: &mut Deeds);
+    fn recalled(&mut self, session: &str, found: bool, actions: &mut Actions);
 
     /// These sessions there are: what was asked for by this request.
-    fn listed(&mut self, request: &str, sessions: &[Listed], deeds: &mut Deeds);
+    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions);
 
     /// The program of a session has ended, or is ended now, for this reason.
-    fn ended(&mut self, session: &str, why: &str, deeds: &mut Deeds);
+    fn ended(&mut self, session: &str, why: &str, actions: &mut Actions);
 
     /// What is waited for in a session.
     fn waits(&self, session: &str) -> Option<Wait>;
@@ -44,18 +44,18 @@ pub enum Wait {
 
 /// What is to be done.
 #[derive(Debug, Default)]
-pub struct Deeds {
+pub struct Actions {
     /// What the host is told.
     pub out: Vec<u8>,
     /// What else, in this order.
-    pub todo: Vec<Deed>,
+    pub todo: Vec<Action>,
     /// What nobody is told but our log.
     pub notes: Vec<String>,
 }
 
 /// One thing to do.
 #[derive(Debug)]
-pub enum Deed {
+pub enum Action {
     /// Start the program of a session.
     Open(String, Box<Launch>),
     /// Say these lines to it.
@@ -93,7 +93,7 @@ pub struct Listed {
 
 /// What a front is made of.
 #[derive(Clone, Debug)]
-pub struct Begin {
+pub struct Setup {
     /// What each session begins with.
     pub launch: Launch,
     /// Makes the id of a session.

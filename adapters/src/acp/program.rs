@@ -31,7 +31,7 @@ pub(crate) static PROGRAM: Program = Program {
     api: "anthropic",
     patience: None,
     traits: Traits {
-        front: Some(|begin| Box::new(Sessions::new(begin))),
+        front: Some(|setup| Box::new(Sessions::new(setup))),
         ..Traits::NONE
     },
     conduct: &Acp,

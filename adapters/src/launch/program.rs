@@ -4,7 +4,7 @@ use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
 use crate::codec::Dialect;
 use crate::conduct::Conduct;
-use crate::front::{Begin, Front};
+use crate::front::{Front, Setup};
 
 /// A vendor's program: its command line, how it gets its prompts, the words of its refusals, and how it behaves towards its host.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ pub struct Traits {
     /// It holds one session of the many that hosts of other programs have with one process ([`Front`]).
     pub holds_sessions: bool,
     /// Such a program of many sessions.
-    pub front: Option<fn(Begin) -> Box<dyn Front>>,
+    pub front: Option<fn(Setup) -> Box<dyn Front>>,
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.

@@ -4,7 +4,7 @@ use super::super::lines;
 use super::words::Wrong;
 use super::{Sessions, words};
 use crate::event::{Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, ToolKind};
-use crate::front::Deeds;
+use crate::front::Actions;
 use crate::json::{Out, Raw, Str};
 
 /// A question that waits for the editor.
@@ -21,32 +21,32 @@ pub(super) struct Question {
 
 impl Sessions {
     /// A session says something.
-    pub(super) fn tell(&mut self, name: &str, event: &Event<'_>, deeds: &mut Deeds) {
+    pub(super) fn tell(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
         let Some(session) = self.sessions.get_mut(name) else { return };
         match event.kind {
-            Kind::Response(response) => session.answered(response, deeds),
+            Kind::Response(response) => session.answered(response, actions),
             Kind::Request(request) => {
-                session.show(event, deeds);
-                self.ask(name, request, deeds);
+                session.show(event, actions);
+                self.ask(name, request, actions);
             }
             Kind::Withdraw(withdraw) => {
                 let id = withdraw.id.unwrap_or_default();
-                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), deeds);
+                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), actions);
             }
             Kind::Outcome(outcome) => {
-                session.show(event, deeds);
-                session.over(outcome, deeds);
+                session.show(event, actions);
+                session.over(outcome, actions);
             }
             Kind::Session(facts) => {
-                session.show(event, deeds);
-                session.learn(facts, deeds);
+                session.show(event, actions);
+                session.learn(facts, actions);
             }
-            _ => session.show(event, deeds),
+            _ => session.show(event, actions),
         }
     }
 
     /// Asks the editor whether a call may run. What else a session asks, nobody can answer here.
-    fn ask(&mut self, name: &str, request: &Request<'_>, deeds: &mut Deeds) {
+    fn ask(&mut self, name: &str, request: &Request<'_>, actions: &mut Actions) {
         let (Some(session), Some(id)) = (self.sessions.get_mut(name), request.id) else {
             return;
         };
@@ -57,7 +57,7 @@ impl Sessions {
                 body: None,
                 error: Some(Raw::trusted("\"an editor cannot be asked this\"")),
             };
-            return session.answer(&response, deeds);
+            return session.answer(&response, actions);
         };
         let input = permission.input.unwrap_or(Raw::trusted("{}"));
         let always = permission.suggestions.filter(|list| list.elements().next().is_some());
@@ -83,7 +83,7 @@ impl Sessions {
             out.lit(",{\"optionId\":\"allow_always\",\"name\":\"Always allow\",\"kind\":\"allow_always\"}");
         }
         out.lit(",{\"optionId\":\"reject_once\",\"name\":\"Reject\",\"kind\":\"reject_once\"}]}}\n");
-        deeds.out.extend_from_slice(out.written());
+        actions.out.extend_from_slice(out.written());
         let question = Question {
             session: name.to_owned(),
             id: id.as_escaped().to_owned(),
@@ -94,9 +94,9 @@ impl Sessions {
     }
 
     /// The editor answers a question of ours.
-    pub(super) fn heard(&mut self, id: Raw<'_>, message: Raw<'_>, deeds: &mut Deeds) {
+    pub(super) fn heard(&mut self, id: Raw<'_>, message: Raw<'_>, actions: &mut Actions) {
         let Some(question) = id.u64().and_then(|id| self.asked.remove(&id)) else {
-            return deeds.notes.push(format!("an answer to {}, which nobody asked", id.as_str()));
+            return actions.notes.push(format!("an answer to {}, which nobody asked", id.as_str()));
         };
         let Some(session) = self.sessions.get_mut(&question.session) else {
             return;
@@ -124,14 +124,14 @@ impl Sessions {
             body: Some(Raw::trusted(&body)),
             error: None,
         };
-        session.answer(&response, deeds);
+        session.answer(&response, actions);
     }
 
     /// The editor need not answer these questions any more.
-    pub(super) fn withdraw(&mut self, which: impl Fn(&Question) -> bool, deeds: &mut Deeds) {
+    pub(super) fn withdraw(&mut self, which: impl Fn(&Question) -> bool, actions: &mut Actions) {
         for (number, _) in self.asked.extract_if(.., |_, question| which(question)) {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{{\"requestId\":{number}}}}}\n");
-            deeds.out.extend_from_slice(line.as_bytes());
+            actions.out.extend_from_slice(line.as_bytes());
         }
     }
 }
@@ -153,8 +153,8 @@ pub(super) const fn input(kind: InputKind<'_>) -> Input<'_> {
 }
 
 /// Refuses each of these requests.
-pub(super) fn refuse_all(ids: impl IntoIterator<Item = String>, why: &str, deeds: &mut Deeds) {
+pub(super) fn refuse_all(ids: impl IntoIterator<Item = String>, why: &str, actions: &mut Actions) {
     for id in ids {
-        words::refuse(&id, &Wrong::internal(why), deeds);
+        words::refuse(&id, &Wrong::internal(why), actions);
     }
 }

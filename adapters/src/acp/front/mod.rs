@@ -15,14 +15,14 @@ use session::Session;
 use words::Wrong;
 
 use crate::event::{Event, iso};
-use crate::front::{Begin, Deed, Deeds, Front, Listed, Wait};
+use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape, Str};
 use crate::launch::Resume;
 
 /// The sessions that an editor has with us.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    begin: Begin,
+    setup: Setup,
     sessions: BTreeMap<String, Session>,
     /// What the editor was asked, by our numbers.
     asked: BTreeMap<u64, Question>,
@@ -41,76 +41,76 @@ enum How {
 }
 
 impl Sessions {
-    pub(super) const fn new(begin: Begin) -> Self {
+    pub(super) const fn new(setup: Setup) -> Self {
         Self {
-            begin,
+            setup,
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
             numbers: 0,
         }
     }
 
-    fn message(&mut self, message: Raw<'_>, deeds: &mut Deeds) {
+    fn message(&mut self, message: Raw<'_>, actions: &mut Actions) {
         if message.shape() != Some(Shape::Object) {
-            return words::refuse("null", &Wrong::request("a message is an object"), deeds);
+            return words::refuse("null", &Wrong::request("a message is an object"), actions);
         }
         let id = message.get("id");
         if id.is_some_and(|id| matches!(id.shape(), Some(Shape::Object | Shape::Array | Shape::Bool))) {
-            return words::refuse("null", &Wrong::request("an id is a number or a text"), deeds);
+            return words::refuse("null", &Wrong::request("an id is a number or a text"), actions);
         }
         let params = message.get("params").unwrap_or(Raw::trusted("{}"));
         match (message.get("method").map(Raw::string), id) {
-            (Some(None), _) => words::refuse(id.map_or("null", Raw::as_str), &Wrong::request("the method is no text"), deeds),
+            (Some(None), _) => words::refuse(id.map_or("null", Raw::as_str), &Wrong::request("the method is no text"), actions),
             (Some(Some(method)), Some(id)) => {
-                if let Err(wrong) = self.request(&method.unescape(), id.as_str(), params, deeds) {
-                    words::refuse(id.as_str(), &wrong, deeds);
+                if let Err(wrong) = self.request(&method.unescape(), id.as_str(), params, actions) {
+                    words::refuse(id.as_str(), &wrong, actions);
                 }
             }
-            (Some(Some(method)), None) => self.notice(&method.unescape(), params, deeds),
-            (None, Some(id)) => self.heard(id, message, deeds),
-            (None, None) => words::refuse("null", &Wrong::request("neither a method nor an id"), deeds),
+            (Some(Some(method)), None) => self.notice(&method.unescape(), params, actions),
+            (None, Some(id)) => self.heard(id, message, actions),
+            (None, None) => words::refuse("null", &Wrong::request("neither a method nor an id"), actions),
         }
     }
 
-    fn request(&mut self, method: &str, id: &str, params: Raw<'_>, deeds: &mut Deeds) -> Result<(), Wrong> {
+    fn request(&mut self, method: &str, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
         match method {
             "initialize" => {
                 if params.get("protocolVersion").and_then(Raw::i64).is_none() {
                     return Err(Wrong::params("protocolVersion: a number is wanted"));
                 }
-                words::answer(id, words::CAPABILITIES, deeds);
+                words::answer(id, words::CAPABILITIES, actions);
             }
             "authenticate" => return Err(Wrong::params("there is no way to log in here: keys are the environment's")),
-            "session/new" => self.open(How::New, id, params, deeds)?,
-            "session/load" => self.open(How::Load, id, params, deeds)?,
-            "session/resume" => self.open(How::Resume, id, params, deeds)?,
+            "session/new" => self.open(How::New, id, params, actions)?,
+            "session/load" => self.open(How::Load, id, params, actions)?,
+            "session/resume" => self.open(How::Resume, id, params, actions)?,
             "session/list" => {
                 let cwd = match params.get("cwd").filter(|cwd| !cwd.is_null()) {
                     Some(cwd) => Some(folder(cwd)?),
                     None => None,
                 };
-                deeds.todo.push(Deed::List { request: id.to_owned(), cwd });
+                actions.todo.push(Action::List { request: id.to_owned(), cwd });
             }
             "session/close" => {
                 let name = self.named(params)?;
-                self.close(&name, deeds);
-                words::answer(id, "{}", deeds);
+                self.close(&name, actions);
+                words::answer(id, "{}", actions);
             }
             "session/prompt" => {
                 let prompt = params.get("prompt").ok_or_else(|| Wrong::params("prompt: it is missing"))?;
                 prompt::blocks(prompt)?;
-                self.session(params)?.prompt(id, prompt, deeds);
+                self.session(params)?.prompt(id, prompt, actions);
             }
             "session/set_mode" => {
                 let mode = text(params, "modeId")?;
-                self.session(params)?.set_mode(id, &mode, false, deeds)?;
+                self.session(params)?.set_mode(id, &mode, false, actions)?;
             }
             "session/set_config_option" => {
                 let (option, value) = (text(params, "configId")?, text(params, "value")?);
                 let session = self.session(params)?;
                 match &*option {
-                    "mode" => session.set_mode(id, &value, true, deeds)?,
-                    "model" => session.set_model(id, &value, deeds)?,
+                    "mode" => session.set_mode(id, &value, true, actions)?,
+                    "model" => session.set_model(id, &value, actions)?,
                     _ => return Err(Wrong::params(&format!("configId: there is no option {option:?}"))),
                 }
             }
@@ -119,20 +119,20 @@ impl Sessions {
         Ok(())
     }
 
-    fn notice(&mut self, method: &str, params: Raw<'_>, deeds: &mut Deeds) {
+    fn notice(&mut self, method: &str, params: Raw<'_>, actions: &mut Actions) {
         match method {
             "session/cancel" => match self.session(params) {
-                Ok(session) => session.cancel(deeds),
-                Err(wrong) => deeds.notes.push(format!("session/cancel: {}", wrong.message)),
+                Ok(session) => session.cancel(actions),
+                Err(wrong) => actions.notes.push(format!("session/cancel: {}", wrong.message)),
             },
             "$/cancel_request" => {
                 let request = params.get("requestId").map_or("", Raw::as_str);
                 if let Some(session) = self.sessions.values_mut().find(|session| session.runs(request)) {
-                    session.cancel(deeds);
+                    session.cancel(actions);
                 }
             }
             _ if method.starts_with("$/") || method.starts_with('_') => {}
-            _ => deeds.notes.push(format!("the host tells {method:?}, which nobody knows here")),
+            _ => actions.notes.push(format!("the host tells {method:?}, which nobody knows here")),
         }
     }
 
@@ -147,9 +147,9 @@ impl Sessions {
         self.sessions.get_mut(&name).ok_or_else(|| Wrong::nothing(&name))
     }
 
-    fn open(&mut self, how: How, id: &str, params: Raw<'_>, deeds: &mut Deeds) -> Result<(), Wrong> {
+    fn open(&mut self, how: How, id: &str, params: Raw<'_>, actions: &mut Actions) -> Result<(), Wrong> {
         let cwd = folder(params.get("cwd").ok_or_else(|| Wrong::params("cwd: it is missing"))?)?;
-        let mut launch = self.begin.launch.clone();
+        let mut launch = self.setup.launch.clone();
         if let Some(folders) = params.get("additionalDirectories").filter(|list| !list.is_null()) {
             for more in folders.elements() {
                 launch.add_dirs.push(folder(more)?);
@@ -159,7 +159,7 @@ impl Sessions {
             launch.mcp_config.extend(words::servers(servers)?);
         }
         let name = match how {
-            How::New => (self.begin.new_id)(),
+            How::New => (self.setup.new_id)(),
             How::Load | How::Resume => text(params, "sessionId")?,
         };
         // Ids become names of files and words of a command line.
@@ -177,63 +177,63 @@ impl Sessions {
         }
         let mut session = Session::new(name.clone(), how, id, launch);
         match how {
-            How::New => session.begin(deeds),
-            How::Load | How::Resume => deeds.todo.push(Deed::Recall { session: name.clone(), cwd }),
+            How::New => session.begin(actions),
+            How::Load | How::Resume => actions.todo.push(Action::Recall { session: name.clone(), cwd }),
         }
         self.sessions.insert(name, session);
         Ok(())
     }
 
     /// What is asked of the editor in a session's name is asked no more.
-    fn close(&mut self, name: &str, deeds: &mut Deeds) {
+    fn close(&mut self, name: &str, actions: &mut Actions) {
         if let Some(mut session) = self.sessions.remove(name) {
-            session.cancel(deeds);
-            session.leave("the session was closed", deeds);
+            session.cancel(actions);
+            session.leave("the session was closed", actions);
         }
-        self.withdraw(|question| question.session == name, deeds);
-        deeds.todo.push(Deed::Close(name.to_owned()));
+        self.withdraw(|question| question.session == name, actions);
+        actions.todo.push(Action::Close(name.to_owned()));
     }
 }
 
 impl Front for Sessions {
-    fn hear(&mut self, line: &[u8], deeds: &mut Deeds) {
+    fn hear(&mut self, line: &[u8], actions: &mut Actions) {
         let Ok(line) = std::str::from_utf8(line) else {
-            return words::refuse("null", &Wrong::parse("the line is no UTF-8"), deeds);
+            return words::refuse("null", &Wrong::parse("the line is no UTF-8"), actions);
         };
         if line.trim().is_empty() {
             return;
         }
         let mut cursor = Cursor::new(line);
         match cursor.raw() {
-            Ok(message) if cursor.at_end() => self.message(message, deeds),
-            Ok(_) => words::refuse("null", &Wrong::parse("something stands behind the message"), deeds),
-            Err(error) => words::refuse("null", &Wrong::parse(&error.to_string()), deeds),
+            Ok(message) if cursor.at_end() => self.message(message, actions),
+            Ok(_) => words::refuse("null", &Wrong::parse("something stands behind the message"), actions),
+            Err(error) => words::refuse("null", &Wrong::parse(&error.to_string()), actions),
         }
     }
 
-    fn said(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds) {
-        self.tell(session, event, deeds);
+    fn said(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions) {
+        self.tell(session, event, actions);
     }
 
-    fn recall(&mut self, session: &str, event: &Event<'_>, deeds: &mut Deeds) {
+    fn recall(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions) {
         if let Some(session) = self.sessions.get_mut(session) {
-            session.recall(event, deeds);
+            session.recall(event, actions);
         }
     }
 
-    fn recalled(&mut self, session: &str, found: bool, deeds: &mut Deeds) {
+    fn recalled(&mut self, session: &str, found: bool, actions: &mut Actions) {
         match self.sessions.get_mut(session) {
-            Some(known) if found => known.begin(deeds),
+            Some(known) if found => known.begin(actions),
             Some(_) => {
                 if let Some(id) = self.sessions.remove(session).and_then(Session::opening) {
-                    words::refuse(&id, &Wrong::nothing(session), deeds);
+                    words::refuse(&id, &Wrong::nothing(session), actions);
                 }
             }
             None => {}
         }
     }
 
-    fn listed(&mut self, request: &str, sessions: &[Listed], deeds: &mut Deeds) {
+    fn listed(&mut self, request: &str, sessions: &[Listed], actions: &mut Actions) {
         let mut list = String::from("{\"sessions\":[");
         for (n, session) in sessions.iter().enumerate() {
             list.push_str(if n > 0 { ",{" } else { "{" });
@@ -250,15 +250,15 @@ impl Front for Sessions {
             list.push_str("\"}");
         }
         list.push_str("]}");
-        words::answer(request, &list, deeds);
+        words::answer(request, &list, actions);
     }
 
-    fn ended(&mut self, session: &str, why: &str, deeds: &mut Deeds) {
+    fn ended(&mut self, session: &str, why: &str, actions: &mut Actions) {
         if let Some(mut ended) = self.sessions.remove(session) {
-            ended.leave(why, deeds);
-            deeds.notes.push(format!("session {session}: {why}"));
+            ended.leave(why, actions);
+            actions.notes.push(format!("session {session}: {why}"));
         }
-        self.withdraw(|question| question.session == session, deeds);
+        self.withdraw(|question| question.session == session, actions);
     }
 
     fn waits(&self, session: &str) -> Option<Wait> {

@@ -1,4 +1,4 @@
-//! One session: its voice to the program inside, its pen to the editor, and what each waits for.
+//! One session: what is said to the program inside and to the editor, and what each waits for.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use crate::event::{
     At, ControlKind, Event, Field, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Request, Response,
     Scope, StopKind,
 };
-use crate::front::{Deed, Deeds, Wait};
+use crate::front::{Action, Actions, Wait};
 use crate::json::{Out, Raw, Str};
 use crate::launch::{Launch, PermissionMode};
 use crate::live::{Manner, Speaker};
@@ -27,9 +27,9 @@ pub(super) struct Session {
     opening: Option<String>,
     launch: Launch,
     /// Writes what the editor says in the words of the program inside.
-    voice: Speaker,
+    to_program: Speaker,
     /// Writes what that program says.
-    pen: Speaker,
+    to_editor: Speaker,
     /// The prompt that runs.
     running: Option<String>,
     /// The editor does not want it any more.
@@ -63,8 +63,8 @@ impl Session {
             name,
             how,
             opening: Some(request.to_owned()),
-            voice: speaker(Dialect::CANONICAL, inside),
-            pen: speaker(inside, Dialect::Acp),
+            to_program: speaker(Dialect::CANONICAL, inside),
+            to_editor: speaker(inside, Dialect::Acp),
             running: None,
             cancelled: false,
             waiting: VecDeque::new(),
@@ -105,23 +105,23 @@ impl Session {
     }
 
     /// Starts its program and greets it.
-    pub(super) fn begin(&mut self, deeds: &mut Deeds) {
+    pub(super) fn begin(&mut self, actions: &mut Actions) {
         // What was said before is over, also where it broke off: what comes now is not held against it.
         if self.how == How::Load {
-            self.pen.finish(&mut deeds.out);
+            self.to_editor.finish(&mut actions.out);
         }
-        self.pen = speaker(self.inside(), Dialect::Acp);
-        deeds.todo.push(Deed::Open(self.name.clone(), Box::new(self.launch.clone())));
-        self.request("initialize", ControlKind::Initialize, None, Asked::Handshake, deeds);
+        self.to_editor = speaker(self.inside(), Dialect::Acp);
+        actions.todo.push(Action::Open(self.name.clone(), Box::new(self.launch.clone())));
+        self.request("initialize", ControlKind::Initialize, None, Asked::Handshake, actions);
     }
 
-    fn say(&mut self, input: &Input<'_>, deeds: &mut Deeds) {
+    fn say(&mut self, input: &Input<'_>, actions: &mut Actions) {
         let mut lines = Vec::new();
-        self.voice.input(input, &mut lines);
-        deeds.todo.push(Deed::Tell(self.name.clone(), lines));
+        self.to_program.input(input, &mut lines);
+        actions.todo.push(Action::Tell(self.name.clone(), lines));
     }
 
-    fn request(&mut self, subtype: &str, kind: ControlKind, member: Option<(&str, &str)>, asked: Asked, deeds: &mut Deeds) {
+    fn request(&mut self, subtype: &str, kind: ControlKind, member: Option<(&str, &str)>, asked: Asked, actions: &mut Actions) {
         self.requests += 1;
         let id = format!("editor-{}", self.requests);
         let value = member.map(|(_, value)| quoted(value)).unwrap_or_default();
@@ -141,16 +141,16 @@ impl Session {
             fields: field.as_slice(),
             ..input(InputKind::Request(&request))
         };
-        self.say(&said, deeds);
+        self.say(&said, actions);
         self.asked.insert(id, asked);
     }
 
-    pub(super) fn answer(&mut self, response: &Response<'_>, deeds: &mut Deeds) {
-        self.say(&input(InputKind::Response(response)), deeds);
+    pub(super) fn answer(&mut self, response: &Response<'_>, actions: &mut Actions) {
+        self.say(&input(InputKind::Response(response)), actions);
     }
 
     /// Shows what is said.
-    pub(super) fn show(&mut self, event: &Event<'_>, deeds: &mut Deeds) {
+    pub(super) fn show(&mut self, event: &Event<'_>, actions: &mut Actions) {
         // The editor knows the session by this name, whatever the program inside calls it.
         let event = Event {
             origin: Origin {
@@ -159,23 +159,23 @@ impl Session {
             },
             ..*event
         };
-        self.pen.event(&event, &mut deeds.out);
+        self.to_editor.event(&event, &mut actions.out);
     }
 
-    pub(super) fn recall(&mut self, event: &Event<'_>, deeds: &mut Deeds) {
+    pub(super) fn recall(&mut self, event: &Event<'_>, actions: &mut Actions) {
         if self.how == How::Load && !matches!(event.kind, Kind::Request(_) | Kind::Response(_) | Kind::Withdraw(_)) {
-            self.show(event, deeds);
+            self.show(event, actions);
         }
     }
 
     /// A prompt. One after the other is told the program, so that stopping a turn stops what waits behind it, too.
-    pub(super) fn prompt(&mut self, id: &str, said: Raw<'_>, deeds: &mut Deeds) {
+    pub(super) fn prompt(&mut self, id: &str, said: Raw<'_>, actions: &mut Actions) {
         let Ok(parts) = prompt::blocks(said) else { return };
         self.waiting.push_back((id.to_owned(), parts));
-        self.next(deeds);
+        self.next(actions);
     }
 
-    fn next(&mut self, deeds: &mut Deeds) {
+    fn next(&mut self, actions: &mut Actions) {
         if self.running.is_some() {
             return;
         }
@@ -186,21 +186,21 @@ impl Session {
                 content,
                 source: PromptSource::Host,
             };
-            self.say(&input(InputKind::Prompt(&prompt)), deeds);
+            self.say(&input(InputKind::Prompt(&prompt)), actions);
         });
     }
 
-    pub(super) fn cancel(&mut self, deeds: &mut Deeds) {
+    pub(super) fn cancel(&mut self, actions: &mut Actions) {
         for (id, _) in self.waiting.drain(..) {
-            words::answer(&id, CANCELLED, deeds);
+            words::answer(&id, CANCELLED, actions);
         }
         if self.running.is_some() && !std::mem::replace(&mut self.cancelled, true) {
-            self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, deeds);
+            self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, actions);
         }
     }
 
     /// A turn is over.
-    pub(super) fn over(&mut self, outcome: &Outcome<'_>, deeds: &mut Deeds) {
+    pub(super) fn over(&mut self, outcome: &Outcome<'_>, actions: &mut Actions) {
         let Some(id) = self.running.take() else { return };
         let mut outcome = *outcome;
         if std::mem::take(&mut self.cancelled) {
@@ -218,12 +218,12 @@ impl Session {
         let usage = outcome.usage.filter(|usage| usage.scope == Scope::Turn);
         let mut out = Out::new(None);
         turn::ended(&id, &outcome, usage.as_ref(), &mut out);
-        deeds.out.extend_from_slice(out.written());
-        self.next(deeds);
+        actions.out.extend_from_slice(out.written());
+        self.next(actions);
     }
 
     /// What a program says of its session when a turn begins: it may have changed its mode.
-    pub(super) fn learn(&mut self, facts: &crate::event::Session<'_>, deeds: &mut Deeds) {
+    pub(super) fn learn(&mut self, facts: &crate::event::Session<'_>, actions: &mut Actions) {
         if let Some(model) = facts.model {
             self.model = model.unescape().into_owned();
         }
@@ -231,41 +231,41 @@ impl Session {
             .permission_mode
             .and_then(|mode| PermissionMode::from_name(self.inside(), &mode.unescape()));
         if let Some(mode) = mode.filter(|mode| *mode != self.mode) {
-            self.changes_to(mode, deeds);
+            self.changes_to(mode, actions);
         }
     }
 
-    fn changes_to(&mut self, mode: PermissionMode, deeds: &mut Deeds) {
+    fn changes_to(&mut self, mode: PermissionMode, actions: &mut Actions) {
         self.mode = mode;
         if let Some((_, name, ..)) = words::modes(true).find(|(known, ..)| *known == mode) {
             let update = format!("\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"{name}\"");
-            words::update(&self.name, &update, deeds);
+            words::update(&self.name, &update, actions);
         }
     }
 
-    pub(super) fn set_mode(&mut self, id: &str, name: &str, option: bool, deeds: &mut Deeds) -> Result<(), Wrong> {
+    pub(super) fn set_mode(&mut self, id: &str, name: &str, option: bool, actions: &mut Actions) -> Result<(), Wrong> {
         let known = words::modes(self.bypass).find(|(_, known, ..)| *known == name);
         let Some((mode, ..)) = known else {
             return Err(Wrong::params(&format!("there is no mode {name:?}")));
         };
         let word = mode.name(self.inside()).unwrap_or(name);
         let asked = Asked::Mode(id.to_owned(), mode, option);
-        self.request("set_permission_mode", ControlKind::SetMode, Some(("mode", word)), asked, deeds);
+        self.request("set_permission_mode", ControlKind::SetMode, Some(("mode", word)), asked, actions);
         Ok(())
     }
 
-    pub(super) fn set_model(&mut self, id: &str, name: &str, deeds: &mut Deeds) -> Result<(), Wrong> {
+    pub(super) fn set_model(&mut self, id: &str, name: &str, actions: &mut Actions) -> Result<(), Wrong> {
         let known = || Raw::trusted(&self.models).elements().filter_map(|model| model.get("value")?.string());
         if name != self.model && !known().any(|known| known.is(name)) {
             return Err(Wrong::params(&format!("there is no model {name:?}")));
         }
         let asked = Asked::Model(id.to_owned(), name.to_owned());
-        self.request("set_model", ControlKind::SetModel, Some(("model", name)), asked, deeds);
+        self.request("set_model", ControlKind::SetModel, Some(("model", name)), asked, actions);
         Ok(())
     }
 
     /// The program answers a request of ours.
-    pub(super) fn answered(&mut self, response: &Response<'_>, deeds: &mut Deeds) {
+    pub(super) fn answered(&mut self, response: &Response<'_>, actions: &mut Actions) {
         let asked = response.id.and_then(|id| self.asked.remove(&*id.unescape()));
         let why = response.error.map(|error| {
             error
@@ -274,24 +274,24 @@ impl Session {
         });
         let why = (!response.ok).then(|| why.unwrap_or_else(|| "it was refused".to_owned()));
         match (asked, why) {
-            (Some(Asked::Handshake), None) => self.opened(response.body.unwrap_or(Raw::NULL), deeds),
-            (Some(Asked::Handshake), Some(why)) => refuse_all(self.opening.take(), &why, deeds),
-            (Some(Asked::Mode(id, ..) | Asked::Model(id, _)), Some(why)) => refuse_all([id], &why, deeds),
+            (Some(Asked::Handshake), None) => self.opened(response.body.unwrap_or(Raw::NULL), actions),
+            (Some(Asked::Handshake), Some(why)) => refuse_all(self.opening.take(), &why, actions),
+            (Some(Asked::Mode(id, ..) | Asked::Model(id, _)), Some(why)) => refuse_all([id], &why, actions),
             (Some(Asked::Mode(id, mode, option)), None) => {
                 self.mode = mode;
                 let result = if option { format!("{{{}}}", self.options()) } else { "{}".to_owned() };
-                words::answer(&id, &result, deeds);
+                words::answer(&id, &result, actions);
             }
             (Some(Asked::Model(id, model)), None) => {
                 self.model = model;
-                words::answer(&id, &format!("{{{}}}", self.options()), deeds);
+                words::answer(&id, &format!("{{{}}}", self.options()), actions);
             }
             (Some(Asked::Stop) | None, _) => {}
         }
     }
 
     /// The program is there.
-    fn opened(&mut self, greeting: Raw<'_>, deeds: &mut Deeds) {
+    fn opened(&mut self, greeting: Raw<'_>, actions: &mut Actions) {
         let Some(id) = self.opening.take() else { return };
         greeting.get("models").map_or("", Raw::as_str).clone_into(&mut self.models);
         if self.model.is_empty() {
@@ -321,8 +321,8 @@ impl Session {
         result.push_str("]},");
         result.push_str(&self.options());
         result.push('}');
-        words::answer(&id, &result, deeds);
-        self.commands(greeting, deeds);
+        words::answer(&id, &result, actions);
+        self.commands(greeting, actions);
     }
 
     fn mode_name(&self) -> &'static str {
@@ -369,7 +369,7 @@ impl Session {
     }
 
     /// What can be typed behind a slash.
-    fn commands(&self, greeting: Raw<'_>, deeds: &mut Deeds) {
+    fn commands(&self, greeting: Raw<'_>, actions: &mut Actions) {
         let mut list = String::new();
         for command in greeting.get("commands").into_iter().flat_map(Raw::elements) {
             let said = |name: &str| command.get(name).and_then(Raw::string);
@@ -388,16 +388,16 @@ impl Session {
         }
         if !list.is_empty() {
             let update = format!("\"sessionUpdate\":\"available_commands_update\",\"availableCommands\":[{list}]");
-            words::update(&self.name, &update, deeds);
+            words::update(&self.name, &update, actions);
         }
     }
 
     /// It is over, for this reason: every request that waits is answered.
-    pub(super) fn leave(&mut self, why: &str, deeds: &mut Deeds) {
+    pub(super) fn leave(&mut self, why: &str, actions: &mut Actions) {
         let cancelled = std::mem::take(&mut self.cancelled);
         match self.running.take() {
-            Some(id) if cancelled => words::answer(&id, CANCELLED, deeds),
-            running => refuse_all(running, why, deeds),
+            Some(id) if cancelled => words::answer(&id, CANCELLED, actions),
+            running => refuse_all(running, why, actions),
         }
         let asked = std::mem::take(&mut self.asked).into_values();
         let asked = asked.filter_map(|asked| match asked {
@@ -405,7 +405,7 @@ impl Session {
             Asked::Handshake | Asked::Stop => None,
         });
         let waiting = self.waiting.drain(..).map(|(id, _)| id);
-        refuse_all(self.opening.take().into_iter().chain(waiting).chain(asked), why, deeds);
+        refuse_all(self.opening.take().into_iter().chain(waiting).chain(asked), why, actions);
     }
 }
 

@@ -4,24 +4,24 @@ use crate::launch::Launch;
 
 fn sessions() -> Sessions {
     let inside = crate::front::inside().unwrap();
-    Sessions::new(Begin {
+    Sessions::new(Setup {
         launch: Launch::new(inside.dialect),
         new_id: || "s-1".to_owned(),
     })
 }
 
-fn hear(sessions: &mut Sessions, line: &str) -> Deeds {
-    let mut deeds = Deeds::default();
-    sessions.hear(line.as_bytes(), &mut deeds);
-    deeds
+fn hear(sessions: &mut Sessions, line: &str) -> Actions {
+    let mut actions = Actions::default();
+    sessions.hear(line.as_bytes(), &mut actions);
+    actions
 }
 
-fn said(deeds: &Deeds) -> &str {
-    std::str::from_utf8(&deeds.out).unwrap()
+fn said(actions: &Actions) -> &str {
+    std::str::from_utf8(&actions.out).unwrap()
 }
 
 /// The program inside answers the request of this number.
-fn answers(sessions: &mut Sessions, number: u64, body: &str) -> Deeds {
+fn answers(sessions: &mut Sessions, number: u64, body: &str) -> Actions {
     let id = format!("editor-{number}");
     let response = Response {
         id: Some(Str::trusted(&id)),
@@ -29,9 +29,9 @@ fn answers(sessions: &mut Sessions, number: u64, body: &str) -> Deeds {
         body: Some(Raw::trusted(body)),
         error: None,
     };
-    let mut deeds = Deeds::default();
-    sessions.said("s-1", &Event::new(Origin::default(), Kind::Response(&response)), &mut deeds);
-    deeds
+    let mut actions = Actions::default();
+    sessions.said("s-1", &Event::new(Origin::default(), Kind::Response(&response)), &mut actions);
+    actions
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn a_session_opens_when_its_program_is_there() {
     let mut sessions = sessions();
     let servers =
         r#"[{"name":"m","command":"/m","args":["a"],"env":[{"name":"K","value":"v\n"}]},{"type":"http","name":"h","url":"http://h","headers":[]}]"#;
-    let deeds = hear(
+    let actions = hear(
         &mut sessions,
         &format!(r#"{{"jsonrpc":"2.0","id":"a","method":"session/new","params":{{"cwd":"/w","mcpServers":{servers}}}}}"#),
     );
-    assert_eq!(said(&deeds), "");
-    let [Deed::Open(name, launch), Deed::Tell(..)] = &deeds.todo[..] else {
-        panic!("{deeds:?}")
+    assert_eq!(said(&actions), "");
+    let [Action::Open(name, launch), Action::Tell(..)] = &actions.todo[..] else {
+        panic!("{actions:?}")
     };
     assert_eq!((name.as_str(), launch.cwd.as_deref()), ("s-1", Some("/w")));
     assert_eq!(
@@ -90,11 +90,11 @@ fn every_request_of_a_session_that_ends_is_answered() {
         &mut sessions,
         r#"{"jsonrpc":"2.0","id":4,"method":"session/set_mode","params":{"sessionId":"s-1","modeId":"plan"}}"#,
     );
-    let mut deeds = Deeds::default();
-    sessions.ended("s-1", "it died", &mut deeds);
+    let mut actions = Actions::default();
+    sessions.ended("s-1", "it died", &mut actions);
     for id in 2..5 {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"it died"}}}}"#);
-        assert_eq!(said(&deeds).lines().filter(|said| *said == line).count(), 1, "{}", said(&deeds));
+        assert_eq!(said(&actions).lines().filter(|said| *said == line).count(), 1, "{}", said(&actions));
     }
 }
 

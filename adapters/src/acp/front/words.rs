@@ -1,7 +1,7 @@
 //! Answers, errors, and what else is written once.
 
 use crate::conduct::quoted;
-use crate::front::Deeds;
+use crate::front::Actions;
 use crate::json::{Raw, Shape, Str};
 use crate::launch::PermissionMode;
 
@@ -56,25 +56,25 @@ impl Wrong {
 }
 
 /// Answers a request. `id` is the number as it was spelled.
-pub(super) fn answer(id: &str, result: &str, deeds: &mut Deeds) {
+pub(super) fn answer(id: &str, result: &str, actions: &mut Actions) {
     let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
-    deeds.out.extend_from_slice(line.as_bytes());
+    actions.out.extend_from_slice(line.as_bytes());
 }
 
 /// Refuses one.
-pub(super) fn refuse(id: &str, wrong: &Wrong, deeds: &mut Deeds) {
+pub(super) fn refuse(id: &str, wrong: &Wrong, actions: &mut Actions) {
     let line = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{},\"message\":{}}}}}\n",
         wrong.code,
         quoted(&wrong.message)
     );
-    deeds.out.extend_from_slice(line.as_bytes());
+    actions.out.extend_from_slice(line.as_bytes());
 }
 
 /// Tells what is new in a session; `update` is its members, `session` fits into a text.
-pub(super) fn update(session: &str, update: &str, deeds: &mut Deeds) {
+pub(super) fn update(session: &str, update: &str, actions: &mut Actions) {
     let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"{session}\",\"update\":{{{update}}}}}}}\n");
-    deeds.out.extend_from_slice(line.as_bytes());
+    actions.out.extend_from_slice(line.as_bytes());
 }
 
 /// A member with a plain text.
