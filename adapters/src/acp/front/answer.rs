@@ -1,9 +1,9 @@
-//! What a session says goes to the editor, and what the editor answers goes back.
+//! What a session asks goes to the editor, and what the editor answers goes back.
 
 use super::super::lines;
 use super::words::Wrong;
 use super::{Sessions, words};
-use crate::event::{Event, Input, InputKind, Kind, Origin, Request, Response, ToolCall, ToolKind};
+use crate::event::{Input, InputKind, Origin, Request, Response, ToolCall, ToolKind};
 use crate::front::Actions;
 use crate::json::{Out, Raw, Str};
 
@@ -12,7 +12,7 @@ use crate::json::{Out, Raw, Str};
 pub(super) struct Question {
     pub(super) session: String,
     /// The number that the session knows it by, escaped.
-    id: String,
+    pub(super) id: String,
     /// The arguments of the call.
     input: String,
     /// What may be allowed together with it, in the session's own form.
@@ -20,33 +20,8 @@ pub(super) struct Question {
 }
 
 impl Sessions {
-    /// A session says something.
-    pub(super) fn tell(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
-        let Some(session) = self.sessions.get_mut(name) else { return };
-        match event.kind {
-            Kind::Response(response) => session.answered(response, actions),
-            Kind::Request(request) => {
-                session.show(event, actions);
-                self.ask(name, request, actions);
-            }
-            Kind::Withdraw(withdraw) => {
-                let id = withdraw.id.unwrap_or_default();
-                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), actions);
-            }
-            Kind::Outcome(outcome) => {
-                session.show(event, actions);
-                session.over(outcome, actions);
-            }
-            Kind::Session(facts) => {
-                session.show(event, actions);
-                session.learn(facts, actions);
-            }
-            _ => session.show(event, actions),
-        }
-    }
-
     /// Asks the editor whether a call may run. What else a session asks, nobody can answer here.
-    fn ask(&mut self, name: &str, request: &Request<'_>, actions: &mut Actions) {
+    pub(super) fn ask(&mut self, name: &str, request: &Request<'_>, actions: &mut Actions) {
         let (Some(session), Some(id)) = (self.sessions.get_mut(name), request.id) else {
             return;
         };

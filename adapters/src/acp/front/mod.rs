@@ -14,7 +14,7 @@ use answer::Question;
 use session::Session;
 use words::Wrong;
 
-use crate::event::{Event, iso};
+use crate::event::{Event, Kind, iso};
 use crate::front::{Action, Actions, Front, Listed, Setup, Wait};
 use crate::json::{Cursor, Raw, Shape, Str};
 use crate::launch::Resume;
@@ -98,8 +98,8 @@ impl Sessions {
             }
             "session/prompt" => {
                 let prompt = params.get("prompt").ok_or_else(|| Wrong::params("prompt: it is missing"))?;
-                prompt::blocks(prompt)?;
-                self.session(params)?.prompt(id, prompt, actions);
+                let parts = prompt::blocks(prompt)?;
+                self.session(params)?.prompt(id, parts, actions);
             }
             "session/set_mode" => {
                 let mode = text(params, "modeId")?;
@@ -211,8 +211,28 @@ impl Front for Sessions {
         }
     }
 
-    fn said(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions) {
-        self.tell(session, event, actions);
+    fn said(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
+        let Some(session) = self.sessions.get_mut(name) else { return };
+        match event.kind {
+            Kind::Response(response) => session.answered(response, actions),
+            Kind::Request(request) => {
+                session.show(event, actions);
+                self.ask(name, request, actions);
+            }
+            Kind::Withdraw(withdraw) => {
+                let id = withdraw.id.unwrap_or_default();
+                self.withdraw(|question| question.session == name && question.id == id.as_escaped(), actions);
+            }
+            Kind::Outcome(outcome) => {
+                session.show(event, actions);
+                session.over(outcome, actions);
+            }
+            Kind::Session(facts) => {
+                session.show(event, actions);
+                session.learn(facts, actions);
+            }
+            _ => session.show(event, actions),
+        }
     }
 
     fn recall(&mut self, session: &str, event: &Event<'_>, actions: &mut Actions) {

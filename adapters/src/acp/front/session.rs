@@ -169,8 +169,7 @@ impl Session {
     }
 
     /// A prompt. One after the other is told the program, so that stopping a turn stops what waits behind it, too.
-    pub(super) fn prompt(&mut self, id: &str, said: Raw<'_>, actions: &mut Actions) {
-        let Ok(parts) = prompt::blocks(said) else { return };
+    pub(super) fn prompt(&mut self, id: &str, parts: Vec<Part>, actions: &mut Actions) {
         self.waiting.push_back((id.to_owned(), parts));
         self.next(actions);
     }
