@@ -93,7 +93,7 @@ impl Sessions {
             }
             "session/close" => {
                 let name = self.named(params)?;
-                self.close(&name, actions);
+                self.close(&name, "the session was closed", actions);
                 words::answer(id, "{}", actions);
             }
             "session/prompt" => {
@@ -184,11 +184,11 @@ impl Sessions {
         Ok(())
     }
 
-    /// What is asked of the editor in a session's name is asked no more.
-    fn close(&mut self, name: &str, actions: &mut Actions) {
+    /// Ends a session and its program, for this reason. What is asked of the editor in its name is asked no more.
+    fn close(&mut self, name: &str, why: &str, actions: &mut Actions) {
         if let Some(mut session) = self.sessions.remove(name) {
             session.cancel(actions);
-            session.leave("the session was closed", actions);
+            session.leave(why, actions);
         }
         self.withdraw(|question| question.session == name, actions);
         actions.todo.push(Action::Close(name.to_owned()));
@@ -214,7 +214,11 @@ impl Front for Sessions {
     fn said(&mut self, name: &str, event: &Event<'_>, actions: &mut Actions) {
         let Some(session) = self.sessions.get_mut(name) else { return };
         match event.kind {
-            Kind::Response(response) => session.answered(response, actions),
+            Kind::Response(response) => {
+                if let Err(why) = session.answered(response, actions) {
+                    self.close(name, &why, actions);
+                }
+            }
             Kind::Request(request) => {
                 session.show(event, actions);
                 self.ask(name, request, actions);

@@ -263,8 +263,8 @@ impl Session {
         Ok(())
     }
 
-    /// The program answers a request of ours.
-    pub(super) fn answered(&mut self, response: &Response<'_>, actions: &mut Actions) {
+    /// The program answers a request of ours. An error is why it does not begin.
+    pub(super) fn answered(&mut self, response: &Response<'_>, actions: &mut Actions) -> Result<(), String> {
         let asked = response.id.and_then(|id| self.asked.remove(&*id.unescape()));
         let why = response.error.map(|error| {
             error
@@ -274,7 +274,7 @@ impl Session {
         let why = (!response.ok).then(|| why.unwrap_or_else(|| "it was refused".to_owned()));
         match (asked, why) {
             (Some(Asked::Handshake), None) => self.opened(response.body.unwrap_or(Raw::NULL), actions),
-            (Some(Asked::Handshake), Some(why)) => refuse_all(self.opening.take(), &why, actions),
+            (Some(Asked::Handshake), Some(why)) => return Err(why),
             (Some(Asked::Mode(id, ..) | Asked::Model(id, _)), Some(why)) => refuse_all([id], &why, actions),
             (Some(Asked::Mode(id, mode, option)), None) => {
                 self.mode = mode;
@@ -287,6 +287,7 @@ impl Session {
             }
             (Some(Asked::Stop) | None, _) => {}
         }
+        Ok(())
     }
 
     /// The program is there.

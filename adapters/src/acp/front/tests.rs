@@ -22,16 +22,40 @@ fn said(actions: &Actions) -> &str {
 
 /// The program inside answers the request of this number.
 fn answers(sessions: &mut Sessions, number: u64, body: &str) -> Actions {
+    responds(sessions, number, Ok(body))
+}
+
+fn responds(sessions: &mut Sessions, number: u64, what: Result<&str, &str>) -> Actions {
     let id = format!("editor-{number}");
     let response = Response {
         id: Some(Str::trusted(&id)),
-        ok: true,
-        body: Some(Raw::trusted(body)),
-        error: None,
+        ok: what.is_ok(),
+        body: what.ok().map(Raw::trusted),
+        error: what.err().map(Raw::trusted),
     };
+    says(sessions, Kind::Response(&response))
+}
+
+/// The program inside says this.
+fn says(sessions: &mut Sessions, kind: Kind<'_>) -> Actions {
     let mut actions = Actions::default();
-    sessions.said("s-1", &Event::new(Origin::default(), Kind::Response(&response)), &mut actions);
+    sessions.said("s-1", &Event::new(Origin::default(), kind), &mut actions);
     actions
+}
+
+const OPEN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#;
+
+fn opened() -> Sessions {
+    let mut sessions = sessions();
+    hear(&mut sessions, OPEN);
+    answers(&mut sessions, 1, "{}");
+    sessions
+}
+
+fn prompt(sessions: &mut Sessions, id: u64) -> Actions {
+    let prompt = r#""prompt":[{"type":"text","text":"x"}]"#;
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/prompt","params":{{"sessionId":"s-1",{prompt}}}}}"#);
+    hear(sessions, &line)
 }
 
 #[test]
@@ -53,10 +77,7 @@ fn a_session_opens_when_its_program_is_there() {
         [r#"{"mcpServers":{"m":{"command":"/m","args":["a"],"env":{"K":"v\n"}},"h":{"type":"http","url":"http://h","headers":{}}}}"#]
     );
     assert_eq!(sessions.waits("s-1"), Some(Wait::Begin));
-    let early = hear(
-        &mut sessions,
-        r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"x"}]}}"#,
-    );
+    let early = prompt(&mut sessions, 1);
     assert!(said(&early).contains("-32002"), "{}", said(&early));
     let opened = answers(
         &mut sessions,
@@ -72,19 +93,9 @@ fn a_session_opens_when_its_program_is_there() {
 
 #[test]
 fn every_request_of_a_session_that_ends_is_answered() {
-    let mut sessions = sessions();
-    hear(
-        &mut sessions,
-        r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#,
-    );
-    answers(&mut sessions, 1, "{}");
+    let mut sessions = opened();
     for id in 2..4 {
-        hear(
-            &mut sessions,
-            &format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"method":"session/prompt","params":{{"sessionId":"s-1","prompt":[{{"type":"text","text":"x"}}]}}}}"#
-            ),
-        );
+        prompt(&mut sessions, id);
     }
     hear(
         &mut sessions,
@@ -96,6 +107,25 @@ fn every_request_of_a_session_that_ends_is_answered() {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"it died"}}}}"#);
         assert_eq!(said(&actions).lines().filter(|said| *said == line).count(), 1, "{}", said(&actions));
     }
+}
+
+#[test]
+fn a_session_whose_program_refuses_to_begin_is_not_open() {
+    let mut sessions = sessions();
+    hear(&mut sessions, OPEN);
+    let refused = responds(&mut sessions, 1, Err(r#""not today""#));
+    assert_eq!(
+        said(&refused),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"not today\"}}\n"
+    );
+    assert!(matches!(&refused.todo[..], [Action::Close(name)] if name == "s-1"), "{refused:?}");
+    let late = prompt(&mut sessions, 2);
+    assert!(said(&late).contains("-32002"), "{late:?}");
+    let again = hear(
+        &mut sessions,
+        r#"{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s-1","cwd":"/w","mcpServers":[]}}"#,
+    );
+    assert!(matches!(&again.todo[..], [Action::Recall { .. }]), "{again:?}");
 }
 
 #[test]
