@@ -127,9 +127,8 @@ impl Sessions {
             },
             "$/cancel_request" => {
                 let request = params.get("requestId").map_or("", Raw::as_str);
-                if let Some(session) = self.sessions.values_mut().find(|session| session.runs(request)) {
-                    session.cancel(actions);
-                }
+                // Only prompts take long enough. What else it may name is answered as it comes.
+                let _ = self.sessions.values_mut().any(|session| session.cancel_prompt(request, actions));
             }
             _ if method.starts_with("$/") || method.starts_with('_') => {}
             _ => actions.notes.push(format!("the host tells {method:?}, which nobody knows here")),

@@ -92,10 +92,6 @@ impl Session {
         self.opening
     }
 
-    pub(super) fn runs(&self, request: &str) -> bool {
-        self.running.as_deref() == Some(request)
-    }
-
     pub(super) fn waits(&self) -> Option<Wait> {
         match (&self.opening, self.cancelled) {
             (Some(_), _) => Some(Wait::Begin),
@@ -189,10 +185,29 @@ impl Session {
         });
     }
 
+    /// Stops the turn that runs, and all that waits behind it.
     pub(super) fn cancel(&mut self, actions: &mut Actions) {
         for (id, _) in self.waiting.drain(..) {
             words::answer(&id, CANCELLED, actions);
         }
+        self.interrupt(actions);
+    }
+
+    /// Stops this prompt alone. Returns whether it is one of this session's.
+    pub(super) fn cancel_prompt(&mut self, id: &str, actions: &mut Actions) -> bool {
+        if let Some(at) = self.waiting.iter().position(|(waiting, _)| waiting == id) {
+            self.waiting.remove(at);
+            words::answer(id, CANCELLED, actions);
+            return true;
+        }
+        let runs = self.running.as_deref() == Some(id);
+        if runs {
+            self.interrupt(actions);
+        }
+        runs
+    }
+
+    fn interrupt(&mut self, actions: &mut Actions) {
         if self.running.is_some() && !std::mem::replace(&mut self.cancelled, true) {
             self.request("interrupt", ControlKind::Interrupt, None, Asked::Stop, actions);
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Content, Kind, Origin, Response};
+use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Response};
 use crate::launch::Launch;
 
 fn sessions() -> Sessions {
@@ -126,6 +126,37 @@ fn a_session_whose_program_refuses_to_begin_is_not_open() {
         r#"{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s-1","cwd":"/w","mcpServers":[]}}"#,
     );
     assert!(matches!(&again.todo[..], [Action::Recall { .. }]), "{again:?}");
+}
+
+#[test]
+fn a_prompt_is_cancelled_alone() {
+    let mut sessions = opened();
+    for id in 2..5 {
+        prompt(&mut sessions, id);
+    }
+    let cancel = |sessions: &mut Sessions, id: u64| {
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#);
+        hear(sessions, &line)
+    };
+    let cancelled = |id: u64| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"stopReason\":\"cancelled\"}}}}\n");
+    // One that waits never begins, and nothing else is stopped.
+    let waits = cancel(&mut sessions, 3);
+    assert_eq!((said(&waits), waits.todo.len()), (&*cancelled(3), 0));
+    assert_eq!(sessions.waits("s-1"), None);
+    // The one that runs is stopped; the next one goes on.
+    let runs = cancel(&mut sessions, 2);
+    assert_eq!(said(&runs), "");
+    let [Action::Tell(_, lines)] = &runs.todo[..] else { panic!("{runs:?}") };
+    assert!(String::from_utf8_lossy(lines).contains("interrupt"), "{runs:?}");
+    assert_eq!(sessions.waits("s-1"), Some(Wait::Stop));
+    let over = says(&mut sessions, Kind::Outcome(&Outcome::new(OutcomeKind::Cancelled)));
+    assert!(said(&over).ends_with(&cancelled(2)), "{over:?}");
+    assert!(matches!(&over.todo[..], [Action::Tell(..)]), "{over:?}");
+    let over = says(&mut sessions, Kind::Outcome(&Outcome::new(OutcomeKind::Success)));
+    assert!(said(&over).contains(r#""id":4,"result":{"stopReason":"end_turn""#), "{over:?}");
+    // What nobody asked is nothing.
+    let nothing = cancel(&mut sessions, 2);
+    assert_eq!((said(&nothing), nothing.todo.len()), ("", 0));
 }
 
 #[test]
