@@ -136,3 +136,15 @@ fn turns_that_are_said_again_end_once_each() {
     assert_eq!(found.matches("\"type\":\"result\"").count(), 3, "{found}");
     assert_eq!(found.matches("\"synthetic\":true").count(), 3, "{found}");
 }
+
+/// That the model's API wants other credentials has a number of its own.
+#[test]
+fn credentials_that_are_missing_have_a_number() {
+    for (word, code) in [("authentication_failed", "-32000"), ("rate_limit", "-32603")] {
+        let text = "\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"API Error\"}]}";
+        let reply = format!("{{\"type\":\"assistant\",{text},\"error\":\"{word}\"}}");
+        let result = r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error"}"#;
+        let written = kept(&[&reply, result].join("\n"), "claude", "acp");
+        assert!(written.contains(&format!("\"error\":{{\"code\":{code},")), "{written}");
+    }
+}

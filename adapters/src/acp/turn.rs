@@ -23,6 +23,8 @@ pub(super) struct Turn {
     pub(super) tokens: Kept,
     /// It was told that the turn failed.
     failed: bool,
+    /// It fails for want of credentials: [`wants_credentials`].
+    unauthorized: bool,
 }
 
 /// What becomes of the tokens of rounds.
@@ -40,7 +42,15 @@ impl Encoder {
                 }
             }
             Kind::Delta(delta) => self.piece(delta.piece, out),
-            Kind::Reply(reply) => self.reply(reply, out),
+            Kind::Reply(reply) => {
+                if event.origin.parent.is_none() {
+                    self.turn.unauthorized = wants_credentials(reply);
+                    if let Some(word) = reply.error.filter(|_| self.turn.unauthorized) {
+                        out.used(word.as_escaped());
+                    }
+                }
+                self.reply(reply, out);
+            }
             Kind::ToolResult(result) => self.result(result, out),
             Kind::Outcome(outcome) => self.outcome(outcome, out),
             Kind::Fatal(fatal) => self.fatal(fatal, out),
@@ -264,14 +274,20 @@ impl Encoder {
             out.release(&mut self.turn.tokens);
         }
         let id = id.map_or_else(|| "null".to_owned(), |id| id.to_string());
-        ended(&id, outcome, usage.as_ref(), out);
+        ended(&id, outcome, usage.as_ref(), self.turn.unauthorized, out);
     }
 }
 
-/// Writes how a turn ended, as the answer to the prompt of this number.
-pub(super) fn ended(id: &str, outcome: &Outcome<'_>, usage: Option<&Usage<'_>>, out: &mut Out) {
+/// Whether a reply, which is the program's own about a call of the model that failed, says that the credentials for it are missing or wrong.
+pub(super) fn wants_credentials(reply: &Reply<'_>) -> bool {
+    reply.error.is_some_and(|word| word.is("authentication_failed"))
+}
+
+/// Writes how a turn ended, as the answer to the prompt of this number. `unauthorized`: if it failed, for want of credentials.
+pub(super) fn ended(id: &str, outcome: &Outcome<'_>, usage: Option<&Usage<'_>>, unauthorized: bool, out: &mut Out) {
     if let OutcomeKind::Failed(place) = outcome.kind {
-        return failure(id, outcome, place, usage, out);
+        let code = if unauthorized { "-32000" } else { "-32603" };
+        return failure(id, code, outcome, place, usage, out);
     }
     out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
     out.lit(id);
@@ -297,10 +313,12 @@ pub(super) fn ended(id: &str, outcome: &Outcome<'_>, usage: Option<&Usage<'_>>, 
 }
 
 /// An error answers the prompt.
-fn failure(id: &str, outcome: &Outcome<'_>, place: Place, usage: Option<&Usage<'_>>, out: &mut Out) {
+fn failure(id: &str, code: &str, outcome: &Outcome<'_>, place: Place, usage: Option<&Usage<'_>>, out: &mut Out) {
     out.lit("{\"jsonrpc\":\"2.0\",\"id\":");
     out.lit(id);
-    out.lit(",\"error\":{\"code\":-32603,\"message\":");
+    out.lit(",\"error\":{\"code\":");
+    out.lit(code);
+    out.lit(",\"message\":");
     out.invented("/error/code", "an error needs a number");
     match outcome.error.or(outcome.text).filter(|text| !text.is_empty()) {
         Some(message) => out.str(message),

@@ -234,6 +234,10 @@ impl Front for Sessions {
                 session.show(event, actions);
                 session.learn(facts, actions);
             }
+            Kind::Reply(reply) if event.origin.parent.is_none() => {
+                session.show(event, actions);
+                session.reply(reply);
+            }
             _ => session.show(event, actions),
         }
     }

@@ -10,8 +10,8 @@ use super::{How, prompt};
 use crate::codec::Dialect;
 use crate::conduct::quoted;
 use crate::event::{
-    At, ControlKind, Event, Field, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Request, Response,
-    Scope, StopKind,
+    At, ControlKind, Event, Field, Input, InputKind, Kind, Limit, Origin, Outcome, OutcomeKind, Place, Prompt, PromptSource, Reply, Request,
+    Response, Scope, StopKind,
 };
 use crate::front::{Action, Actions, Wait};
 use crate::json::{Out, Raw, Str};
@@ -34,6 +34,8 @@ pub(super) struct Session {
     running: Option<String>,
     /// The editor does not want it any more.
     cancelled: bool,
+    /// The model's API has refused what this turn said last, for want of credentials.
+    unauthorized: bool,
     /// Those that come after it.
     waiting: VecDeque<(String, Vec<Part>)>,
     /// What the program was asked, by our ids.
@@ -67,6 +69,7 @@ impl Session {
             to_editor: speaker(inside, Dialect::Acp),
             running: None,
             cancelled: false,
+            unauthorized: false,
             waiting: VecDeque::new(),
             asked: BTreeMap::new(),
             requests: 0,
@@ -213,8 +216,14 @@ impl Session {
         }
     }
 
+    /// A reply of the turn.
+    pub(super) fn reply(&mut self, reply: &Reply<'_>) {
+        self.unauthorized = turn::wants_credentials(reply);
+    }
+
     /// A turn is over.
     pub(super) fn over(&mut self, outcome: &Outcome<'_>, actions: &mut Actions) {
+        let unauthorized = std::mem::take(&mut self.unauthorized);
         let Some(id) = self.running.take() else { return };
         let mut outcome = *outcome;
         if std::mem::take(&mut self.cancelled) {
@@ -231,7 +240,7 @@ impl Session {
         }
         let usage = outcome.usage.filter(|usage| usage.scope == Scope::Turn);
         let mut out = Out::new(None);
-        turn::ended(&id, &outcome, usage.as_ref(), &mut out);
+        turn::ended(&id, &outcome, usage.as_ref(), unauthorized, &mut out);
         actions.out.extend_from_slice(out.written());
         self.next(actions);
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Response};
+use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Response};
 use crate::launch::Launch;
 
 fn sessions() -> Sessions {
@@ -157,6 +157,26 @@ fn a_prompt_is_cancelled_alone() {
     // What nobody asked is nothing.
     let nothing = cancel(&mut sessions, 2);
     assert_eq!((said(&nothing), nothing.todo.len()), ("", 0));
+}
+
+#[test]
+fn credentials_that_are_missing_are_named() {
+    let mut sessions = opened();
+    let failed = Outcome::new(OutcomeKind::Failed(Place::Model));
+    for (id, error, code) in [
+        (2, Some("authentication_failed"), -32000),
+        (3, Some("rate_limit"), -32603),
+        (4, None, -32603),
+    ] {
+        prompt(&mut sessions, id);
+        let reply = Reply {
+            error: error.map(Str::trusted),
+            ..Reply::default()
+        };
+        says(&mut sessions, Kind::Reply(&reply));
+        let over = says(&mut sessions, Kind::Outcome(&failed));
+        assert!(said(&over).contains(&format!("\"id\":{id},\"error\":{{\"code\":{code},")), "{over:?}");
+    }
 }
 
 #[test]
