@@ -85,6 +85,8 @@ mod rfc_faults;
 mod rfc_requests;
 #[cfg(unix)]
 mod run_acp;
+#[cfg(target_os = "linux")]
+mod run_acp_faults;
 #[cfg(unix)]
 mod run_asks;
 #[cfg(unix)]

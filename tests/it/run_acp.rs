@@ -11,35 +11,36 @@ use crate::support::stage::Host;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An editor.
-struct Editor {
-    host: Host,
+pub(crate) struct Editor {
+    pub(crate) host: Host,
     ids: u64,
 }
 
 impl Editor {
     fn start(play: &Play, args: &[&str]) -> Self {
-        let mut editor = Self {
-            host: play.host("acp", args),
-            ids: 0,
-        };
+        Self::of(play.host("acp", args))
+    }
+
+    pub(crate) fn of(host: Host) -> Self {
+        let mut editor = Self { host, ids: 0 };
         let hello = editor.ask("initialize", json!({"protocolVersion": 999, "clientCapabilities": {}}));
         assert_eq!(hello["result"]["protocolVersion"], 1);
         editor
     }
 
-    fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.ids += 1;
         self.host
             .say(&json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params}).to_string());
         self.ids
     }
 
-    fn tell(&mut self, method: &str, params: Value) {
+    pub(crate) fn tell(&mut self, method: &str, params: Value) {
         self.host.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
     /// Reads until such a message comes.
-    fn until(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.host.next(until.saturating_duration_since(Instant::now())) {
@@ -50,28 +51,28 @@ impl Editor {
         }
     }
 
-    fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.until("answer", |message| message["id"] == id && message["method"].is_null())
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
 
-    fn code(&mut self, method: &str, params: Value) -> i64 {
+    pub(crate) fn code(&mut self, method: &str, params: Value) -> i64 {
         let answer = self.ask(method, params);
         answer["error"]["code"]
             .as_i64()
             .unwrap_or_else(|| panic!("{method} was not refused: {answer}"))
     }
 
-    fn open(&mut self, play: &Play) -> String {
+    pub(crate) fn open(&mut self, play: &Play) -> String {
         let opened = self.ask("session/new", json!({"cwd": play.at(""), "mcpServers": []}));
         opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
     }
 
-    fn prompt(&mut self, session: &str, text: &str) -> u64 {
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> u64 {
         self.send(
             "session/prompt",
             json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}),
@@ -97,13 +98,13 @@ impl Editor {
             .collect()
     }
 
-    fn text(&self, session: &str, kind: &str) -> String {
+    pub(crate) fn text(&self, session: &str, kind: &str) -> String {
         let chunks = self.updates(session, kind).into_iter();
         chunks.filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
     }
 
     /// The editor goes; so does everything else.
-    fn leave(mut self, play: &Play) -> i32 {
+    pub(crate) fn leave(mut self, play: &Play) -> i32 {
         let process = self.host.process.id();
         self.host.close();
         let code = self.host.end().code();
@@ -291,6 +292,7 @@ fn a_session_is_loaded_with_what_was_said() {
 #[test]
 fn what_is_wrong_is_told_and_harms_nothing_else() {
     let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("who") && !last.contains("go on") => Answer::error(401, "a scripted fault"),
         last if last.contains("fail") && !last.contains("go on") => Answer::error(400, "a scripted fault"),
         _ => Answer::text("Fine."),
     });
@@ -323,6 +325,10 @@ fn what_is_wrong_is_told_and_harms_nothing_else() {
     let id = editor.prompt(&session, "fail");
     let failed = editor.answer(id);
     assert!(failed["error"]["message"].as_str().unwrap().contains("a scripted fault"), "{failed}");
+    assert_eq!(failed["error"]["code"], -32603, "{failed}");
+    let id = editor.prompt(&session, "who");
+    let failed = editor.answer(id);
+    assert_eq!(failed["error"]["code"], -32000, "{failed}");
     let id = editor.prompt(&session, "go on");
     assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
     assert_eq!(editor.leave(&play), 0);
