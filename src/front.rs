@@ -8,30 +8,22 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use agentglot_adapters::raw::codec::Dialect;
+use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Setup, Wait, inside};
-use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch};
+use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch, Program};
 use agentglot_adapters::raw::live::{Heard, Listener};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::agent::persona;
-use crate::agent::store::Summary;
+use crate::agent::store::{Shelf, Summary};
 use crate::child::{Child, Environment, Plan, Steps, leftover};
 use crate::command::run::Run;
 use crate::io::{Console, Input, Source, visible};
 use crate::live;
 use crate::session::Timers;
+use crate::session::run::{DEAF, HELD, LAST_WORDS, sleep_until};
 use crate::status::Failure;
-
-/// Above this many bytes that the host, which says so much and reads nothing, has not taken, it is not read either.
-const DEAF: usize = 64 << 20;
-
-/// How soon a host that is held back is looked at again.
-const HELD: Duration = Duration::from_millis(5);
-
-/// How long the last bytes may take to reach the host.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How long all programs together may take to end: longer than the steps in which each is stopped.
 const ENDING: Duration = Duration::from_secs(6);
@@ -62,11 +54,15 @@ struct Running {
 /// All sessions, and what serves them.
 struct Server<'r> {
     run: &'r Run,
+    /// Which program holds each of them.
+    program: &'static Program,
     front: Box<dyn Front>,
     sessions: BTreeMap<String, Running>,
     tasks: Vec<JoinHandle<()>>,
     came: mpsc::Sender<(String, u64, Came)>,
     numbers: u64,
+    /// Where sessions are kept.
+    shelf: Shelf,
 }
 
 /// Runs until the host has gone. Returns the exit code. `stop` resolves to the number of a signal that asks us to end.
@@ -82,15 +78,14 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
         name: "standard output".to_owned(),
         error,
     })?;
-    let Some(inside) = inside() else {
-        return Err(Failure::Usage("nobody holds the sessions of such a program".to_owned()));
-    };
+    let program = inside();
     let (came, mut comes) = mpsc::channel(PIECES);
     let mut server = Server {
         run,
+        program,
         front: front(Setup {
             launch: Launch {
-                format: inside.dialect.into(),
+                format: program.dialect.into(),
                 input: InputFormat::StreamJson,
                 answerer: Answerer::Host,
                 partial: true,
@@ -102,6 +97,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
         tasks: Vec::new(),
         came,
         numbers: 0,
+        shelf: persona::shelf(&|name| std::env::var_os(name)),
     };
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
     let mut buffer = vec![0; crate::io::READ];
@@ -125,10 +121,10 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
             }
             read = stdin.read(&mut buffer), if !deaf => match read {
                 Ok(0) => {
-                    lines.end(&mut |line| server.hear(line, &mut stdout));
+                    lines.finish(|line| server.hear(line, &mut stdout));
                     break;
                 }
-                Ok(read) => lines.feed(&buffer[..read], &mut |line| server.hear(line, &mut stdout)),
+                Ok(read) => lines.feed(&buffer[..read], |line| server.hear(line, &mut stdout)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     Console::plain().say(&format!("standard input cannot be read: {error}"));
@@ -136,7 +132,7 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
                 }
             },
             Some((session, number, came)) = comes.recv(), if !hold => server.came(&session, number, came, &mut stdout),
-            () = sleep_until(wake), if wake.is_some() => {}
+            () = sleep_until(wake) => {}
         }
     }
     // Nobody is told any more what they say.
@@ -152,17 +148,22 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
     Ok(signal.map_or(0, |number| u8::try_from(128 + number).unwrap_or(1)))
 }
 
-async fn sleep_until(wake: Option<Instant>) {
-    if let Some(wake) = wake {
-        tokio::time::sleep_until(wake.into()).await;
-    }
-}
-
 impl Server<'_> {
-    fn hear(&mut self, line: &[u8], stdout: &mut live::Output) {
+    /// Hears a line of the host's, and goes on.
+    fn hear(&mut self, line: Line<'_>, stdout: &mut live::Output) -> bool {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::Oversize { bytes, .. } => {
+                let why = format!("a line of the host's has {bytes} bytes, more than --max-prompt and --max-line allow, and was left out");
+                Console::plain().say(&why);
+                // What is left of it is no message, and is refused as such.
+                &b"{"[..]
+            }
+        };
         let mut actions = Actions::default();
         self.front.hear(line, &mut actions);
         self.do_all(actions, stdout);
+        true
     }
 
     fn came(&mut self, session: &str, number: u64, came: Came, stdout: &mut live::Output) {
@@ -212,7 +213,7 @@ impl Server<'_> {
             }
             Action::Recall { session, cwd } => self.recall(&session, &cwd, follows),
             Action::List { request, cwd } => {
-                let listed: Vec<Listed> = kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
+                let listed: Vec<Listed> = self.kept(cwd.as_deref()).into_iter().filter_map(listed).collect();
                 self.front.listed(&request, &listed, follows);
             }
             Action::Close(session) => drop(self.sessions.remove(&session)),
@@ -220,9 +221,9 @@ impl Server<'_> {
     }
 
     fn open(&mut self, session: &str, launch: &Launch) -> Result<(), String> {
-        let program = inside().ok_or("nobody holds sessions")?;
-        let line = launch::argv(program, launch).map_err(|error| error.to_string())?;
-        let mut args: Vec<OsString> = ["run", "--as", program.dialect.name(), "--"].into_iter().map(OsString::from).collect();
+        let dialect = self.program.dialect;
+        let line = launch::argv(self.program, launch).map_err(|error| error.to_string())?;
+        let mut args: Vec<OsString> = ["run", "--as", dialect.name(), "--"].into_iter().map(OsString::from).collect();
         args.extend(line.args.iter().map(OsString::from));
         let mut files = Vec::new();
         for part in &line.files {
@@ -258,16 +259,27 @@ impl Server<'_> {
         let running = Running {
             number,
             tell,
-            reader: Listener::to_agent(program.dialect, self.run.max_line),
+            reader: Listener::to_agent(dialect, self.run.max_line),
             waits: None,
         };
         self.sessions.insert(session.to_owned(), running);
         Ok(())
     }
 
+    /// The sessions of a folder, or of all, that the program inside can go on with.
+    fn kept(&self, cwd: Option<&str>) -> Vec<Summary> {
+        let cwd = cwd.map(|cwd| Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into()));
+        let mut all = self.shelf.list(cwd.as_deref()).unwrap_or_else(|error| {
+            tracing::warn!("the sessions cannot be listed: {error}");
+            Vec::new()
+        });
+        all.retain(|session| session.dialect == self.program.dialect.name());
+        all
+    }
+
     /// Tells what was said in a session before.
     fn recall(&mut self, session: &str, cwd: &str, follows: &mut Actions) {
-        let found = kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
+        let found = self.kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
         let read = found.map(|kept| {
             let input = Input::File(kept.path);
             let mut source = Source::open(&input, &Console::plain())?;
@@ -401,19 +413,6 @@ async fn serve(child: Child, mut told: mpsc::UnboundedReceiver<Vec<u8>>, name: S
     let _ = came.send((name, number, Came::Over(why))).await;
 }
 
-/// The sessions of a folder, or of all, that the program inside can go on with.
-fn kept(cwd: Option<&str>) -> Vec<Summary> {
-    let cwd = cwd.map(|cwd| Path::new(cwd).canonicalize().unwrap_or_else(|_| cwd.into()));
-    let shelf = persona::shelf(&|name| std::env::var_os(name));
-    let mut all = shelf.list(cwd.as_deref()).unwrap_or_else(|error| {
-        tracing::warn!("the sessions cannot be listed: {error}");
-        Vec::new()
-    });
-    let name = inside().map_or("", |program| Dialect::name(program.dialect));
-    all.retain(|session| session.dialect == name);
-    all
-}
-
 fn listed(session: Summary) -> Option<Listed> {
     let written = session.written.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     Some(Listed {
@@ -422,48 +421,4 @@ fn listed(session: Summary) -> Option<Listed> {
         title: session.title.or(session.prompt),
         written: i64::try_from(written).unwrap_or(i64::MAX),
     })
-}
-
-/// Cuts what the host says into lines.
-struct Lines {
-    held: Vec<u8>,
-    longest: usize,
-    /// The line that comes is too long: the rest of it is passed over.
-    over: bool,
-}
-
-impl Lines {
-    const fn new(longest: usize) -> Self {
-        Self {
-            held: Vec::new(),
-            longest,
-            over: false,
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&[u8])) {
-        let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
-        while let Some(part) = parts.next() {
-            if self.over || self.held.len() + part.len() > self.longest {
-                // What is left of it is no message, and is refused as such.
-                self.over = true;
-                self.held.clear();
-            } else {
-                self.held.extend_from_slice(part);
-            }
-            if parts.peek().is_some() {
-                self.end(hear);
-            }
-        }
-    }
-
-    fn end(&mut self, hear: &mut dyn FnMut(&[u8])) {
-        if std::mem::take(&mut self.over) {
-            Console::plain().say(&format!("a line of the host's is longer than {} bytes, and was left out", self.longest));
-            hear(b"{");
-        } else if !self.held.is_empty() {
-            hear(&self.held);
-        }
-        self.held.clear();
-    }
 }

@@ -101,7 +101,12 @@ pub struct Setup {
 }
 
 /// Whose program the sessions behind a front are.
-pub fn inside() -> Option<&'static Program> {
+///
+/// # Panics
+/// Never: one vendor's program says that it holds sessions.
+pub fn inside() -> &'static Program {
     let mut programs = Dialect::readable().filter_map(Dialect::program);
-    programs.find(|program| program.traits.holds_sessions)
+    programs
+        .find(|program| program.traits.holds_sessions)
+        .expect("one program of the registry holds sessions")
 }

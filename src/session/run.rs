@@ -24,14 +24,14 @@ use crate::show::LivePage;
 const PROMPTS: usize = 8 << 20;
 
 /// Above this many bytes the host, which says so much and reads nothing, is not read either.
-const DEAF: usize = 64 << 20;
+pub(crate) const DEAF: usize = 64 << 20;
 
 /// How soon a host that is held back is looked at again.
-const HELD: Duration = Duration::from_millis(5);
+pub(crate) const HELD: Duration = Duration::from_millis(5);
 
 /// How long the last bytes may take to reach the host after a signal. Without one, a host that reads slowly has all the time it
 /// wants.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How long an agent may take to end a turn that the person who watches wants to end.
 const STOPPING: Duration = Duration::from_secs(5);
@@ -241,7 +241,7 @@ async fn drive(
                 let said = if dismissed.is_some() && matches!(said, Said::Over(_)) { Said::Over(None) } else { said };
                 backend_over = hear_backend(session, ears, backend, &mut said_bytes, said);
             }
-            () = sleep_until(wake), if wake.is_some() => {
+            () = sleep_until(wake) => {
                 if hold {
                     session.heard_nothing(Instant::now());
                 }
@@ -397,7 +397,8 @@ async fn decided(deciding: &mut Option<Pin<Box<impl Future<Output = Decision>>>>
     }
 }
 
-async fn sleep_until(wake: Option<Instant>) {
+/// Sleeps until then; without a time, for ever.
+pub(crate) async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => tokio::time::sleep_until(wake.into()).await,
         None => std::future::pending().await,

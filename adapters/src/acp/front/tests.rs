@@ -3,7 +3,7 @@ use crate::event::{Content, Kind, Origin, Outcome, OutcomeKind, Place, Reply, Re
 use crate::launch::Launch;
 
 fn sessions() -> Sessions {
-    let inside = crate::front::inside().unwrap();
+    let inside = crate::front::inside();
     Sessions::new(Setup {
         launch: Launch::new(inside.dialect),
         new_id: || "s-1".to_owned(),
