@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use agentglot_adapters::raw::codec::Format;
 use agentglot_adapters::raw::frame::{Line, Lines};
 use agentglot_adapters::raw::front::{Action, Actions, Front, Listed, Setup, Wait, inside};
 use agentglot_adapters::raw::launch::{self, Answerer, InputFormat, Launch, Program};
@@ -19,7 +20,7 @@ use crate::agent::persona;
 use crate::agent::store::{Shelf, Summary};
 use crate::child::{Child, Environment, Plan, Steps, leftover};
 use crate::command::run::Run;
-use crate::io::{Console, Input, Source, visible};
+use crate::io::{Console, visible};
 use crate::live;
 use crate::session::Timers;
 use crate::session::run::{DEAF, HELD, LAST_WORDS, sleep_until};
@@ -280,36 +281,31 @@ impl Server<'_> {
     /// Tells what was said in a session before.
     fn recall(&mut self, session: &str, cwd: &str, follows: &mut Actions) {
         let found = self.kept(Some(cwd)).into_iter().find(|kept| kept.id == session);
-        let read = found.map(|kept| {
-            let input = Input::File(kept.path);
-            let mut source = Source::open(&input, &Console::plain())?;
-            let found = source.detect()?;
-            let empty = || Failure::Usage(format!("{}: there is nothing in it", input.name()));
-            let mut reader = Listener::to_agent(found.ok_or_else(empty)?.format, self.run.max_line);
-            let mut log = source.into_reader();
-            let mut buffer = vec![0; crate::io::READ];
-            let front = &mut self.front;
-            let mut hear = |heard: Heard<'_, '_>| {
-                if let Heard::Event(event) = heard {
-                    front.recall(session, event, follows);
-                }
-            };
-            loop {
-                match log.read(&mut buffer) {
-                    Ok(0) => break reader.finish(&mut hear),
-                    Ok(read) => reader.feed(&buffer[..read], &mut hear),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        return Err(Failure::Read { name: input.name(), error });
+        let read = found.map(|kept| self.shelf.read(&kept));
+        let found = matches!(read, Some(Ok(_)));
+        match read {
+            Some(Ok((history, lines))) => {
+                follows.notes.extend(history.notes);
+                let dialect = self.program.dialect;
+                // That of the lines on the shelf.
+                let mode = dialect.vendor().stores.first().map_or(dialect.modes()[0], |store| store.mode);
+                let mut reader = Listener::to_agent(Format { dialect, mode }, self.run.max_line);
+                let front = &mut self.front;
+                let mut hear = |heard: Heard<'_, '_>| {
+                    if let Heard::Event(event) = heard {
+                        front.recall(session, event, follows);
                     }
+                };
+                for line in lines {
+                    reader.feed(&line, &mut hear);
+                    reader.feed(b"\n", &mut hear);
                 }
+                reader.finish(&mut hear);
             }
-            Ok(())
-        });
-        if let Some(Err(failure)) = &read {
-            follows.notes.push(failure.to_string());
+            Some(Err(error)) => follows.notes.push(error.to_string()),
+            None => {}
         }
-        self.front.recalled(session, matches!(read, Some(Ok(()))), follows);
+        self.front.recalled(session, found, follows);
     }
 
     /// Until when something has to happen.

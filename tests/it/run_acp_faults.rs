@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::run_acp::Editor;
+use crate::support::model::Answer;
+use crate::support::play::Play;
 use crate::support::stage::Stage;
 
 fn eventually(what: &str, is: impl Fn() -> bool) {
@@ -27,4 +29,59 @@ fn a_session_that_is_refused_leaves_nothing() {
     eventually("its program is gone", || stage.living().is_empty());
     editor.host.close();
     assert_eq!(editor.host.end().code(), 0);
+}
+
+/// What was said on a branch that was left is no part of the conversation.
+#[test]
+fn branches_that_were_left_are_not_loaded() {
+    let play = Play::new(|asked, _| Answer::text(if asked.last().contains("second") { "Two." } else { "One." }));
+    let mut editor = Editor::of(play.host("acp", &[]));
+    let session = editor.open(&play);
+    for text in ["first", "second"] {
+        let id = editor.prompt(&session, text);
+        editor.answer(id);
+    }
+    assert_eq!(editor.leave(&play), 0);
+    // The second prompt again, with another text and another answer.
+    let transcript = find(&play, &format!("{session}.jsonl"));
+    let text = std::fs::read_to_string(&transcript).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let left = lines
+        .iter()
+        .position(|line| line["type"] == "user" && line.to_string().contains("second"))
+        .unwrap();
+    let mut branch = String::new();
+    for line in lines[left..].iter().filter(|line| line["uuid"].is_string()) {
+        branch += &line.to_string().replace("second", "third").replace("Two.", "Three.");
+        branch.push('\n');
+    }
+    for line in &lines[left..] {
+        if let Some(old) = line["uuid"].as_str() {
+            branch = branch.replace(old, &uuid::Uuid::new_v4().to_string());
+        }
+    }
+    std::fs::write(&transcript, text + &branch).unwrap();
+
+    let mut editor = Editor::of(play.host("acp", &[]));
+    let params = json!({"sessionId": session, "cwd": play.at(""), "mcpServers": []});
+    let loaded = editor.ask("session/load", params);
+    assert!(loaded["result"].is_object(), "{loaded}");
+    assert_eq!(editor.text(&session, "user_message_chunk"), "firstthird");
+    assert_eq!(editor.text(&session, "agent_message_chunk"), "One.Three.");
+    assert_eq!(editor.leave(&play), 0);
+}
+
+fn find(play: &Play, name: &str) -> std::path::PathBuf {
+    let mut folders = vec![play.base().join("home")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.file_name() == name {
+                return entry.path();
+            }
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    panic!("there is no {name}")
 }
