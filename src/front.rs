@@ -62,6 +62,8 @@ struct Server<'r> {
     tasks: Vec<JoinHandle<()>>,
     came: mpsc::Sender<(String, u64, Came)>,
     numbers: u64,
+    /// The host is held back; since then, or since the clocks were last looked at.
+    held: Option<Instant>,
     /// Where sessions are kept.
     shelf: Shelf,
 }
@@ -98,17 +100,19 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
         tasks: Vec::new(),
         came,
         numbers: 0,
+        held: None,
         shelf: persona::shelf(&|name| std::env::var_os(name)),
     };
     let mut lines = Lines::new(run.max_prompt.min(run.max_line));
     let mut buffer = vec![0; crate::io::READ];
     let mut signal = None;
     loop {
-        server.look_at_clocks(&mut stdout);
         let hold = stdout.queued() >= run.max_queued;
+        server.look_at_clocks(hold, &mut stdout);
         let deaf = stdout.queued() >= DEAF;
         let held = deaf.then(|| Instant::now() + HELD);
-        let wake = server.due().into_iter().chain(held).min();
+        let due = if hold { None } else { server.due() };
+        let wake = due.into_iter().chain(held).min();
         tokio::select! {
             biased;
             number = stop() => {
@@ -317,16 +321,21 @@ impl Server<'_> {
         due.min()
     }
 
-    /// Ends the sessions that were waited for too long.
-    fn look_at_clocks(&mut self, stdout: &mut live::Output) {
+    /// Ends the sessions that were waited for too long. While the host is held back nobody is listened to, and what is waited for may have been
+    /// said long ago: no clock goes on then.
+    fn look_at_clocks(&mut self, hold: bool, stdout: &mut live::Output) {
         let now = Instant::now();
+        let stood = self.held.map_or(Duration::ZERO, |held| now.duration_since(held));
+        self.held = hold.then_some(now);
         let mut late = Vec::new();
         for (name, running) in &mut self.sessions {
             let waits = self.front.waits(name);
-            if waits != running.waits.map(|(wait, _)| wait) {
-                running.waits = waits.map(|wait| (wait, now));
-            }
+            running.waits = match running.waits {
+                Some((wait, since)) if waits == Some(wait) => Some((wait, since + stood)),
+                _ => waits.map(|wait| (wait, now)),
+            };
             if let Some((wait, since)) = running.waits
+                && !hold
                 && now.duration_since(since) >= patience(wait, &self.run.timers)
             {
                 late.push((name.clone(), wait));

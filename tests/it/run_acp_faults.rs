@@ -1,13 +1,14 @@
 //! What goes wrong between an editor and its sessions, and what the command line means to them.
 
+use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::run_acp::Editor;
-use crate::support::model::Answer;
+use crate::support::model::{Answer, Step};
 use crate::support::play::Play;
-use crate::support::stage::Stage;
+use crate::support::stage::{Host, Stage};
 
 fn eventually(what: &str, is: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
@@ -84,4 +85,41 @@ fn find(play: &Play, name: &str) -> std::path::PathBuf {
         }
     }
     panic!("there is no {name}")
+}
+
+/// While the editor reads nothing, its programs are not heard, and no time runs against them.
+#[test]
+fn no_clock_runs_while_the_editor_is_held_back() {
+    let play = Play::new(|asked, _| match asked.last() {
+        last if last.contains("go on") => Answer::text("Fine."),
+        _ => Answer::steps(vec![Step::Text("much ".repeat(60_000)), Step::Pause(60_000)]),
+    });
+    let mut command = play.command("acp", &[]);
+    command.env("AGENTGLOT_MAX_QUEUED", "1K").env("AGENTGLOT_CONTROL_TIMEOUT", "3");
+    let mut host = Host::deaf(command);
+    let mut stdin = host.take_stdin();
+    let mut lines = BufReader::new(host.take_stdout()).lines();
+    let mut say = |line: Value| writeln!(stdin, "{line}").unwrap();
+    let mut until = |id: u64| {
+        loop {
+            let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            if line["id"] == id && line["method"].is_null() {
+                return line;
+            }
+        }
+    };
+    say(json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": play.at(""), "mcpServers": []}}));
+    let session = until(1)["result"]["sessionId"].clone();
+    let prompt = |id: u64, text: &str| {
+        let prompt = json!([{"type": "text", "text": text}]);
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": {"sessionId": session, "prompt": prompt}})
+    };
+    say(prompt(2, "say much"));
+    // More than the pipe takes is on its way.
+    std::thread::sleep(Duration::from_secs(2));
+    say(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}));
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(until(2)["result"]["stopReason"], "cancelled");
+    say(prompt(3, "go on"));
+    assert_eq!(until(3)["result"]["stopReason"], "end_turn", "the session lives");
 }
