@@ -92,6 +92,8 @@ pub(crate) async fn run(run: &Run, launch: &Launch, front: fn(Setup) -> Box<dyn 
                 input: InputFormat::StreamJson,
                 answerer: Answerer::Host,
                 partial: true,
+                // Each session's program is in a folder of its own.
+                add_dirs: launch.add_dirs.iter().map(|dir| absolute(dir)).collect(),
                 ..launch.clone()
             },
             new_id: || uuid::Uuid::new_v4().to_string(),
@@ -352,6 +354,11 @@ impl Server<'_> {
             self.do_all(actions, stdout);
         }
     }
+}
+
+/// A folder's path from everywhere.
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 const fn patience(wait: Wait, timers: &Timers) -> Duration {

@@ -47,6 +47,17 @@ impl Choice {
         Err(format!("{text:?} is no back end; there are {}", choices()))
     }
 
+    /// The same from every folder. A program without a slash is looked up in `PATH`.
+    #[must_use]
+    pub fn absolute(self) -> Self {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        match self {
+            Self::Replay(path) => Self::Replay(absolute(path)),
+            Self::Cli(dialect, Some(path)) if path.to_string_lossy().contains('/') => Self::Cli(dialect, Some(absolute(path))),
+            other => other,
+        }
+    }
+
     /// What the environment has a key or an address for. With both, the program that we are decides.
     pub fn of_environment(dialect: Dialect) -> Option<Self> {
         let has = |names: [&str; 2]| names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));

@@ -47,7 +47,7 @@ pub fn run(json: bool, probe: bool) -> Result<Status, Failure> {
     problems.extend(broken.clone());
     let config = loaded.unwrap_or_default();
     let (backend, pass_env, origins) = match alone(&config) {
-        Ok((settings, origins)) => (settings.backend, settings.pass_env, origins),
+        Ok((settings, origins, _)) => (settings.backend, settings.pass_env, origins),
         Err(error) => {
             let told = error.to_string();
             problems.push(told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned());

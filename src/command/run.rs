@@ -98,7 +98,7 @@ pub struct Run {
     pub max_pending: usize,
     /// How many bytes may wait for the host before the back end has to.
     pub max_queued: usize,
-    /// What the command line says of all this, as variables: what a program of ours that we start is to hear of it.
+    /// What flags and variables say of all this, as variables: what a program of ours that we start is to hear of it.
     pub said: Vec<(OsString, OsString)>,
 }
 

@@ -1,14 +1,32 @@
 //! What goes wrong between an editor and its sessions, and what the command line means to them.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::golden;
 use crate::run_acp::Editor;
-use crate::support::model::{Answer, Step};
+use crate::support::model::{Answer, Server, Step};
 use crate::support::play::Play;
 use crate::support::stage::{Host, Stage};
+
+/// The program with nothing in its environment that chooses anything.
+fn program(play: &Play, args: &[&str]) -> Command {
+    called(play, env!("CARGO_BIN_EXE_agentglot"), args)
+}
+
+fn called(play: &Play, name: impl AsRef<OsStr>, args: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.args(args).current_dir(play.path("")).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", play.base().join("home"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
 
 fn eventually(what: &str, is: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
@@ -30,6 +48,62 @@ fn a_session_that_is_refused_leaves_nothing() {
     eventually("its program is gone", || stage.living().is_empty());
     editor.host.close();
     assert_eq!(editor.host.end().code(), 0);
+}
+
+/// Each session is in a folder of its own; what the command line and the environment say is meant from the folder of the start.
+#[test]
+fn paths_are_those_of_the_folder_that_it_was_started_in() {
+    let play = Play::script(Vec::new());
+    for folder in ["a", "b"] {
+        std::fs::create_dir(play.path(folder)).unwrap();
+    }
+    std::fs::copy(golden("claude/cli_plain.out.jsonl"), play.path("a/log.jsonl")).unwrap();
+    let link = play.base().join("acp");
+    symlink(env!("CARGO_BIN_EXE_agentglot"), &link).unwrap();
+    let flags = program(&play, &["acp", "--backend", "replay:log.jsonl", "--record", "kept"]);
+    let mut variables = program(&play, &["run", "--as", "acp"]);
+    variables.env("AGENTGLOT_BACKEND", "replay:log.jsonl").env("AGENTGLOT_RECORD", "kept");
+    let mut linked = called(&play, &link, &[]);
+    linked.env("AGENTGLOT_BACKEND", "replay:./log.jsonl").env("AGENTGLOT_RECORD", "kept");
+    for mut command in [flags, variables, linked] {
+        command.current_dir(play.path("a"));
+        let mut editor = Editor::of(Host::new(command));
+        let opened = editor.ask("session/new", json!({"cwd": play.at("b"), "mcpServers": []}));
+        let session = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+        let id = editor.prompt(&session, "hello");
+        assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+        assert_eq!(editor.leave(&play), 0);
+        assert!(!play.path("b/kept").exists());
+        std::fs::remove_dir_all(play.path("a/kept")).unwrap();
+    }
+    // What cannot be had is named by the path that was meant.
+    let command = program(&play, &["acp", "--backend", "cli:claude=./no-such-program"]);
+    let mut editor = Editor::of(Host::new(command));
+    let refused = editor.ask("session/new", json!({"cwd": play.at("b"), "mcpServers": []}));
+    let why = refused["error"]["message"].as_str().unwrap();
+    assert!(why.contains(&play.at("no-such-program")), "{refused}");
+    assert_eq!(editor.leave(&play), 0);
+}
+
+/// Folders that are named by relative paths are the same folders for all sessions: that of settings and sessions, and more to work in.
+#[test]
+fn folders_are_the_same_for_all_sessions() {
+    let play = Play::script(Vec::new());
+    let writes = Answer::calls(&[("Write", json!({"file_path": play.at("a.txt"), "content": "one\n"}))]);
+    let play = play.served(Server::script(vec![writes, Answer::text("Done.")]));
+    std::fs::create_dir(play.path("b")).unwrap();
+    let mut command = play.command("acp", &["--permission-mode", "acceptEdits", "--add-dir", "."]);
+    command.env("CLAUDE_CONFIG_DIR", "settings");
+    let mut editor = Editor::of(Host::new(command));
+    let opened = editor.ask("session/new", json!({"cwd": play.at("b"), "mcpServers": []}));
+    let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
+    let id = editor.prompt(&session, "hello");
+    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(play.read("a.txt"), "one\n", "nobody was asked");
+    let listed = editor.ask("session/list", json!({"cwd": play.at("b")}));
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], session.as_str(), "{listed}");
+    assert_eq!(editor.leave(&play), 0);
+    assert!(play.path("settings").exists() && !play.path("b/settings").exists());
 }
 
 /// What was said on a branch that was left is no part of the conversation.

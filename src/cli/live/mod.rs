@@ -37,7 +37,7 @@ pub(super) fn called() -> Option<u8> {
     };
     let args = std::env::args_os().skip(1).collect();
     Some(match settings::alone(&config) {
-        Ok((settings, _)) => stand_in(dialect, Colour::Auto, settings, args, &config, Vec::new()),
+        Ok((settings, _, said)) => stand_in(dialect, Colour::Auto, settings, args, &config, said),
         Err(error) => {
             let _ = error.print();
             Status::Usage.code()
@@ -126,8 +126,8 @@ fn config() -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Is another program. `said`: what the command line says of the settings, as variables.
-fn stand_in(dialect: Dialect, colour: Colour, settings: low::Settings, args: Vec<OsString>, config: &Config, said: Vec<(OsString, OsString)>) -> u8 {
+/// Is another program. `said`: [`settings::said`].
+fn stand_in(dialect: Dialect, colour: Colour, settings: low::Settings, args: Vec<OsString>, config: &Config, said: settings::Said) -> u8 {
     let run = match high::run(dialect, settings, args, config) {
         Ok(run) => command::run::Run {
             colour: colour.wanted(),

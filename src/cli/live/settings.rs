@@ -1,12 +1,18 @@
 //! Settings from three places: flags, variables, files.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::low::Settings;
+use crate::agent::persona;
+use crate::backend::choice::Choice;
 use crate::config::Config;
+
+/// Variables, by their names.
+pub(crate) type Said = Vec<(OsString, OsString)>;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,27 +36,46 @@ pub(super) fn below(mut command: Command, config: &Config) -> Command {
     command
 }
 
-/// What the command line itself says of the settings, as the variables that say the same.
-pub(super) fn said(matches: Option<&ArgMatches>) -> Vec<(OsString, OsString)> {
+/// What flags and variables say, as variables for a program of ours in another folder: paths are absolute in them.
+pub(super) fn said(matches: Option<&ArgMatches>) -> Said {
     let command = Settings::augment_args(Command::new("agentglot"));
-    let said = command.get_arguments().filter_map(|arg| {
+    let settings = command.get_arguments().filter_map(|arg| {
         let (matches, id) = (matches?, arg.get_id().as_str());
-        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+        if !matches!(matches.value_source(id), Some(ValueSource::CommandLine | ValueSource::EnvVariable)) {
             return None;
         }
-        let mut values = matches.get_raw(id).into_iter().flatten();
-        let mut value = values.next().map_or_else(|| OsString::from("1"), ToOwned::to_owned);
-        for more in values {
-            value.push(",");
-            value.push(more);
-        }
+        let value = match (matches.try_get_one::<PathBuf>(id), matches.try_get_one::<Choice>(id)) {
+            (Ok(Some(path)), _) => absolute(path),
+            (_, Ok(Some(choice))) => choice.clone().absolute().to_string().into(),
+            _ => {
+                let mut values = matches.get_raw(id).into_iter().flatten();
+                let mut value = values.next().map_or_else(|| OsString::from("1"), ToOwned::to_owned);
+                for more in values {
+                    value.push(",");
+                    value.push(more);
+                }
+                value
+            }
+        };
         Some((arg.get_env()?.to_owned(), value))
     });
-    said.collect()
+    // Where settings and sessions are kept.
+    let folders = persona::all()
+        .filter_map(|persona| persona.settings?.variable)
+        .chain(["AGENTGLOT_STATE_DIR"]);
+    let folders = folders.filter_map(|name| {
+        let path = std::env::var_os(name).filter(|path| !path.is_empty())?;
+        Some((name.into(), absolute(Path::new(&path))))
+    });
+    settings.chain(folders).collect()
 }
 
-/// The settings of a run that is called by name, which has no flags, and where each comes from.
-pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>), clap::Error> {
+fn absolute(path: &Path) -> OsString {
+    std::path::absolute(path).map_or_else(|_| path.into(), PathBuf::into_os_string)
+}
+
+/// The settings of a run that is called by name, which has no flags, where each comes from, and what is [`said`].
+pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>, Said), clap::Error> {
     #[derive(Parser)]
     #[command(name = "agentglot")]
     struct Alone {
@@ -76,5 +101,5 @@ pub(crate) fn alone(config: &Config) -> Result<(Settings, Vec<Origin>), clap::Er
             }
         })
         .collect();
-    Ok((Alone::from_arg_matches(&matches)?.settings, origins))
+    Ok((Alone::from_arg_matches(&matches)?.settings, origins, said(Some(&matches))))
 }
