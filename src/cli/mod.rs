@@ -59,7 +59,7 @@ pub(crate) fn line() -> clap::Command {
 
 fn typed() -> Result<low::Typed, clap::Error> {
     let mut line = line();
-    let matches = line.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = line.try_get_matches_from_mut(live::spelled_out())?;
     low::Typed::from_arg_matches(&matches).map_err(|error| error.format(&mut line))
 }
 

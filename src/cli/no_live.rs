@@ -34,6 +34,10 @@ pub(super) const fn called() -> Option<u8> {
     None
 }
 
+pub(super) fn spelled_out() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
+
 pub(super) fn with_short_forms(typed: clap::Command) -> clap::Command {
     typed
 }

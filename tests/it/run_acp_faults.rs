@@ -197,3 +197,31 @@ fn no_clock_runs_while_the_editor_is_held_back() {
     say(prompt(3, "go on"));
     assert_eq!(until(3)["result"]["stopReason"], "end_turn", "the session lives");
 }
+
+/// Only our own name has a short form: another program's first word is its own.
+#[test]
+fn a_link_takes_the_first_word_for_its_own() {
+    let play = Play::script(Vec::new());
+    let link = play.base().join("claude");
+    symlink(env!("CARGO_BIN_EXE_agentglot"), &link).unwrap();
+    let mut command = called(&play, &link, &["acp", "-p"]);
+    let said = command.env("AGENTGLOT_BACKEND", "demo").stdin(Stdio::null()).output().unwrap();
+    assert!(said.status.success() && !said.stdout.is_empty(), "{said:?}");
+}
+
+/// The short form takes what the long one takes, the flags of our own log too.
+#[test]
+fn the_short_form_writes_the_log_that_is_asked_for() {
+    let play = Play::script(Vec::new());
+    for args in [
+        &["run", "-v", "--as", "acp", "--backend", "demo"][..],
+        &["acp", "-v", "--backend", "demo"],
+        &["-v", "acp", "--backend", "demo"],
+    ] {
+        let mut editor = Editor::of(Host::new(program(&play, args)));
+        editor.host.say(r#"{"jsonrpc":"2.0","id":4711,"result":{}}"#);
+        editor.host.close();
+        let end = editor.host.end();
+        assert!(end.stderr.contains("which nobody asked"), "{args:?}: {end:?}");
+    }
+}

@@ -7,6 +7,7 @@ mod shim;
 
 pub(super) use low::Command;
 pub(crate) use shim::names as links;
+pub(super) use shim::spelled_out;
 
 use std::ffi::OsString;
 
@@ -24,12 +25,6 @@ use crate::status::{Failure, Status};
 /// What there is to do before the command line is read: this process may be a child's watcher, or be called by an agent's name.
 pub(super) fn called() -> Option<u8> {
     crate::child::watch::serve_if_asked();
-    if let Some(args) = shim::short_form() {
-        if let Err(failure) = log::begin(0, &log::Wish::default()) {
-            return Some(told(&failure).code());
-        }
-        return Some(run_as(args));
-    }
     let dialect = shim::called()?;
     let config = match log::begin(0, &log::Wish::of(std::env::args_os())).and_then(|()| config()) {
         Ok(config) => config,
@@ -66,7 +61,7 @@ pub(super) fn wish(command: &Command) -> log::Wish {
 /// Does what was asked for.
 pub(super) fn run(command: Command) -> u8 {
     let done = match command {
-        Command::Run(_) => return run_as(std::env::args_os()),
+        Command::Run(_) => return run_as(),
         Command::Sessions(typed) => command::sessions::run(&high::sessions(typed)),
         Command::Trust { what, folders } => command::trust::run(&high::trust(what, folders)),
         Command::Doctor { json, probe } => command::doctor::run(json, probe),
@@ -82,14 +77,14 @@ pub(super) fn run(command: Command) -> u8 {
 }
 
 /// `run`: the command line once more, with the files below it.
-fn run_as(args: impl IntoIterator<Item = OsString>) -> u8 {
+fn run_as() -> u8 {
     let config = match config() {
         Ok(config) => config,
         Err(failure) => return told(&failure).code(),
     };
     let command = Typed::command().mut_subcommand("run", |run| settings::below(run, &config));
     let mut said = Vec::new();
-    let typed = command.try_get_matches_from(args).and_then(|matches| {
+    let typed = command.try_get_matches_from(spelled_out()).and_then(|matches| {
         said = settings::said(matches.subcommand_matches("run"));
         Typed::from_arg_matches(&matches)
     });

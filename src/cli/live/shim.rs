@@ -17,13 +17,22 @@ pub(super) fn short_forms() -> impl Iterator<Item = (&'static str, Dialect)> {
     names().filter(move |(_, dialect)| is_front(*dialect))
 }
 
-/// The command line with the longer words, if it has a short form.
-pub(super) fn short_form() -> Option<Vec<OsString>> {
-    let mut args = std::env::args_os();
-    let (own, word) = (args.next()?, args.next()?);
-    let (_, dialect) = short_forms().find(|(known, _)| word == *known)?;
-    let longer = ["run".into(), "--as".into(), dialect.name().into()];
-    Some(std::iter::once(own).chain(longer).chain(args).collect())
+/// The command line, with the longer words for a short form.
+pub(in crate::cli) fn spelled_out() -> Vec<OsString> {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    // Only flags without values may stand before a command.
+    let first = args
+        .iter()
+        .skip(1)
+        .position(|arg| arg == "--" || !arg.as_encoded_bytes().starts_with(b"-"));
+    let short = first.and_then(|first| {
+        let (_, dialect) = short_forms().find(|(known, _)| args[first + 1] == *known)?;
+        Some((first + 1, dialect))
+    });
+    if let Some((at, dialect)) = short {
+        args.splice(at..=at, ["run", "--as", dialect.name()].map(OsString::from));
+    }
+    args
 }
 
 /// Whose program we were called as, by the name of the link. What a link means can be changed: hosts expect what the program ships
