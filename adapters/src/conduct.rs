@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::blocks::api_error;
 use crate::codec::Mode;
-use crate::event::{Fields, OutcomeKind, Request};
+use crate::event::{Fields, Outcome, OutcomeKind, Request};
 use crate::json::{Raw, Str};
 use crate::launch::Launch;
 
@@ -107,6 +108,20 @@ pub struct Ended {
     pub is_error: bool,
     /// The host talks over standard input, for as many turns as it likes.
     pub interactive: bool,
+    /// The HTTP status of the model call that failed, where the last outcome names it.
+    pub status: Option<u16>,
+    /// What the host reads is text for people.
+    pub is_text: bool,
+}
+
+impl Ended {
+    /// With an outcome.
+    pub fn note(&mut self, outcome: &Outcome<'_>) {
+        self.outcome = Some(outcome.kind);
+        self.is_error = outcome.is_error;
+        let said = outcome.error.or(outcome.text).filter(|_| outcome.is_error);
+        self.status = said.and_then(|text| api_error::named_status(&text.unescape()));
+    }
 }
 
 /// How a program behaves towards its host.
@@ -184,6 +199,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
     /// Whether what it writes in this mode says that a turn failed. Where it does not, the reason goes to standard error.
     fn tells_failures(&self, _mode: Mode) -> bool {
         true
+    }
+
+    /// Whether the one value of this mode goes to standard error where it says that the turn failed.
+    fn fails_on_stderr(&self, _mode: Mode) -> bool {
+        false
     }
 
     /// Whether it says on standard output why a run cannot begin.

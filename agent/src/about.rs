@@ -80,8 +80,8 @@ pub fn tools(dialect: Dialect) -> std::io::Result<Vec<ToolAbout>> {
         let when = if tool.spec().kind == ToolKind::ExitPlan { "in plan mode" } else { "" };
         tell(tool, when)
     }));
-    if let Some(names) = persona.subagents {
-        all.push(tell(Rc::new(subagent::Subagents::new(names, std::iter::empty(), false)), ""));
+    if let Some(form) = persona.subagents {
+        all.push(tell(Rc::new(subagent::Subagents::new(form, std::iter::empty(), false)), ""));
         all.push(tell(
             Rc::new(structured::Structured::new(&serde_json::json!({}), Rc::default())),
             "where the answer has a schema",

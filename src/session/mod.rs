@@ -84,6 +84,8 @@ pub struct Session {
     fatal: Option<(String, u8)>,
     /// The last turn's failure in words, for dialects that say it on standard error.
     failure: Option<String>,
+    /// The one value of a turn that failed, where that goes to standard error.
+    failed_value: Option<String>,
     /// The last turn's answer, if it succeeded.
     answer: Option<String>,
     /// The session's facts were told.
@@ -135,11 +137,13 @@ impl Session {
             interrupts: 0,
             ended: Ended {
                 interactive: host.interactive,
+                is_text: host.format.mode == Mode::TEXT,
                 ..Ended::default()
             },
             ended_by_agent: false,
             fatal: None,
             failure: None,
+            failed_value: None,
             answer: None,
             introduced: false,
             oddities: Oddities::default(),
@@ -206,7 +210,7 @@ impl Session {
 
     /// What belongs on standard error when the run is over.
     pub fn last_words(&self) -> Option<&str> {
-        let failure = self.failure.as_deref().filter(|_| !self.says_failures());
+        let failure = self.failed_value.as_deref().or(self.failure.as_deref()).filter(|_| !self.says_failures());
         self.fatal.as_ref().map(|(text, _)| text.as_str()).or(failure)
     }
 
@@ -291,6 +295,7 @@ impl Session {
                 outcome: Some(OutcomeKind::Failed(Place::Backend)),
                 is_error: true,
                 interactive: false,
+                ..self.ended
             });
             self.last_words_in_stream(&why, "QWEN_INTERNAL", code.max(1));
             self.fatal = Some((why, code.max(1)));
@@ -517,8 +522,9 @@ impl Session {
                         kind: Kind::Outcome(&whole),
                         ..*event
                     };
-                    return self.voice.event(&event, &mut self.out);
+                    return self.tell_outcome(&event, outcome.is_error);
                 }
+                return self.tell_outcome(event, outcome.is_error);
             }
             Kind::Session(session) => {
                 if session.opens_turn && self.turn.is_none() {
@@ -572,7 +578,7 @@ impl Session {
     fn say(&mut self, event: &Event<'_>) {
         match &mut self.own {
             // The one that told the turn has to end it: it knows what is open, and which session this is.
-            _ if matches!(event.kind, Kind::Outcome(_)) => self.voice.event(event, &mut self.out),
+            _ if let Kind::Outcome(outcome) = event.kind => self.tell_outcome(event, outcome.is_error),
             Some(own) => own.directly(event, &mut self.out),
             None => self.voice.directly(event, &mut self.out),
         }

@@ -62,13 +62,11 @@ impl Session {
                 duration_api_ms: outcome.duration_api_ms,
                 ..Outcome::new(OutcomeKind::Limit(Limit::Turns))
             };
-            self.voice.event(
-                &Event {
-                    kind: Kind::Outcome(&limited),
-                    ..*event
-                },
-                &mut self.out,
-            );
+            let event = Event {
+                kind: Kind::Outcome(&limited),
+                ..*event
+            };
+            self.tell_outcome(&event, limited.is_error);
             self.ended_with(&limited, now);
         }
         cut && !matches!(event.kind, Kind::Response(_) | Kind::Withdraw(_))
@@ -76,11 +74,10 @@ impl Session {
 
     pub(super) fn ended_with(&mut self, outcome: &Outcome<'_>, now: Instant) {
         self.ended_by_agent = false;
-        self.ended.outcome = Some(outcome.kind);
+        self.ended.note(outcome);
         if let Some(plain) = &mut self.plain {
             plain.ended(outcome);
         }
-        self.ended.is_error = outcome.is_error;
         self.failure = outcome.is_error.then(|| {
             let said = outcome.error.or(outcome.text);
             said.map_or_else(|| "the turn failed".to_owned(), |text| text.unescape().into_owned())
@@ -94,6 +91,16 @@ impl Session {
         }
         self.prompts = self.prompts.saturating_sub(1);
         self.turn = (self.prompts > 0).then_some(Turn::new(now, false));
+    }
+
+    /// Says how a turn ended. Where the program has one value to say and it failed, that goes to standard error.
+    pub(super) fn tell_outcome(&mut self, event: &Event<'_>, is_error: bool) {
+        let before = self.out.len();
+        self.voice.event(event, &mut self.out);
+        if is_error && !self.host.watched && self.conduct.fails_on_stderr(self.host.format.mode) {
+            let value = self.out.split_off(before);
+            self.failed_value = Some(String::from_utf8_lossy(&value).trim_end().to_owned()).filter(|value| !value.is_empty());
+        }
     }
 
     /// A prompt was a command, and is answered without an outcome.

@@ -14,6 +14,18 @@ pub(crate) fn status(text: &str) -> Option<u16> {
     digits.parse().ok().filter(|status| ends && (400..600).contains(status))
 }
 
+/// The HTTP status that the reason of a failure names, in the words of any program: `API Error: 400 …`, `unexpected status 400`, or
+/// Google's object with its `"code":400`.
+pub(crate) fn named_status(text: &str) -> Option<u16> {
+    let behind = |words: &str| text.split_once(words).map(|(_, rest)| rest);
+    let rest = behind("API Error: ")
+        .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        .or_else(|| behind("unexpected status "))
+        .or_else(|| behind("\"code\":"))
+        .unwrap_or(text);
+    status(&format!("API Error: {}", rest.trim_start()))
+}
+
 /// Claude's word for what went wrong (`SDKAssistantMessageError`).
 pub(crate) fn word(text: &str) -> &'static str {
     match status(text) {
@@ -27,6 +39,21 @@ pub(crate) fn word(text: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_found_in_anybody_s_words() {
+        for (text, wanted) in [
+            ("[API Error: 400 Bad thing in request]", Some(400)),
+            ("unexpected status 401: no key", Some(401)),
+            ("[API Error: {\"error\":{\"code\":429,\"message\":\"slow\"}}]", Some(429)),
+            ("503 Service Unavailable", Some(503)),
+            ("[API Error: terminated]", None),
+            ("it has 400 legs", None),
+            ("4000", None),
+        ] {
+            assert_eq!(named_status(text), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn a_status_is_three_digits_behind_the_words() {

@@ -12,7 +12,7 @@ use crate::ids;
 use crate::json::{Out, Str, alike};
 use crate::trace::Kept;
 
-/// Writes `stream-json` and `json`.
+/// Writes `stream-json`, `json` and `text`.
 ///
 /// Lines that were read in this dialect go back as they were. Everything else becomes runs of one turn each (`turn`).
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Encoder {
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
     pieces: String,
+    /// How many objects were written.
+    pub(super) documents: u64,
 }
 
 impl Encoder {
@@ -44,6 +46,7 @@ impl Encoder {
             turn: Turn::default(),
             total: Usage::default(),
             pieces: String::new(),
+            documents: 0,
         }
     }
 
@@ -52,9 +55,14 @@ impl Encoder {
         matches!(self.style.mode.layout, Layout::Document)
     }
 
+    /// Whether each event has its line.
+    pub(super) const fn is_stream(&self) -> bool {
+        matches!(self.style.mode.layout, Layout::Lines)
+    }
+
     /// Whether events are to be written as the lines that they were read from.
     fn is_own(&self) -> bool {
-        self.style.is_own(Dialect::Gemini) && !self.is_document()
+        self.style.is_own(Dialect::Gemini) && self.is_stream()
     }
 
     /// Makes sure that there is a session's id to write.
@@ -193,7 +201,8 @@ impl Encoder {
         let taken = Taken {
             usage: outcome.usage,
             outcome,
-            calls: 0,
+            deeds: &self.turn.deeds,
+            rounds: 0,
             model: None,
             document: false,
         };

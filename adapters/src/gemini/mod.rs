@@ -1,12 +1,14 @@
-//! Gemini CLI's `--output-format`: `stream-json` and `json` (docs/gemini.md).
+//! Gemini CLI's `--output-format`: `stream-json`, `json` and `text` (docs/gemini.md).
 //!
 //! One process is one turn: `init`, the prompt's echo, pieces of text, calls, their results, `result`. Thoughts, whole texts and the
 //! bounds of rounds have no line. There is no protocol on stdin: a log of the host's side does not exist.
 
 pub(crate) mod chat;
 mod decode;
+mod deeds;
 mod document;
 mod encode;
+mod ends;
 pub(crate) mod fields;
 mod lines;
 mod program;
@@ -31,7 +33,7 @@ use crate::vendor::{Logs, Vendor};
 pub static VENDOR: Vendor = Vendor {
     name: "gemini",
     about: "Gemini CLI's --output-format",
-    modes: &[Mode::STREAM_JSON, Mode::JSON, chat::MODE],
+    modes: &[Mode::STREAM_JSON, Mode::JSON, Mode::TEXT, chat::MODE],
     decoder: |mode| match mode.layout {
         Layout::Store => chat::Decoder::default().into(),
         _ => Decoder::default().into(),
@@ -55,7 +57,7 @@ pub static VENDOR: Vendor = Vendor {
         ("plan", PermissionMode::Plan),
     ],
     tools: Some(&tools::TOOLS),
-    detail: None,
+    detail: Some(&tools::DETAIL),
     logs: Logs {
         one_turn_a_run: true,
         arguments_at: "/parameters",

@@ -1,10 +1,18 @@
-//! The command line of `gemini`, with which it is started: one process is one turn, the prompt comes on stdin, and nobody is asked for
-//! permission. It is not stood in for.
+//! The command line of `gemini`, and how it behaves towards its host: one process is one turn, the prompt stands on the command line, on
+//! stdin, or on both, and nobody is asked for permission.
 
-use crate::codec::{Dialect, Mode};
+use std::time::Duration;
+
+use super::ends;
+use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
-use crate::launch::{ArgError, Flag, Grammar, PermissionMode, Program, PromptBy, Traits, flags};
+use crate::launch::{
+    ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error,
+};
+
+/// The exit code of a run whose input makes no sense.
+const INPUT: u8 = 42;
 
 /// The version that it was tried with.
 const VERSION: &str = "0.61.0";
@@ -16,9 +24,9 @@ pub(crate) static PROGRAM: Program = Program {
     version: VERSION,
     grammar: Grammar::Yargs,
     flags: FLAGS,
-    commands: &[],
+    commands: COMMANDS,
     closed: true,
-    check: |_, _| Ok(()),
+    check,
     // Without --skip-trust it refuses to start in a directory that it has not seen.
     child: &["--output-format=stream-json", "--skip-trust"],
     prompt: PromptBy::Stdin,
@@ -26,12 +34,15 @@ pub(crate) static PROGRAM: Program = Program {
     no_prompt: || {
         ArgError::line(
             "No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.",
-            42,
+            INPUT,
         )
     },
-    no_session: |id| ArgError::line(format!("Error resuming session: Invalid session identifier \"{id}\"."), 42),
+    no_session: |id| {
+        let how = "  Use --list-sessions to see available sessions, then use --resume {number}, --resume {uuid}, or --resume latest.";
+        ArgError::line(format!("Error resuming session: Invalid session identifier \"{id}\".\n{how}"), INPUT)
+    },
     no_key: None,
-    links: &[],
+    links: &["gemini"],
     claims: None,
     backend: &["gemini"],
     file: "gemini",
@@ -42,6 +53,9 @@ pub(crate) static PROGRAM: Program = Program {
     traits: Traits {
         always_in_pieces: true,
         cuts_at_commas: true,
+        latest: Some("latest"),
+        numbers_sessions: true,
+        piped: Piped::Before(Duration::from_millis(500)),
         ..Traits::NONE
     },
     conduct: &GeminiCli,
@@ -55,7 +69,7 @@ const FLAGS: &[Flag] = &flags! {
     "--approval-mode": OneOf("<mode>", &["default", "auto_edit", "yolo", "plan"], &[]) => Permission, "what runs; what would be asked about is not offered to the model";
     "-y", "--yolo": Switch => PermissionIs(PermissionMode::Bypass), "everything runs";
     "--allowed-tools": List("<tools>") => Allowed, "tools that run without a question";
-    "-r", "--resume": Value("<session>") => Resume, "go on in this session: an id, a number, or latest";
+    "-r", "--resume": Maybe("[session]") => Resume, "go on in this session: an id, a number, or latest";
     "--session-id": Value("<uuid>") => SessionId, "the id that the new session is to have";
     "--session-file": Value("<file>") => Rest, "go on with the session of a file";
     "--include-directories": List("<paths>") => AddDir, "more directories that tools may use";
@@ -70,6 +84,7 @@ const FLAGS: &[Flag] = &flags! {
     "--accept-raw-output-risk": Switch => Rest, "no warning of that";
     "--screen-reader": Switch => Rest, "for screen readers";
     "--acp": Switch => Private, "be an ACP agent";
+    "--experimental-acp": Switch => Private, "--acp (older versions)", read_only;
     "-l", "--list-extensions": Switch => Rest, "the extensions";
     "--list-sessions": Switch => Sessions, "the sessions of this directory";
     "--delete-session": Value("<number>") => Rest, "delete a session";
@@ -77,6 +92,44 @@ const FLAGS: &[Flag] = &flags! {
     "-v", "--version": Switch => Version, "the version";
     "-h", "--help": Switch => Help, "the help";
 };
+
+const COMMANDS: &[SubCommand] = &[
+    SubCommand::errand(&["mcp"], |words| Ok(Errand::Mcp(words[1..].to_vec())), "MCP servers"),
+    SubCommand::other(&["extensions", "extension"], "extensions"),
+    SubCommand::other(&["skills", "skill"], "skills"),
+    SubCommand::other(&["hooks", "hook"], "hooks"),
+    SubCommand::other(&["gemma"], "a model on this machine"),
+];
+
+/// What does not go together; and what would make it something other than an agent that answers once.
+fn check(launch: &mut Launch, is_given: &dyn Fn(&str) -> bool) -> Result<(), ArgError> {
+    if is_given("--yolo") && is_given("--approval-mode") {
+        let why = "Cannot use both --yolo (-y) and --approval-mode together. Use --approval-mode=yolo instead.";
+        return Err(yargs_error(&PROGRAM, why));
+    }
+    let sessions = ["--resume", "--session-id", "--session-file"];
+    if sessions.iter().filter(|flag| is_given(flag)).count() > 1 {
+        let why = "The flags --resume, --session-id, and --session-file are mutually exclusive. Please provide only one.";
+        return Err(yargs_error(&PROGRAM, why));
+    }
+    if is_given("--prompt-interactive") {
+        return Err(ArgError::line(
+            "Error: The --prompt-interactive flag cannot be used when input is piped from stdin.",
+            INPUT,
+        ));
+    }
+    for flag in ["--acp", "--experimental-acp", "--list-extensions", "--delete-session"] {
+        if is_given(flag) {
+            let why = format!("error: '{} {flag}' is an errand of {} itself, which a stand-in does not run", PROGRAM.name, PROGRAM.product);
+            return Err(ArgError::line(why, 1));
+        }
+    }
+    if launch.resume == Resume::Pick {
+        launch.resume = Resume::Latest;
+    }
+    launch.print = true;
+    Ok(())
+}
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -95,12 +148,20 @@ impl Conduct for GeminiCli {
         Damage::Ignored
     }
 
+    /// Of a failed call of the model's API it is the HTTP status, cut to eight bits.
     fn exit_code(&self, ended: Ended) -> u8 {
-        u8::from(ended.is_error || ended.outcome.is_none())
+        match ended.outcome {
+            Some(kind) if ended.is_error => ends::exit_code(kind, ended.status, ended.is_text),
+            outcome => u8::from(outcome.is_none()),
+        }
     }
 
     fn tells_failures(&self, mode: Mode) -> bool {
-        mode == Mode::STREAM_JSON
+        mode.layout == Layout::Lines
+    }
+
+    fn fails_on_stderr(&self, mode: Mode) -> bool {
+        mode.layout == Layout::Document
     }
 
     fn echoes(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What a run took: the members of `stats`, in the two forms that the two formats have.
 
+use super::deeds::Deeds;
 use crate::event::{Count, Counted, Outcome, Provenance, Scope, Usage};
 use crate::json::{Out, Raw, Shape, Str};
 
@@ -80,8 +81,10 @@ pub(super) fn plus<'a>(one: &Usage<'a>, other: &Usage<'a>) -> Usage<'a> {
 pub(super) struct Taken<'t> {
     pub(super) usage: Option<Usage<'t>>,
     pub(super) outcome: &'t Outcome<'t>,
-    /// How many tools were called.
-    pub(super) calls: u64,
+    /// The calls of tools.
+    pub(super) deeds: &'t Deeds,
+    /// How often the model was asked, if that is known.
+    pub(super) rounds: u64,
     /// The model, escaped.
     pub(super) model: Option<&'t str>,
     /// In the form of documents.
@@ -142,7 +145,7 @@ impl Taken<'_> {
             }
         }
         out.lit(",\"tool_calls\":");
-        out.number(self.calls);
+        out.number(self.deeds.calls());
         out.lit(",\"models\":{");
         if let Some(model) = self.model {
             out.lit("\"");
@@ -159,22 +162,34 @@ impl Taken<'_> {
         if let Some(model) = self.model {
             out.lit("\"");
             out.lit(model);
-            out.lit("\":{\"tokens\":{");
-            for (name, number) in [
-                ("\"input\":", numbers.fresh()),
-                (",\"prompt\":", numbers.input),
-                (",\"candidates\":", numbers.output),
-                (",\"total\":", numbers.total),
-                (",\"cached\":", numbers.cached),
-            ] {
-                out.lit(name);
-                out.number(number);
-            }
-            out.lit("}}");
+            out.lit("\":{\"api\":{");
+            self.requests(out);
+            out.lit(",\"errorsByType\":{}},");
+            numbers.document(out);
+            out.lit(",\"roles\":{\"main\":{");
+            self.requests(out);
+            out.lit(",");
+            numbers.document(out);
+            out.lit("}}}");
         }
-        out.lit("},\"tools\":{\"totalCalls\":");
-        out.number(self.calls);
-        out.lit("},\"files\":{}");
+        out.lit("},\"tools\":{");
+        self.deeds.write(out);
+        out.lit("},\"files\":{\"totalLinesAdded\":0,\"totalLinesRemoved\":0}");
+        out.invented("/stats/files", "the source does not count the lines that were changed");
+    }
+
+    /// How often the model was asked, and for how long.
+    fn requests(&self, out: &mut Out) {
+        out.lit("\"totalRequests\":");
+        out.number(self.rounds.max(1));
+        out.lit(",\"totalErrors\":0,\"totalLatencyMs\":");
+        match self.outcome.duration_api_ms.filter(|raw| raw.u64().is_some()) {
+            Some(duration) => out.raw(duration),
+            None => {
+                out.lit("0");
+                out.invented("/stats/models/api/totalLatencyMs", "the source does not say it");
+            }
+        }
     }
 }
 
@@ -202,5 +217,22 @@ impl Numbers {
             out.lit(name);
             out.number(number);
         }
+    }
+
+    /// `tokens` of a document. Thoughts are what the sum has besides.
+    fn document(&self, out: &mut Out) {
+        out.lit("\"tokens\":{");
+        for (name, number) in [
+            ("\"input\":", self.fresh()),
+            (",\"prompt\":", self.input),
+            (",\"candidates\":", self.output),
+            (",\"total\":", self.total),
+            (",\"cached\":", self.cached),
+            (",\"thoughts\":", self.total.saturating_sub(self.input.saturating_add(self.output))),
+        ] {
+            out.lit(name);
+            out.number(number);
+        }
+        out.lit(",\"tool\":0}");
     }
 }

@@ -1,15 +1,18 @@
 //! What another dialect said, as runs of one turn each: init, prompt, pieces of text, calls and their results, result.
 
+use super::deeds::Deeds;
 use super::document::lay_out;
 use super::encode::{Encoder, output, status};
+use super::ends::{error_code, error_type};
 use super::lines::{close, error_of, member};
 use super::stats::{Taken, plus};
-use super::{CANCELLED, FATAL_TOOL, FORBIDDEN, TOOL_ERROR, TURN_LIMIT, UNKNOWN};
+use super::{FORBIDDEN, TOOL_ERROR, UNKNOWN};
+use crate::codec::Layout;
 use crate::event::{
-    Block, Event, Fatal, Kind, Limit, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope, Session,
+    Block, DetailShape, Event, Fatal, Kind, Origin, Outcome, OutcomeKind, Piece, Place, Prompt, PromptSource, Reply, ResultStatus, Scope, Session,
     ToolCall, ToolResult, Usage,
 };
-use crate::json::{Out, Str};
+use crate::json::{Out, Raw, Str};
 use crate::trace::Kept;
 
 /// The turn that is being written.
@@ -23,7 +26,11 @@ pub(super) struct Turn {
     said: String,
     /// Where in `said` the text behind the last result begins.
     answer: usize,
-    calls: u64,
+    pub(super) deeds: Deeds,
+    /// How often the model was asked.
+    rounds: u64,
+    /// In text: what was said last has no line end yet.
+    open_line: bool,
     /// What its rounds took, and where the source says it.
     usage: Option<Usage<'static>>,
     pub(super) tokens: Kept,
@@ -50,6 +57,7 @@ impl Encoder {
                 out.carried();
             }
             Kind::RoundEnd(end) => {
+                self.turn.rounds += 1;
                 if let Some(usage) = &end.usage {
                     let sum = self.turn.usage.map_or(usage.detached(), |sum| plus(&sum, &usage.detached()));
                     self.turn.usage = Some(sum);
@@ -77,7 +85,19 @@ impl Encoder {
         }
         self.begin(origin, out);
         self.turn.said.push_str(text.as_escaped());
+        if self.style.mode.layout == Layout::Text {
+            let plain = text.unescape();
+            self.turn.open_line = !plain.ends_with('\n');
+            return out.lit(&plain);
+        }
         self.piece(text, origin.time, &[], out);
+    }
+
+    /// In text whatever is not said begins on a line of its own.
+    fn end_line(&mut self, out: &mut Out) {
+        if std::mem::take(&mut self.turn.open_line) {
+            out.lit("\n");
+        }
     }
 
     /// Begins the turn, if that has not been done yet.
@@ -86,7 +106,7 @@ impl Encoder {
             return;
         }
         self.need_session(out);
-        if self.is_document() {
+        if !self.is_stream() {
             return;
         }
         out.release(&mut self.facts);
@@ -128,7 +148,7 @@ impl Encoder {
     }
 
     fn prompt(&mut self, prompt: &Prompt<'_>, origin: Origin<'_>, out: &mut Out) {
-        if !matches!(prompt.source, PromptSource::Host | PromptSource::Echo) || self.is_document() {
+        if !matches!(prompt.source, PromptSource::Host | PromptSource::Echo) || !self.is_stream() {
             return;
         }
         let mut said = String::new();
@@ -173,9 +193,9 @@ impl Encoder {
 
     fn call(&mut self, call: &ToolCall<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
-        self.turn.calls += 1;
-        if self.is_document() {
-            return;
+        self.turn.deeds.called(call);
+        if !self.is_stream() {
+            return self.end_line(out);
         }
         self.begin_line("tool_use", origin.time, out);
         member("tool_name", call.name, out);
@@ -188,17 +208,28 @@ impl Encoder {
     fn tool_result(&mut self, result: &ToolResult<'_>, origin: Origin<'_>, out: &mut Out) {
         self.begin(origin, out);
         self.turn.answer = self.turn.said.len();
-        if self.is_document() {
+        self.turn.deeds.answered(result);
+        if !self.is_stream() {
             return;
         }
         self.begin_line("tool_result", origin.time, out);
         member("tool_id", result.call, out);
-        let success = result.status == ResultStatus::Success;
+        // An agent that speaks this dialect alone says what people see.
+        let shown = result
+            .detail
+            .filter(|detail| detail.shape == DetailShape::Gemini)
+            .map(|detail| detail.raw);
+        let forbidden = result.status == ResultStatus::Denied;
+        let success = result.status == ResultStatus::Success || shown.is_some_and(|shown| shown.get("error").is_none() && !forbidden);
         status(success, out);
-        output(result.content, out);
+        match shown {
+            Some(shown) => out.str_if(",\"output\":", shown.get("output").and_then(Raw::string)),
+            None => output(result.content, out),
+        }
         if !success {
-            let forbidden = result.status == ResultStatus::Denied;
-            error_of(if forbidden { FORBIDDEN } else { TOOL_ERROR }, result.content.texts(), out);
+            let kind = shown.and_then(|shown| shown.get("error")).and_then(Raw::string).map(Str::as_escaped);
+            let usual = if forbidden { FORBIDDEN } else { TOOL_ERROR };
+            error_of(kind.unwrap_or(usual), result.content.texts(), out);
         }
         close(&[], out);
     }
@@ -223,6 +254,7 @@ impl Encoder {
         } else {
             self.begin(origin, out);
             self.answer(outcome, origin, out);
+            self.end_line(out);
             self.result(outcome, origin, out);
         }
         out.drop_held(&mut self.turn.tokens, "no place in gemini: a turn says its tokens, a model call does not");
@@ -257,47 +289,60 @@ impl Encoder {
                 self.turn.usage
             }
         };
-        let taken = Taken {
-            usage,
-            outcome,
-            calls: self.turn.calls,
-            model: self.model.as_deref(),
-            document: self.is_document(),
-        };
-        if self.is_document() {
-            let from = out.len();
-            out.lit("{\"session_id\":\"");
-            out.lit(&self.session);
-            out.lit("\"");
-            if outcome.is_error {
-                error_of(error_type(outcome.kind), error.into_iter(), out);
-            } else {
-                member("response", Str::trusted(&self.turn.said[self.turn.answer..]), out);
-            }
-            taken.write(out);
-            self.end_result(outcome, out);
-            out.lit("}");
-            lay_out(from, out);
-            out.lit("\n");
-            return;
+        match self.style.mode.layout {
+            // Of a run that failed text says nothing: it goes to standard error.
+            Layout::Text => return,
+            Layout::Document => return self.document(outcome, usage, error, out),
+            _ => {}
         }
         self.begin_line("result", origin.time, out);
         status(!outcome.is_error, out);
         if error.is_some() {
             error_of(error_type(outcome.kind), error.into_iter(), out);
         }
-        taken.write(out);
+        self.taken(outcome, usage).write(out);
         self.end_result(outcome, out);
         close(&[], out);
     }
-}
 
-/// What the program calls the error of a run that ended so.
-const fn error_type(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Limit(Limit::Turns) => TURN_LIMIT,
-        OutcomeKind::Cancelled => CANCELLED,
-        OutcomeKind::Failed(Place::Tool) => FATAL_TOOL,
-        _ => UNKNOWN,
+    fn taken<'t>(&'t self, outcome: &'t Outcome<'t>, usage: Option<Usage<'t>>) -> Taken<'t> {
+        Taken {
+            usage,
+            outcome,
+            deeds: &self.turn.deeds,
+            rounds: self.turn.rounds,
+            model: self.model.as_deref(),
+            document: self.is_document(),
+        }
+    }
+
+    /// The one object at the end. One behind another, as logs of several turns have them, begins on a line of its own.
+    fn document(&mut self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
+        if self.documents > 0 {
+            out.lit("\n");
+        }
+        self.documents += 1;
+        let from = out.len();
+        out.lit("{\"session_id\":\"");
+        out.lit(&self.session);
+        out.lit("\"");
+        if outcome.is_error {
+            let kind = Some(error_type(outcome.kind)).filter(|kind| *kind != UNKNOWN);
+            out.lit(",\"error\":{\"type\":\"");
+            out.lit(kind.unwrap_or("Error"));
+            out.lit("\"");
+            out.invented("/error/type", "the source does not say it in this dialect's words");
+            member("message", error.unwrap_or_default(), out);
+            out.lit(",\"code\":");
+            out.number(u64::from(error_code(outcome.kind, error)));
+            out.invented("/error/code", "it follows from how the turn ended");
+            out.lit("}");
+        } else {
+            member("response", Str::trusted(&self.turn.said[self.turn.answer..]), out);
+            self.taken(outcome, usage).write(out);
+        }
+        self.end_result(outcome, out);
+        out.lit("}");
+        lay_out(from, out);
     }
 }

@@ -125,7 +125,10 @@ impl Line<'_> {
         match &launch.resume {
             Resume::New => {}
             Resume::Latest | Resume::Session(_) if self.resumes_by_command().is_some() => {}
-            Resume::Latest => self.switch("resume", Means::Latest)?,
+            Resume::Latest => match self.program.traits.latest {
+                Some(word) => self.value("resume", Means::Resume, word)?,
+                None => self.switch("resume", Means::Latest)?,
+            },
             Resume::Session(id) => self.value("resume", Means::Resume, id)?,
             Resume::Pick => self.unsaid("resume", "nobody is there to pick a session"),
         }

@@ -108,6 +108,7 @@ impl Errand {
             )),
             Self::Login => Answer::says(format!("Already logged in as {}\n", facts.account)),
             Self::Logout => Answer::says("Nothing to log out of: this is a stand-in, its back end holds the keys.\n"),
+            Self::Sessions if program.traits.numbers_sessions => Answer::says(numbered(facts.sessions)),
             Self::Sessions if facts.sessions.is_empty() => Answer::says("No sessions.\n"),
             Self::Sessions => Answer::says(facts.sessions.iter().fold(String::new(), |mut text, id| {
                 text.push_str(id);
@@ -126,6 +127,19 @@ impl Errand {
             Self::Other(words) => Answer::refuses(not_here(program, &words.join(" "))),
         }
     }
+}
+
+/// What Gemini CLI prints for `--list-sessions`: the oldest first, each with its number.
+fn numbered(sessions: &[&str]) -> String {
+    if sessions.is_empty() {
+        return "No previous sessions found for this project.".to_owned();
+    }
+    let mut text = format!("\nAvailable sessions for this project ({}):\n", sessions.len());
+    for (number, id) in (1..).zip(sessions.iter().rev()) {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "  {number}. [{id}]");
+    }
+    text
 }
 
 /// What Cursor prints for `models`: the heading, a line a model, the hint.

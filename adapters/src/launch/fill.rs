@@ -113,7 +113,13 @@ fn fill(program: &Program, launch: &mut Launch, given: &Given) {
         Means::Disallowed => launch.disallowed_tools.extend(rules(&text())),
         Means::MaxTurns => launch.max_turns = whole(&text()),
         Means::MaxBudget => launch.max_budget_usd = text().trim().parse().ok(),
-        Means::Resume => launch.resume = some().filter(|id| !id.is_empty()).map_or(Resume::Pick, Resume::Session),
+        Means::Resume => {
+            launch.resume = match given.value.as_deref() {
+                None | Some("") => Resume::Pick,
+                Some(word) if program.traits.latest == Some(word) => Resume::Latest,
+                Some(id) => Resume::Session(id.to_owned()),
+            }
+        }
         Means::Latest if on => launch.resume = Resume::Latest,
         Means::Latest => {}
         Means::SessionId => launch.session_id = some().filter(|id| !id.is_empty()),

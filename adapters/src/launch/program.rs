@@ -1,5 +1,7 @@
 //! What a vendor says of its program.
 
+use std::time::Duration;
+
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
 use crate::codec::Dialect;
@@ -109,6 +111,12 @@ pub struct Traits {
     pub holds_sessions: bool,
     /// Such a program of many sessions.
     pub front: Option<fn(Setup) -> Box<dyn Front>>,
+    /// The word that means the latest session where the flag that goes on with one wants to be told which.
+    pub latest: Option<&'static str>,
+    /// Its user may name a session by its number in the list, in which the oldest is the first.
+    pub numbers_sessions: bool,
+    /// What becomes of standard input where the command line has a prompt.
+    pub piped: Piped,
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
@@ -134,9 +142,23 @@ impl Traits {
         mode_variables: &[],
         holds_sessions: false,
         front: None,
+        latest: None,
+        numbers_sessions: false,
+        piped: Piped::Unread,
         answer_file: &[],
         images: &[],
     };
+}
+
+/// What becomes of standard input where the command line has a prompt. A terminal is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piped {
+    /// It is not read.
+    Unread,
+    /// What it says stands before the prompt, with an empty line between them. It has so long to begin.
+    Before(Duration),
+    /// What it says stands behind the prompt, on a line of its own.
+    Behind,
 }
 
 /// How a program is told the way to an MCP server at an address.

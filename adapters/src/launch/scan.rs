@@ -196,7 +196,7 @@ pub(super) fn unknown_error(program: &Program, unknown: &[Unknown]) -> ArgError 
 }
 
 /// What yargs says: the complaint, then the help.
-pub(super) fn yargs_error(program: &Program, text: &str) -> ArgError {
+pub(crate) fn yargs_error(program: &Program, text: &str) -> ArgError {
     ArgError::line(format!("{text}\n{}", usage(program).trim_end()), 1)
 }
 

@@ -17,6 +17,7 @@ pub mod claude;
 pub mod codex;
 pub mod commands;
 pub mod cursor;
+pub mod gemini;
 pub mod host;
 mod neutral;
 pub mod qwen;
@@ -49,13 +50,14 @@ use crate::tools::fetch::Policy;
 use crate::tools::web_search::Engine;
 
 /// The vendors that are played, one line each. A dialect that is not here has nobody's manners: [`neutral`].
-static PERSONAS: [&Persona; 6] = [
+static PERSONAS: [&Persona; 7] = [
     &claude::CLAUDE,
     &qwen::RFC,
     &qwen::CODE,
     &tricode::TRICODE,
     &cursor::CURSOR,
     &codex::CODEX,
+    &gemini::GEMINI,
 ];
 
 /// Who the agent is for hosts of a dialect.
@@ -120,8 +122,8 @@ pub struct Persona {
     pub search: Option<fn(Engine) -> Rc<dyn Tool>>,
     /// Tools that are for the user to answer.
     pub asking: fn() -> Vec<Rc<dyn Tool>>,
-    /// What the tool that begins subagents is called, and its other names; none where there are no subagents.
-    pub subagents: Option<&'static [&'static str]>,
+    /// The tool that begins subagents; none where there are no subagents.
+    pub subagents: Option<SubagentTool>,
     /// Whether the model has a tool that takes up skills.
     pub has_skills: bool,
     /// The vendor's side of permissions.
@@ -146,6 +148,31 @@ pub struct Persona {
     pub commands: &'static Commands,
     /// What its hosts are told, and how.
     pub host: &'static dyn HostPersona,
+}
+
+/// The tool that begins subagents, as its model knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct SubagentTool {
+    /// What it is called, and its other names.
+    pub names: &'static [&'static str],
+    /// The argument that names the kind of agent.
+    pub kind: &'static str,
+    /// What the kind for everything is called.
+    pub general: &'static str,
+    /// Whether the task is said in a few words too.
+    pub has_description: bool,
+}
+
+impl SubagentTool {
+    /// As most have it.
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            kind: "subagent_type",
+            general: crate::turn::subagent::GENERAL,
+            has_description: true,
+        }
+    }
 }
 
 impl Persona {

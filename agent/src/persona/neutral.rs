@@ -5,7 +5,7 @@ use agentglot_adapters::raw::codec::{Dialect, Mode};
 
 use super::session::Plain;
 use super::shared::jobs;
-use super::{HostPersona, Persona, commands};
+use super::{HostPersona, Persona, SubagentTool, commands};
 use crate::hooks::{self};
 use crate::mcp;
 use crate::model::ModelError;
@@ -23,10 +23,12 @@ static SESSIONS: SessionFiles = SessionFiles {
     root: own_root,
     ids: Ids::Uuid,
     have_titles: false,
+    have_numbers: false,
     have_paths: false,
     have_folders: true,
     given_out: false,
     none_yet: None,
+    in_use: None,
     bad_id: None,
     copies: None,
     exit_code: 1,
@@ -45,7 +47,7 @@ pub(super) static NEUTRAL: Persona = Persona {
     fetch: None,
     search: None,
     asking: || Vec::new(),
-    subagents: Some(&["agent"]),
+    subagents: Some(SubagentTool::named(&["agent"])),
     has_skills: false,
     permissions: &PERMISSIONS,
     settings: None,

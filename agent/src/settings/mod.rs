@@ -238,7 +238,8 @@ impl Settings {
         }
         let mode = self
             .text(&["permissions", "defaultMode"])
-            .or_else(|| self.text(&["tools", "approvalMode"]));
+            .or_else(|| self.text(&["tools", "approvalMode"]))
+            .or_else(|| self.text(&["general", "defaultApprovalMode"]));
         if let Some(mode) = mode.filter(|_| launch.permission.is_none())
             && let Err((problem, _)) = policy.set_mode(mode)
         {
@@ -283,6 +284,11 @@ impl Settings {
     /// The model.
     pub fn model(&self) -> Option<&str> {
         self.text(&["model"]).or_else(|| self.text(&["model", "name"]))
+    }
+
+    /// The most rounds of a turn, where the launch names none.
+    pub fn max_rounds(&self) -> Option<u64> {
+        self.get(&["model", "maxSessionTurns"]).and_then(Value::as_u64)
     }
 
     /// The configuration of MCP servers that files give, for `--mcp-config`: the user's and the project's settings and the project's

@@ -102,7 +102,7 @@ impl StoreError {
         match (self, files.none_yet, files.bad_id) {
             (Self::NotFound(id), ..) => ArgError::no_session(files.dialect, id),
             (Self::NoneYet, Some(text), _) | (Self::BadId(_), _, Some(text)) => line(text.to_owned()),
-            (Self::InUse(id), ..) => ArgError::session_in_use(id),
+            (Self::InUse(id), ..) => files.in_use.map_or_else(|| ArgError::session_in_use(id), |words| line(words(id))),
             (Self::Busy(id), ..) => line(format!(
                 "Error: Session ID {id} is already in use. Another process is writing this session: end it first{}.",
                 files.copies.map(|flag| format!(", or go on in a copy with {flag}")).unwrap_or_default()

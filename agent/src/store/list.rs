@@ -95,6 +95,12 @@ pub(super) fn title(file: &File) -> Option<String> {
     titled(false).or_else(|| titled(true))
 }
 
+/// When a session began, as the transcript says it.
+pub(super) fn began(file: &File) -> Option<String> {
+    let head = ends(file, true).ok()?;
+    lines(&head).filter_map(Entry::read).find(Entry::is_chained)?.timestamp
+}
+
 /// Whose a session is, if it is one of ours.
 pub(super) fn dialect(file: &File) -> Option<String> {
     #[derive(serde::Deserialize)]

@@ -92,6 +92,8 @@ pub struct SessionFiles {
     pub ids: Ids,
     /// A session is found by its title too.
     pub have_titles: bool,
+    /// The same by its number in the list, in which the oldest is 1.
+    pub have_numbers: bool,
     /// The same by the path of its transcript.
     pub have_paths: bool,
     /// A session belongs to the working folder that it began in.
@@ -100,6 +102,8 @@ pub struct SessionFiles {
     pub given_out: bool,
     /// Who asks for the latest session where there is none is refused so; else he gets a new one.
     pub none_yet: Option<&'static str>,
+    /// What is said of a new session's id that another one has.
+    pub in_use: Option<fn(&str) -> String>,
     /// What is said of an id that is none.
     pub bad_id: Option<&'static str>,
     /// The flag by which a session is gone on with in a copy.
@@ -294,9 +298,13 @@ impl Store {
         Ok(())
     }
 
-    /// The ids of the sessions of this folder, the one that was written last first.
+    /// The ids of the sessions of this folder, the one that was written last first; where they have numbers, the one that began last.
     pub fn ids(&self) -> Vec<String> {
-        self.all().unwrap_or_default().into_iter().map(|found| found.id).collect()
+        let mut all = self.all().unwrap_or_default();
+        if self.files.have_numbers {
+            all.sort_by_cached_key(|found| std::cmp::Reverse(list::began(&found.file)));
+        }
+        all.into_iter().map(|found| found.id).collect()
     }
 
     /// The folder of this working folder.
@@ -323,6 +331,11 @@ impl Store {
     fn find(&self, wanted: &str) -> Option<Found> {
         if self.files.ids.fit(wanted) {
             return self.by_id(wanted);
+        }
+        if let Ok(number) = wanted.parse::<usize>()
+            && self.files.have_numbers
+        {
+            return self.by_id(self.ids().iter().rev().nth(number.checked_sub(1)?)?);
         }
         if self.files.have_paths && wanted.ends_with(".jsonl") && wanted.contains('/') {
             return self.by_file(Path::new(wanted));

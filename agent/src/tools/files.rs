@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::edit::{Change, EditFault, edit};
+use super::edit::{Change, EditFault, Edited, edit};
 use super::notebook::{self, Cell};
 use super::read::{Content, Media, Text, Window, read};
 use super::seen::Seen;
@@ -119,6 +119,35 @@ pub async fn write_file(path: &str, content: &str, seen: &Seen, cx: &Cx<'_>) -> 
     let written = done.await?;
     seen.put(place.path(), written.stamp.clone());
     Ok((place, written))
+}
+
+/// Writes a file as a whole, whether it was read or not; one that was read and has changed since stays.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put_file(path: &str, content: &str, seen: &Seen, cx: &Cx<'_>) -> Result<(Place, Written), Fault> {
+    let place = cx.world.wall.locate(path)?;
+    let known = seen.get(place.path());
+    let (at, text) = (place.clone(), content.to_owned());
+    let written = blocking(cx, move |_, _| {
+        write(&at, &text, Put::Instead, known.as_ref().filter(|_| at.path().exists()))
+    })
+    .await?;
+    seen.put(place.path(), written.stamp.clone());
+    Ok((place, written))
+}
+
+/// Replaces a text in a file, whether it was read or not; one that was read and has changed since stays.
+///
+/// # Errors
+/// Why it was not changed.
+pub async fn change_file(path: &str, change: Change, seen: &Seen, cx: &Cx<'_>) -> Result<(Place, Edited), EditFault> {
+    let place = cx.world.wall.locate(path).map_err(EditFault::File)?;
+    let known = seen.get(place.path());
+    let at = place.clone();
+    let edited = blocking(cx, move |_, _| edit(&at, &[change], known.as_ref())).await?;
+    seen.put(place.path(), edited.stamp.clone());
+    Ok((place, edited))
 }
 
 /// A file before and after a change.

@@ -306,7 +306,7 @@ async fn running(context: &Rc<Context>, conversation: &Conversation, tool: &dyn 
 
 /// Subagents are conversations of their own, and run in the loop itself.
 async fn run_tool(context: &Rc<Context>, conversation: &Conversation, tool: &dyn Tool, call: &Call, input: &Value, cx: &Cx<'_>) -> Given {
-    match crate::turn::subagent::wanted(tool, input) {
+    match crate::turn::subagent::wanted(context.persona.subagents, tool, input) {
         Some(wanted) => Box::pin(crate::turn::subagent::run(context, conversation, call, wanted)).await,
         None => tool.run(input, cx).await,
     }

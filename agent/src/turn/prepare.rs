@@ -15,7 +15,8 @@ use agentglot_adapters::raw::launch::PermissionMode;
 pub(crate) fn prepare(context: &Rc<Context>, conversation: &mut Conversation) {
     let wishes = context.model.options.borrow();
     conversation.model.clone_from(&wishes.model);
-    conversation.max_rounds = context.host.launch.max_turns;
+    let most = || context.settings.get().max_rounds();
+    conversation.max_rounds = context.host.launch.max_turns.or_else(most);
     let chosen = context.host.launch.agent.as_ref().and_then(|name| wishes.agents.get(name)).cloned();
     let agents = chosen.as_ref().map(|agent| agent.prompt.clone());
     conversation.system = wishes
@@ -70,9 +71,9 @@ pub(crate) fn prepare(context: &Rc<Context>, conversation: &mut Conversation) {
     for (server, text) in mcp.instructions() {
         conversation.system.push_str(&format!("\n\nOf the MCP server {server}:\n{text}"));
     }
-    if let Some(names) = context.persona.subagents {
+    if let Some(form) = context.persona.subagents {
         let background = turn::background::begins_turns(context);
-        tools.push(Rc::new(Subagents::new(names, turn::subagent::kinds(context), background)) as Rc<dyn Tool>);
+        tools.push(Rc::new(Subagents::new(form, turn::subagent::kinds(context), background)) as Rc<dyn Tool>);
     }
     if context.persona.has_skills {
         tools.extend(turn::skill::tool(&context.settings.get()));

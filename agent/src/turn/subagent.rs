@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::conversation::Conversation;
 use crate::host::event_writer::{RunningSubagent, line_id};
 use crate::model::message::{Call, Message, Part};
+use crate::persona::SubagentTool;
 use crate::settings::subagent::SubagentKind;
 use crate::tools::{Cx, Given, Spec, Tool};
 use crate::turn::context::Context;
@@ -32,35 +33,37 @@ pub(crate) struct Wanted {
 /// The tool that begins a subagent.
 #[derive(Debug)]
 pub(crate) struct Subagents {
-    names: &'static [&'static str],
+    form: SubagentTool,
     spec: Spec,
 }
 
 impl Subagents {
-    /// Under these names, with the kinds that there are; `background`: whether the model need not wait for them.
-    pub(crate) fn new(names: &'static [&'static str], kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
+    /// In this form, with the kinds that there are; `background`: whether the model need not wait for them.
+    pub(crate) fn new(form: SubagentTool, kinds: impl Iterator<Item = (String, String)>, background: bool) -> Self {
         let mut about =
             "Gives a part of the work to another agent, which has a conversation of its own and answers once, at its end.\n\nKinds:\n".to_owned();
         for (kind, description) in kinds {
+            let kind = if kind == GENERAL { form.general } else { &kind };
             about.push_str(&format!("- {kind}: {description}\n"));
         }
-        let mut schema = json!({
-            "type": "object",
-            "properties": {
-                "description": {"type": "string", "description": "The task in three to five words"},
-                "prompt": {"type": "string", "description": "The whole task; the agent sees nothing else"},
-                "subagent_type": {"type": "string", "description": "The kind of agent"}
-            },
-            "required": ["description", "prompt"]
-        });
+        let mut schema = json!({"type": "object", "properties": {}, "required": []});
+        let words = [("description", "The task in three to five words")];
+        let words = words.into_iter().filter(|_| form.has_description);
+        let words = words.chain([("prompt", "The whole task; the agent sees nothing else"), (form.kind, "The kind of agent")]);
+        for (name, about) in words {
+            schema["properties"][name] = json!({"type": "string", "description": about});
+            if let Some(required) = schema["required"].as_array_mut().filter(|_| name != form.kind) {
+                required.push(name.into());
+            }
+        }
         if background {
             let about = "You go on without it, and are told when it has ended";
             schema["properties"]["run_in_background"] = json!({"type": "boolean", "description": about});
         }
         Self {
-            names,
+            form,
             spec: Spec {
-                name: names.first().copied().unwrap_or_default().to_owned(),
+                name: form.names.first().copied().unwrap_or_default().to_owned(),
                 description: about,
                 schema,
                 kind: ToolKind::Subagent,
@@ -77,7 +80,7 @@ impl Tool for Subagents {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        self.names.contains(&name)
+        self.form.names.contains(&name)
     }
 
     async fn run(&self, _: &Value, _: &Cx<'_>) -> Given {
@@ -86,14 +89,12 @@ impl Tool for Subagents {
 }
 
 /// What a call of this tool wants, if it is the one that begins subagents.
-pub(crate) fn wanted(tool: &dyn Tool, input: &Value) -> Option<Wanted> {
-    if tool.spec().kind != ToolKind::Subagent {
-        return None;
-    }
+pub(crate) fn wanted(form: Option<SubagentTool>, tool: &dyn Tool, input: &Value) -> Option<Wanted> {
+    let form = form.filter(|_| tool.spec().kind == ToolKind::Subagent)?;
     let member = |names: &[&str]| names.iter().find_map(|name| input.get(name)?.as_str()).unwrap_or_default().to_owned();
     Some(Wanted {
-        kind: Some(member(&["subagent_type", "subagentType"]))
-            .filter(|kind| !kind.is_empty())
+        kind: Some(member(&[form.kind, "subagentType"]))
+            .filter(|kind| !kind.is_empty() && kind != form.general)
             .unwrap_or_else(|| GENERAL.to_owned()),
         task: member(&["description"]),
         prompt: member(&["prompt"]),

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::time::Duration;
 
-use agentglot_adapters::raw::launch::Launch;
+use agentglot_adapters::raw::launch::{Launch, Piped};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -17,20 +17,21 @@ pub(super) enum Prompt {
     Stopped(i32, String),
 }
 
-/// The prompt of a host that does not talk: from the command line, else all of standard input.
+/// The prompt of a host that does not talk: from the command line, else all of standard input; or both, where the program takes both.
 ///
 /// A host that neither says more nor closes its end is given up after a while: it waits for us as we do for it.
 pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, stop: &mut impl AsyncFnMut() -> i32) -> Result<Prompt, String> {
     let too_long = |place: &str| format!("the prompt {place} has more than {most} bytes; --max-prompt says how long it may be");
-    if let Some(prompt) = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
-        return match prompt.len() > most {
-            true => Err(too_long("on the command line")),
-            false => Ok(Prompt::Whole(prompt.clone())),
-        };
+    let piped = launch.format.dialect.program().map_or(Piped::Unread, |program| program.traits.piped);
+    let typed = launch.prompt.as_ref().filter(|prompt| !prompt.is_empty());
+    if typed.is_some_and(|prompt| prompt.len() > most) {
+        return Err(too_long("on the command line"));
     }
     let mut stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Ok(Prompt::None);
+    match typed {
+        Some(prompt) if piped == Piped::Unread || stdin.is_terminal() => return Ok(Prompt::Whole(prompt.clone())),
+        None if stdin.is_terminal() => return Ok(Prompt::None),
+        _ => {}
     }
     let (give, mut coming) = mpsc::channel::<Vec<u8>>(4);
     std::thread::spawn(move || {
@@ -47,12 +48,18 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
     });
     let mut bytes = Vec::new();
     loop {
+        // Who inherits a standard input that nobody writes to has said all on the command line.
+        let first = match (typed, piped) {
+            (Some(_), Piped::Before(first)) if bytes.is_empty() => Some(first),
+            _ => None,
+        };
         let piece = tokio::select! {
             biased;
             number = stop() => return Ok(Prompt::Stopped(number, String::from_utf8_lossy(&bytes).into_owned())),
-            piece = timeout(patience, coming.recv()) => piece,
+            piece = timeout(first.unwrap_or(patience), coming.recv()) => piece,
         };
         match piece {
+            Err(_) if first.is_some() => break,
             Ok(Some(piece)) if bytes.len() + piece.len() > most => return Err(too_long("on standard input")),
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
             Ok(None) => break,
@@ -66,6 +73,12 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
             }
         }
     }
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    let said = String::from_utf8_lossy(&bytes);
+    let text = match (typed, piped) {
+        (Some(typed), _) if said.is_empty() => typed.clone(),
+        (Some(typed), Piped::Behind) => format!("{typed}\n{said}"),
+        (Some(typed), _) => format!("{said}\n\n{typed}"),
+        (None, _) => said.trim().to_owned(),
+    };
     Ok(if text.is_empty() { Prompt::None } else { Prompt::Whole(text) })
 }

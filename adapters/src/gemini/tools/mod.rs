@@ -3,10 +3,10 @@
 mod args;
 mod read_result;
 
-use crate::event::{ToolKind, ToolResult};
+use crate::event::{DetailShape, ToolKind, ToolResult};
 use crate::json::Str;
 use crate::tools::result::Answer;
-use crate::tools::table::{Shell, Texts, Tools, names};
+use crate::tools::table::{DetailReader, Shell, Texts, Tools, names};
 
 // The declarations of version 0.61, and names of older ones.
 names! {
@@ -59,6 +59,13 @@ pub(crate) static TOOLS: Tools = Tools {
         ..Texts::PLAIN
     },
     ..Tools::new(NAMES, args::read, args::write, result)
+};
+
+/// What people see of a result, `output`, and what its error is called, `error`: neither says what the tool did.
+pub(crate) static DETAIL: DetailReader = DetailReader {
+    shape: DetailShape::Gemini,
+    complete: |_| false,
+    read: |_, _| None,
 };
 
 /// Tools of MCP servers begin with `mcp_`.

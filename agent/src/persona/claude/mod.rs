@@ -14,7 +14,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
 
 use super::session::Plain;
-use super::{Persona, shared};
+use super::{Persona, SubagentTool, shared};
 use crate::mcp::Naming;
 use crate::settings::memory::MemoryFiles;
 use crate::settings::{PluginFiles, SettingsFiles};
@@ -57,10 +57,12 @@ static SESSIONS: SessionFiles = SessionFiles {
     root,
     ids: Ids::Uuid,
     have_titles: true,
+    have_numbers: false,
     have_paths: true,
     have_folders: true,
     given_out: false,
     none_yet: Some("No conversation found to continue"),
+    in_use: None,
     bad_id: Some("Error: Invalid session ID. Must be a valid UUID."),
     copies: Some("--fork-session"),
     exit_code: 1,
@@ -101,7 +103,7 @@ pub static CLAUDE: Persona = Persona {
         ]
     },
     // The second is what it was called once.
-    subagents: Some(&["Agent", "Task"]),
+    subagents: Some(SubagentTool::named(&["Agent", "Task"])),
     has_skills: true,
     permissions: &permissions::PERMISSIONS,
     settings: Some(&SETTINGS),

@@ -8,7 +8,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::launch::PermissionMode;
 
 use super::session::Plain;
-use super::{Persona, commands, shared};
+use super::{Persona, SubagentTool, commands, shared};
 use crate::flags::given;
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp;
@@ -39,10 +39,12 @@ static SESSIONS: SessionFiles = SessionFiles {
     root: own_root,
     ids: Ids::Uuid,
     have_titles: false,
+    have_numbers: false,
     have_paths: false,
     have_folders: true,
     given_out: true,
     none_yet: None,
+    in_use: None,
     bad_id: None,
     copies: None,
     exit_code: 1,
@@ -68,7 +70,7 @@ pub static CURSOR: Persona = Persona {
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),
     asking: || Vec::new(),
-    subagents: Some(&["task"]),
+    subagents: Some(SubagentTool::named(&["task"])),
     has_skills: false,
     permissions: &permissions::PERMISSIONS,
     settings: Some(&SETTINGS),

@@ -11,7 +11,7 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
 use serde_json::{Value, json};
 
-use super::Persona;
+use super::{Persona, SubagentTool};
 use super::session::Plain;
 use super::shared::asking;
 use crate::hooks::{HookForm, PLAIN};
@@ -43,10 +43,12 @@ static SESSIONS: SessionFiles = SessionFiles {
     root: own_root,
     ids: Ids::Uuid,
     have_titles: true,
+    have_numbers: false,
     have_paths: false,
     have_folders: true,
     given_out: false,
     none_yet: None,
+    in_use: None,
     bad_id: None,
     copies: Some("--fork-session"),
     exit_code: 1,
@@ -110,7 +112,7 @@ const QWEN: Persona = Persona {
     fetch: Some(tools::web::fetch),
     search: Some(tools::web::search),
     asking: || vec![asking::ask("ask_user_question"), asking::exit_plan("exit_plan_mode", plan_detail)],
-    subagents: Some(&["agent"]),
+    subagents: Some(SubagentTool::named(&["agent"])),
     has_skills: false,
     permissions: &permissions::CODE,
     settings: Some(&SETTINGS),

@@ -18,11 +18,13 @@ static SESSIONS: SessionFiles = SessionFiles {
     root: own_root,
     ids: Ids::Short,
     have_titles: false,
+    have_numbers: false,
     have_paths: false,
     // Its sessions belong to no folder.
     have_folders: false,
     given_out: false,
     none_yet: None,
+    in_use: None,
     bad_id: None,
     copies: None,
     exit_code: 0,

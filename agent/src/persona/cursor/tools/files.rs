@@ -19,13 +19,13 @@ use crate::persona::shared::args::Wrong;
 use crate::persona::shared::native::{Run, change, plain, stray, texts, tools};
 use crate::tools::delete::delete_file;
 use crate::tools::diff::Diff;
-use crate::tools::edit::{Change, EditFault, edit};
-use crate::tools::files::{Shown, part, read_file};
+use crate::tools::edit::{Change, EditFault};
+use crate::tools::files::{Shown, change_file, part, put_file, read_file};
 use crate::tools::read::Window;
 use crate::tools::seen::Seen;
 use crate::tools::text::with_plain_ends;
 use crate::tools::work::blocking;
-use crate::tools::{Cx, Given, Spec, Tool, write};
+use crate::tools::{Cx, Given, Spec, Tool};
 use crate::workspace::Fault;
 use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::{DetailShape, ResultStatus, ToolKind};
@@ -270,20 +270,10 @@ impl Files {
     }
 
     async fn write(&self, path: String, content: String, cx: &Cx<'_>) -> Given {
-        let place = match cx.world.wall.locate(&path) {
-            Ok(place) => place,
-            Err(fault) => return denied(&fault, &path),
-        };
-        let seen = self.0.get(place.path());
-        let (at, new) = (place.clone(), content.clone());
-        let done = blocking(cx, move |_, _| {
-            write::write(&at, &new, write::Put::Instead, seen.as_ref().filter(|_| at.path().exists()))
-        });
-        let written = match done.await {
+        let (place, written) = match put_file(&path, &content, &self.0, cx).await {
             Ok(written) => written,
             Err(fault) => return denied(&fault, &path),
         };
-        self.0.put(place.path(), written.stamp);
         let named = place.named().display().to_string();
         let before = written.before.as_deref().map(with_plain_ends);
         let words = if written.created {
@@ -295,15 +285,8 @@ impl Files {
     }
 
     async fn edit(&self, path: String, change: Change, cx: &Cx<'_>) -> Given {
-        let place = match cx.world.wall.locate(&path) {
-            Ok(place) => place,
-            Err(fault) => return denied(&fault, &path),
-        };
-        let seen = self.0.get(place.path());
-        let at = place.clone();
-        match blocking(cx, move |_, _| edit(&at, &[change], seen.as_ref())).await {
-            Ok(edited) => {
-                self.0.put(place.path(), edited.stamp);
+        match change_file(&path, change, &self.0, cx).await {
+            Ok((place, edited)) => {
                 let named = place.named().display().to_string();
                 let words = format!("The file {named} has been updated.");
                 changed(&named, Some(&edited.before), &edited.after, words)

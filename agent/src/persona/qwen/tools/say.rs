@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::persona::shared::args::{Step, What, Wrong};
+use crate::persona::shared::ajv;
+use crate::persona::shared::args::Wrong;
 use crate::tools::diff::Diff;
 use crate::tools::{Given, Spec};
 use crate::workspace::Fault;
@@ -73,32 +74,6 @@ pub(super) fn file_diff(named: &str, before: Option<&str>, after: &str, words: (
 
 /// The result of a call whose arguments do not fit: the first thing that is wrong, in ajv's words (recorded: `tool_bad_args`).
 pub(super) fn invalid(_: &Spec, wrong: &[Wrong]) -> Given {
-    let text = wrong.first().map(first).unwrap_or_default();
+    let text = ajv::first(wrong);
     failed(&text, &text)
-}
-
-fn first(wrong: &Wrong) -> String {
-    let place = |steps: &[Step]| {
-        let mut place = String::from("params");
-        for step in steps {
-            match step {
-                Step::Member(name) => place.push_str(&format!("/{name}")),
-                Step::Element(n) => place.push_str(&format!("/{n}")),
-            }
-        }
-        place
-    };
-    match &wrong.what {
-        What::Missing(_) => {
-            let (name, above) = match wrong.path.split_last() {
-                Some((Step::Member(name), above)) => (name.as_str(), above),
-                _ => ("", &wrong.path[..]),
-            };
-            format!("{} must have required property '{name}'", place(above))
-        }
-        What::Type(expected, _) => format!("{} must be {expected}", place(&wrong.path)),
-        What::Choice(_) => format!("{} must be equal to one of the allowed values", place(&wrong.path)),
-        What::Small(least) => format!("{} must be >= {least}", place(&wrong.path)),
-        What::Unexpected(_) => format!("{} must NOT have additional properties", place(&wrong.path)),
-    }
 }

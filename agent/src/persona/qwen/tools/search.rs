@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::say;
 use crate::persona::shared::grep::{asked, rows};
 use crate::persona::shared::native::{number, plain, texts};
+use crate::persona::shared::search::{self, path_of};
 use crate::tools::walk::Tree;
 use crate::tools::work::blocking;
 use crate::tools::{Cx, Given, Spec, glob, grep, list};
@@ -28,21 +29,13 @@ const WIDTH: usize = 2000;
 /// Files that were written in this time come first.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn path_of(path: Option<Str<'_>>) -> Option<String> {
-    path.filter(|path| !path.is_empty()).map(plain)
-}
-
 /// The folder that was named, or all of the workspace; and how that is said.
 fn places(wall: &Wall, path: Option<&str>) -> Result<(Vec<Place>, String), Fault> {
-    if let Some(path) = path {
-        let place = wall.locate(path)?;
-        let said = place.named().display().to_string();
-        return Ok((vec![place], said));
-    }
-    let places = wall.folders().iter().map(|folder| wall.locate(folder)).collect::<Result<Vec<_>, _>>()?;
-    let said = match places.len() {
-        1 => "in the workspace directory".to_owned(),
-        several => format!("across {several} workspace directories"),
+    let places = search::places(wall, path)?;
+    let said = match (path, places.as_slice()) {
+        (Some(_), [place]) => place.named().display().to_string(),
+        (_, [_]) => "in the workspace directory".to_owned(),
+        (_, several) => format!("across {} workspace directories", several.len()),
     };
     Ok((places, said))
 }
@@ -90,16 +83,7 @@ fn found_by_name(wall: &Wall, path: Option<&str>, pattern: &str, cancel: &Cancel
         order: glob::Order::Recent(RECENT),
         most: MOST,
     };
-    let mut all = glob::Found::default();
-    for place in places {
-        let found = glob::glob(wall, &place, &asked, cancel)?;
-        all.total += found.total;
-        // Folders may lie in each other.
-        all.files.extend(found.files);
-    }
-    let mut seen = std::collections::HashSet::new();
-    all.files.retain(|path| seen.insert(path.clone()));
-    all.files.truncate(MOST);
+    let all = search::by_name(wall, &places, &asked, cancel)?;
     Ok((all, said))
 }
 
@@ -158,7 +142,7 @@ pub(super) async fn grep(asked: &Grep<'_>, cx: &Cx<'_>) -> Given {
         most: limit,
         only: false,
     };
-    let search = grep::Asked {
+    let wanted = grep::Asked {
         any_case: true,
         ..self::asked(asked, want, tree(false))
     };
@@ -166,13 +150,8 @@ pub(super) async fn grep(asked: &Grep<'_>, cx: &Cx<'_>) -> Given {
     let path = path_of(asked.path);
     let named = path.clone();
     let done = blocking(cx, move |wall, cancel| {
-        let mut all = grep::Found::default();
         let (places, said) = places(wall, path.as_deref())?;
-        for place in places {
-            all.files.extend(grep::grep(&place, &search, cancel)?.files);
-        }
-        let mut seen = std::collections::HashSet::new();
-        all.files.retain(|hits| seen.insert(hits.path.clone()));
+        let all = search::by_text(&places, &wanted, cancel)?;
         Ok::<_, Fault>((all, said))
     });
     let (found, said) = match done.await {

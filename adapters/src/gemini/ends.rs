@@ -1,0 +1,44 @@
+//! How runs end: what the program calls their errors, and with which code it exits.
+
+use super::{CANCELLED, FATAL_TOOL, TURN_LIMIT, UNKNOWN};
+use crate::blocks::api_error;
+use crate::event::{Limit, OutcomeKind, Place};
+use crate::json::Str;
+
+/// The exit code of a run that took too many rounds.
+const TURNS: u16 = 53;
+/// That of one that a tool ended.
+const TOOL: u16 = 54;
+/// That of one that somebody stopped.
+const STOPPED: u16 = 130;
+
+/// What the program calls the error of a run that ended so.
+pub(super) const fn error_type(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Limit(Limit::Turns) => TURN_LIMIT,
+        OutcomeKind::Cancelled => CANCELLED,
+        OutcomeKind::Failed(Place::Tool) => FATAL_TOOL,
+        _ => UNKNOWN,
+    }
+}
+
+/// The code of an error: the exit code that stands for it, or the HTTP status that its text names.
+pub(super) fn error_code(kind: OutcomeKind, error: Option<Str<'_>>) -> u16 {
+    let status = || error.and_then(|error| api_error::named_status(&error.unescape()));
+    code_of(kind, status)
+}
+
+/// The same as the program exits with it: of a status eight bits are left, and a run whose reader gets text says none.
+pub(super) fn exit_code(kind: OutcomeKind, status: Option<u16>, is_text: bool) -> u8 {
+    let [_, low] = code_of(kind, || status.filter(|_| !is_text)).to_be_bytes();
+    low
+}
+
+fn code_of(kind: OutcomeKind, status: impl FnOnce() -> Option<u16>) -> u16 {
+    match kind {
+        OutcomeKind::Limit(Limit::Turns) => TURNS,
+        OutcomeKind::Failed(Place::Tool) => TOOL,
+        OutcomeKind::Cancelled => STOPPED,
+        _ => status().unwrap_or(1),
+    }
+}
