@@ -95,6 +95,7 @@ mod run_codex;
 mod run_config;
 #[cfg(unix)]
 mod run_faults;
+mod run_gemini;
 #[cfg(unix)]
 mod run_host;
 #[cfg(unix)]

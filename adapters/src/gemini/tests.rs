@@ -102,7 +102,7 @@ fn the_one_object_of_json_is_a_whole_run() {
         again.starts_with("{\n  \"session_id\": \"s1\",\n  \"response\": \"Hello.\",\n  \"stats\": {\n    \"models\""),
         "{again}"
     );
-    assert!(again.contains("\"prompt\": 100,") && again.ends_with("  }\n}\n"), "{again}");
+    assert!(again.contains("\"prompt\": 100,") && again.ends_with("  }\n}"), "{again}");
     let failed = r#"{"session_id":"s1","error":{"type":"FatalTurnLimitedError","message":"Too many.","code":53}}"#;
     assert!(converted(failed, "gemini:json", "claude").contains("error_max_turns"));
     assert_eq!(converted(LOG, "gemini", "gemini:json").matches("\"response\": \"Gone.\"").count(), 1);
@@ -120,4 +120,13 @@ fn damaged_lines_tell_nothing() {
         assert_eq!(damage(line, "gemini", "agentglot").len(), 1, "{line}");
         assert_eq!(converted(line, "gemini", "agentglot"), "", "{line}");
     }
+}
+
+#[test]
+fn text_is_what_was_said_each_round_on_lines_of_its_own() {
+    assert_eq!(converted(LOG, "gemini", "gemini:text"), "I look.\nGone.\n");
+    let twice = format!("{LOG}{LOG}");
+    assert_eq!(converted(&twice, "gemini", "gemini:json").matches("}\n{\n  \"session_id\"").count(), 1);
+    let failed = r#"{"session_id":"s1","error":{"type":"FatalTurnLimitedError","message":"Too many.","code":53}}"#;
+    assert_eq!(converted(failed, "gemini:json", "gemini:text"), "");
 }
