@@ -201,6 +201,11 @@ pub trait Conduct: std::fmt::Debug + Sync {
         true
     }
 
+    /// Whether it writes text as it comes, and not at the end of a turn.
+    fn writes_text_at_once(&self) -> bool {
+        false
+    }
+
     /// Whether the one value of this mode goes to standard error where it says that the turn failed.
     fn fails_on_stderr(&self, _mode: Mode) -> bool {
         false

@@ -396,7 +396,7 @@ fn trusting(launch: &Launch, run: &Run, choice: &Choice, cwd: &Path) -> Launch {
             // Another program would read them all.
             none => *none = matches!(choice, Choice::Cli(..)).then(|| vec!["user".to_owned()]),
         }
-        launch.rest.retain(|(flag, _)| flag != "--trust");
+        launch.rest.retain(|(flag, _)| !["--trust", "--skip-trust"].contains(&flag.as_str()));
     } else if launch.setting_sources.iter().flatten().any(brings) {
         tracing::warn!(
             "the host's --setting-sources trusts {}: hooks, servers and variables of its files count; with AGENTGLOT_TRUST=listed only \

@@ -78,8 +78,11 @@ impl Session {
         self.plain.as_mut().map(|plain| std::mem::take(&mut plain.words)).unwrap_or_default()
     }
 
-    /// A reader of text gets what was said by now of a reply that was broken off.
+    /// A reader of text gets what was said by now of a reply that was broken off, if he has not got it already.
     pub fn say_unfinished(&mut self) {
+        if self.conduct.writes_text_at_once() {
+            return;
+        }
         let Some(plain) = self.plain.as_mut().filter(|plain| !plain.said.is_empty()) else {
             return;
         };

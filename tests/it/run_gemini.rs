@@ -382,6 +382,21 @@ fn a_signal_ends_the_turn_and_what_it_runs() {
     }
 }
 
+/// What was said by then stays, and is said once.
+#[test]
+fn text_that_a_signal_breaks_off_was_written_already() {
+    let play = Play::script(vec![Answer::steps(vec![Step::Text("half a sentence".into()), Step::Pause(60_000)])]);
+    let mut command = play.command("gemini", &["-m", "gpt-4o", "-p", "go"]);
+    let mut child = command.stdin(Stdio::null()).spawn().unwrap();
+    let mut heard = [0; 15];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut heard).unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let said = child.wait_with_output().unwrap();
+    assert_eq!((&heard, said.stdout.as_slice()), (b"half a sentence", &b"\n"[..]));
+    assert_eq!(said.status.code(), Some(130));
+}
+
 #[test]
 fn other_agents_logs_answer_in_its_lines() {
     let claude = format!("{}/golden/claude/cli_edit.out.jsonl", env!("CARGO_MANIFEST_DIR"));

@@ -82,7 +82,12 @@ impl Deeds {
 impl Tool {
     /// Nobody was asked: what ran was accepted by itself or by a rule.
     fn write(&self, [calls, fine, failed, took, decisions]: [&str; 5], out: &mut Out) {
-        for (comma, name, number) in [("", calls, self.calls), (",", fine, self.fine), (",", failed, self.failed), (",", took, 0)] {
+        for (comma, name, number) in [
+            ("", calls, self.calls),
+            (",", fine, self.fine),
+            (",", failed, self.failed),
+            (",", took, 0),
+        ] {
             out.lit(comma);
             out.lit("\"");
             out.lit(name);

@@ -13,6 +13,7 @@ pub(crate) mod fields;
 mod lines;
 mod program;
 pub(crate) mod recognise;
+mod results;
 #[cfg(feature = "schema")]
 mod schema;
 mod stats;

@@ -120,7 +120,10 @@ fn check(launch: &mut Launch, is_given: &dyn Fn(&str) -> bool) -> Result<(), Arg
     }
     for flag in ["--acp", "--experimental-acp", "--list-extensions", "--delete-session"] {
         if is_given(flag) {
-            let why = format!("error: '{} {flag}' is an errand of {} itself, which a stand-in does not run", PROGRAM.name, PROGRAM.product);
+            let why = format!(
+                "error: '{} {flag}' is an errand of {} itself, which a stand-in does not run",
+                PROGRAM.name, PROGRAM.product
+            );
             return Err(ArgError::line(why, 1));
         }
     }
@@ -158,6 +161,10 @@ impl Conduct for GeminiCli {
 
     fn tells_failures(&self, mode: Mode) -> bool {
         mode.layout == Layout::Lines
+    }
+
+    fn writes_text_at_once(&self) -> bool {
+        true
     }
 
     fn fails_on_stderr(&self, mode: Mode) -> bool {

@@ -130,3 +130,31 @@ fn text_is_what_was_said_each_round_on_lines_of_its_own() {
     let failed = r#"{"session_id":"s1","error":{"type":"FatalTurnLimitedError","message":"Too many.","code":53}}"#;
     assert_eq!(converted(failed, "gemini:json", "gemini:text"), "");
 }
+
+#[test]
+fn results_stand_in_the_order_of_their_calls() {
+    let call = |id: &str| format!("{{\"event\":\"reply\",\"blocks\":[{{\"type\":\"call\",\"id\":\"{id}\",\"name\":\"x\",\"input\":{{}}}}]}}\n");
+    let result = |id: &str| format!("{{\"event\":\"tool_result\",\"call\":\"{id}\",\"status\":\"success\",\"text\":\"of {id}\"}}\n");
+    let head = "{\"agentglot\":1,\"source\":\"claude\"}\n{\"event\":\"session\",\"session\":\"s\",\"opens_turn\":true}\n";
+    let end = "{\"event\":\"outcome\",\"outcome\":\"success\"}\n";
+    let log = [
+        head,
+        &call("a"),
+        &call("b"),
+        &call("c"),
+        &result("c"),
+        &result("a"),
+        &call("d"),
+        &result("d"),
+        end,
+    ]
+    .concat();
+    let lines = converted(&log, "agentglot", "gemini");
+    let ids: Vec<&str> = lines
+        .split("\"tool_result\"")
+        .skip(1)
+        .map(|rest| &rest[rest.find("tool_id\":\"").unwrap() + 10..][..1])
+        .collect();
+    // One without a result keeps nobody waiting for ever.
+    assert_eq!(ids, ["a", "c", "d"], "{lines}");
+}

@@ -5,6 +5,7 @@ use super::document::lay_out;
 use super::encode::{Encoder, output, status};
 use super::ends::{error_code, error_type};
 use super::lines::{close, error_of, member};
+use super::results::Results;
 use super::stats::{Taken, plus};
 use super::{FORBIDDEN, TOOL_ERROR, UNKNOWN};
 use crate::codec::Layout;
@@ -27,6 +28,7 @@ pub(super) struct Turn {
     /// Where in `said` the text behind the last result begins.
     answer: usize,
     pub(super) deeds: Deeds,
+    results: Results,
     /// How often the model was asked.
     rounds: u64,
     /// In text: what was said last has no line end yet.
@@ -84,6 +86,7 @@ impl Encoder {
             return;
         }
         self.begin(origin, out);
+        self.turn.results.all(out);
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
@@ -197,6 +200,7 @@ impl Encoder {
         if !self.is_stream() {
             return self.end_line(out);
         }
+        self.turn.results.called(call.id, out);
         self.begin_line("tool_use", origin.time, out);
         member("tool_name", call.name, out);
         member("tool_id", call.id, out);
@@ -212,6 +216,7 @@ impl Encoder {
         if !self.is_stream() {
             return;
         }
+        let from = out.len();
         self.begin_line("tool_result", origin.time, out);
         member("tool_id", result.call, out);
         // An agent that speaks this dialect alone says what people see.
@@ -232,6 +237,7 @@ impl Encoder {
             error_of(kind.unwrap_or(usual), result.content.texts(), out);
         }
         close(&[], out);
+        self.turn.results.answered(result.call, from, out);
     }
 
     fn fatal(&mut self, fatal: &Fatal<'_>, origin: Origin<'_>, out: &mut Out) {
@@ -240,6 +246,7 @@ impl Encoder {
             ..Outcome::new(OutcomeKind::Failed(Place::Backend))
         };
         self.begin(origin, out);
+        self.turn.results.all(out);
         self.result(&outcome, origin, out);
         self.turn.failed = true;
     }
@@ -253,6 +260,7 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             self.begin(origin, out);
+            self.turn.results.all(out);
             self.answer(outcome, origin, out);
             self.end_line(out);
             self.result(outcome, origin, out);

@@ -76,7 +76,7 @@ Examples:
 /// `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex or acp
+    /// The program to stand in for: claude, qwen (the RFC), qwen-code, cursor, tricode, codex, gemini or acp
     #[arg(long = "as", value_name = "DIALECT", hide_possible_values = true, value_parser = Dialects::StoodInFor)]
     pub dialect: Chosen,
     /// Use colours where a terminal shows plain text

@@ -95,7 +95,9 @@ pub(super) async fn glob(pattern: Str<'_>, path: Option<Str<'_>>, input: &Value,
 /// Where was searched, as it is said.
 fn folder(path: Option<&str>, wall: &Wall) -> String {
     match path {
-        Some(path) => wall.locate(path).map_or_else(|_| path.to_owned(), |place| place.named().display().to_string()),
+        Some(path) => wall
+            .locate(path)
+            .map_or_else(|_| path.to_owned(), |place| place.named().display().to_string()),
         None if wall.folders().len() > 1 => format!("{} workspace directories", wall.folders().len()),
         None => wall.root().display().to_string(),
     }
@@ -158,6 +160,10 @@ pub(super) async fn grep(wanted: &Grep<'_>, input: &Value, cx: &Cx<'_>) -> Given
     let done = blocking(cx, move |wall, cancel| by_text(&places(wall, path.as_deref())?, &search, cancel));
     let found = match done.await {
         Ok(found) => found,
+        Err(Fault::Other(why)) if why.starts_with("regex parse error") => {
+            let text = format!("Invalid regular expression pattern provided: {}. Error: {why}", plain(wanted.pattern));
+            return say::refused(&text, say::INVALID);
+        }
         Err(fault) => return trouble(&fault, "grep search operation", "grep_execution_error", cx),
     };
     let mut place = match named {
@@ -180,7 +186,11 @@ fn told(found: &grep::Found, pattern: &str, place: &str, names: bool, most: usiz
     if names {
         let files: Vec<String> = found.files.iter().map(shown).collect();
         let word = if files.len() == 1 { "file" } else { "files" };
-        return format!("Found {} {word} with matches for pattern \"{pattern}\" {place}:\n{}", files.len(), files.join("\n"));
+        return format!(
+            "Found {} {word} with matches for pattern \"{pattern}\" {place}:\n{}",
+            files.len(),
+            files.join("\n")
+        );
     }
     let mut lines = String::new();
     let mut count = 0;
@@ -203,7 +213,11 @@ fn told(found: &grep::Found, pattern: &str, place: &str, names: bool, most: usiz
         }
     }
     let total: u64 = found.files.iter().map(|hits| hits.count).sum();
-    let cut = if total > count as u64 { " (results limited; search for something narrower)" } else { "" };
+    let cut = if total > count as u64 {
+        " (results limited; search for something narrower)"
+    } else {
+        ""
+    };
     let word = if count == 1 { "match" } else { "matches" };
     format!("Found {count} {word} for pattern \"{pattern}\" {place}{cut}:\n---{lines}")
 }
@@ -241,7 +255,11 @@ pub(super) async fn list(path: Str<'_>, ignore: Option<Raw<'_>>, input: &Value, 
         without: texts(ignore),
         most: usize::MAX,
     };
-    let named = cx.world.wall.locate(&path).map_or_else(|_| path.clone(), |place| place.named().display().to_string());
+    let named = cx
+        .world
+        .wall
+        .locate(&path)
+        .map_or_else(|_| path.clone(), |place| place.named().display().to_string());
     let entries = match blocking(cx, move |wall, cancel| list::list(&wall.locate(path)?, &wanted, cancel)).await {
         Ok(listed) => listed.entries,
         Err(fault @ Fault::Outside { .. }) => return say::fault(&fault, cx),

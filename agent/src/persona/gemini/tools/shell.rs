@@ -92,7 +92,10 @@ struct Shell(Rc<Processes>);
 impl Run for Shell {
     async fn run(&self, args: &Args<'_>, _: &Value, cx: &Cx<'_>) -> Given {
         match args {
-            Args::Shell(asked) => self.given(asked, cx).await.unwrap_or_else(|error| say::refused(&error, "shell_execute_error")),
+            Args::Shell(asked) => self
+                .given(asked, cx)
+                .await
+                .unwrap_or_else(|error| say::refused(&error, "shell_execute_error")),
             _ => stray(),
         }
     }
@@ -149,7 +152,11 @@ impl Shell {
             timeout: None,
         };
         let job = self.0.jobs.start(start).map_err(|error| error.to_string())?;
-        let text = format!("Command moved to background (PID: {}). Output is in {}.", job.process, job.output.display());
+        let text = format!(
+            "Command moved to background (PID: {}). Output is in {}.",
+            job.process,
+            job.output.display()
+        );
         Ok(say::said(&text, &format!("Command moved to background (PID: {}).", job.process)))
     }
 
@@ -227,7 +234,10 @@ fn told(ran: &Ran) -> Given {
         (Cause::Itself, Some(Exit::Code(code))) if code != 0 => (String::new(), format!("Command exited with code: {code}")),
         (Cause::Itself, _) => (String::new(), String::new()),
     };
-    let mut text = format!("<untrusted_context>\n{late}Output: {}", if output.is_empty() { "(empty)" } else { &output });
+    let mut text = format!(
+        "<untrusted_context>\n{late}Output: {}",
+        if output.is_empty() { "(empty)" } else { &output }
+    );
     match ran.exit {
         Some(Exit::Code(code)) if code != 0 => text.push_str(&format!("\nExit Code: {code}")),
         Some(Exit::Signal(number)) => text.push_str(&format!("\nSignal: {number}")),
@@ -238,8 +248,7 @@ fn told(ran: &Ran) -> Given {
     Given {
         status: match ran.cause {
             Cause::Cancelled => ResultStatus::Canceled,
-            Cause::Itself if ran.is_success() => ResultStatus::Success,
-            _ => ResultStatus::Error,
+            Cause::Itself | Cause::TimedOut => ResultStatus::Success,
         },
         exit_code: Some(ran.code()),
         ..say::said(text, &shown)
