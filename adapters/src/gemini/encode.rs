@@ -30,8 +30,6 @@ pub struct Encoder {
     pub(super) total: Usage<'static>,
     /// What an own text said in pieces.
     pieces: String,
-    /// How many objects were written.
-    pub(super) documents: u64,
 }
 
 impl Encoder {
@@ -46,7 +44,6 @@ impl Encoder {
             turn: Turn::default(),
             total: Usage::default(),
             pieces: String::new(),
-            documents: 0,
         }
     }
 

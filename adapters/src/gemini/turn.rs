@@ -86,7 +86,7 @@ impl Encoder {
             return;
         }
         self.begin(origin, out);
-        self.turn.results.all(out);
+        self.tell_results(true, origin, out);
         self.turn.said.push_str(text.as_escaped());
         if self.style.mode.layout == Layout::Text {
             let plain = text.unescape();
@@ -200,7 +200,10 @@ impl Encoder {
         if !self.is_stream() {
             return self.end_line(out);
         }
-        self.turn.results.called(call.id, out);
+        if self.turn.results.called(call.id) {
+            self.tell_results(true, origin, out);
+            self.turn.results.called(call.id);
+        }
         self.begin_line("tool_use", origin.time, out);
         member("tool_name", call.name, out);
         member("tool_id", call.id, out);
@@ -216,8 +219,12 @@ impl Encoder {
         if !self.is_stream() {
             return;
         }
+        // A log says in which order calls were done; of an agent that lives the program tells results when all are there.
+        let in_order = self.style.agent;
+        if !in_order {
+            self.begin_line("tool_result", origin.time, out);
+        }
         let from = out.len();
-        self.begin_line("tool_result", origin.time, out);
         member("tool_id", result.call, out);
         // An agent that speaks this dialect alone says what people see.
         let shown = result
@@ -237,7 +244,19 @@ impl Encoder {
             error_of(kind.unwrap_or(usual), result.content.texts(), out);
         }
         close(&[], out);
-        self.turn.results.answered(result.call, from, out);
+        if in_order {
+            let line = out.take_from(from);
+            self.turn.results.answered(result.call, line);
+            self.tell_results(false, origin, out);
+        }
+    }
+
+    /// Tells those results for which no earlier call is waited for any more, or all.
+    fn tell_results(&mut self, all: bool, origin: Origin<'_>, out: &mut Out) {
+        for line in self.turn.results.take(all) {
+            self.begin_line("tool_result", origin.time, out);
+            out.bytes(&line);
+        }
     }
 
     fn fatal(&mut self, fatal: &Fatal<'_>, origin: Origin<'_>, out: &mut Out) {
@@ -246,7 +265,7 @@ impl Encoder {
             ..Outcome::new(OutcomeKind::Failed(Place::Backend))
         };
         self.begin(origin, out);
-        self.turn.results.all(out);
+        self.tell_results(true, origin, out);
         self.result(&outcome, origin, out);
         self.turn.failed = true;
     }
@@ -260,7 +279,7 @@ impl Encoder {
             out.merged("the error was told already");
         } else {
             self.begin(origin, out);
-            self.turn.results.all(out);
+            self.tell_results(true, origin, out);
             self.answer(outcome, origin, out);
             self.end_line(out);
             self.result(outcome, origin, out);
@@ -324,12 +343,8 @@ impl Encoder {
         }
     }
 
-    /// The one object at the end. One behind another, as logs of several turns have them, begins on a line of its own.
-    fn document(&mut self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
-        if self.documents > 0 {
-            out.lit("\n");
-        }
-        self.documents += 1;
+    /// The one object at the end. The program writes no line feed behind it.
+    fn document(&self, outcome: &Outcome<'_>, usage: Option<Usage<'_>>, error: Option<Str<'_>>, out: &mut Out) {
         let from = out.len();
         out.lit("{\"session_id\":\"");
         out.lit(&self.session);
