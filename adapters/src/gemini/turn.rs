@@ -200,7 +200,7 @@ impl Encoder {
         if !self.is_stream() {
             return self.end_line(out);
         }
-        if self.turn.results.called(call.id) {
+        if self.style.agent && self.turn.results.called(call.id) {
             self.tell_results(true, origin, out);
             self.turn.results.called(call.id);
         }
