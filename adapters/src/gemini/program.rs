@@ -1,8 +1,6 @@
 //! The command line of `gemini`, and how it behaves towards its host: one process is one turn, the prompt stands on the command line, on
 //! stdin, or on both, and nobody is asked for permission.
 
-use std::time::Duration;
-
 use super::ends;
 use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
@@ -55,7 +53,7 @@ pub(crate) static PROGRAM: Program = Program {
         cuts_at_commas: true,
         latest: Some("latest"),
         numbers_sessions: true,
-        piped: Piped::Before(Duration::from_millis(500)),
+        piped: Piped::Before(500),
         ..Traits::NONE
     },
     conduct: &GeminiCli,

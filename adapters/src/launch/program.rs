@@ -1,7 +1,5 @@
 //! What a vendor says of its program.
 
-use std::time::Duration;
-
 use super::flag::{Check, Flag, Grammar, Means, SubCommand};
 use super::{ArgError, PermissionMode, PromptBy};
 use crate::codec::Dialect;
@@ -155,8 +153,8 @@ impl Traits {
 pub enum Piped {
     /// It is not read.
     Unread,
-    /// What it says stands before the prompt, with an empty line between them. It has so long to begin.
-    Before(Duration),
+    /// What it says stands before the prompt, with an empty line between them. It has so many milliseconds to begin.
+    Before(u64),
     /// What it says stands behind the prompt, on a line of its own.
     Behind,
 }

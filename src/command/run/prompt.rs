@@ -50,7 +50,7 @@ pub(super) async fn prompt(launch: &Launch, patience: Duration, most: usize, sto
     loop {
         // Who inherits a standard input that nobody writes to has said all on the command line.
         let first = match (typed, piped) {
-            (Some(_), Piped::Before(first)) if bytes.is_empty() => Some(first),
+            (Some(_), Piped::Before(millis)) if bytes.is_empty() => Some(Duration::from_millis(millis)),
             _ => None,
         };
         let piece = tokio::select! {
