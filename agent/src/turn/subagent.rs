@@ -49,7 +49,10 @@ impl Subagents {
         let mut schema = json!({"type": "object", "properties": {}, "required": []});
         let words = [("description", "The task in three to five words")];
         let words = words.into_iter().filter(|_| form.has_description);
-        let words = words.chain([("prompt", "The whole task; the agent sees nothing else"), (form.kind, "The kind of agent")]);
+        let words = words.chain([
+            ("prompt", "The whole task; the agent sees nothing else"),
+            (form.kind, "The kind of agent"),
+        ]);
         for (name, about) in words {
             schema["properties"][name] = json!({"type": "string", "description": about});
             if let Some(required) = schema["required"].as_array_mut().filter(|_| name != form.kind) {

@@ -42,9 +42,7 @@ static SESSIONS: SessionFiles = SessionFiles {
     have_folders: true,
     given_out: false,
     none_yet: None,
-    in_use: Some(|id| {
-        format!("Error starting session: Session ID \"{id}\" already exists. Use --resume to resume it, or provide a different ID.")
-    }),
+    in_use: Some(|id| format!("Error starting session: Session ID \"{id}\" already exists. Use --resume to resume it, or provide a different ID.")),
     bad_id: None,
     copies: None,
     exit_code: 42,

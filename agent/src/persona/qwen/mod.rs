@@ -11,9 +11,9 @@ use agentglot_adapters::raw::codec::Dialect;
 use agentglot_adapters::raw::event::DetailShape;
 use serde_json::{Value, json};
 
-use super::{Persona, SubagentTool};
 use super::session::Plain;
 use super::shared::asking;
+use super::{Persona, SubagentTool};
 use crate::hooks::{HookForm, PLAIN};
 use crate::mcp::Naming;
 use crate::settings::SettingsFiles;

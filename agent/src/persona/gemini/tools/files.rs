@@ -101,7 +101,8 @@ fn media(shown: &str, media: &Media) -> Given {
 pub(super) fn write_spec() -> Spec {
     Spec {
         name: "write_file".into(),
-        description: "Writes a file of the workspace as a whole, new or not. Missing folders are made. To change a part of a file use replace.".into(),
+        description: "Writes a file of the workspace as a whole, new or not. Missing folders are made. To change a part of a file use replace."
+            .into(),
         schema: json!({
             "type": "object",
             "properties": {
@@ -201,7 +202,11 @@ async fn make(path: &str, content: &str, seen: &Seen, cx: &Cx<'_>) -> Given {
 
 /// Why a file was not changed.
 fn unchanged(why: &EditFault, path: &str, cx: &Cx<'_>) -> Given {
-    let named = cx.world.wall.locate(path).map_or_else(|_| path.to_owned(), |place| place.named().display().to_string());
+    let named = cx
+        .world
+        .wall
+        .locate(path)
+        .map_or_else(|_| path.to_owned(), |place| place.named().display().to_string());
     match why {
         EditFault::File(Fault::Missing(_)) => say::failed(
             &format!("File not found: {named}"),
@@ -214,7 +219,11 @@ fn unchanged(why: &EditFault, path: &str, cx: &Cx<'_>) -> Given {
             "file_write_failure",
         ),
         EditFault::File(fault) => say::fault(fault, cx),
-        EditFault::NotText => say::failed(&format!("{named} is not a text file."), "Error: not a text file.", "edit_preparation_failure"),
+        EditFault::NotText => say::failed(
+            &format!("{named} is not a text file."),
+            "Error: not a text file.",
+            "edit_preparation_failure",
+        ),
         EditFault::Change { why, .. } => unfit(why, &named),
     }
 }

@@ -41,7 +41,9 @@ fn files_are_read_in_parts_and_people_see_which() {
         std::fs::create_dir(room.root().join("sub")).unwrap();
         let whole = room.call("read_file", json!({"file_path": "hello.txt"})).await;
         assert_eq!((text(&whole).as_str(), seen(&whole)), ("hello\n", (Some(""), None)));
-        let part = room.call("read_file", json!({"file_path": "many.txt", "start_line": 3, "end_line": 5})).await;
+        let part = room
+            .call("read_file", json!({"file_path": "many.txt", "start_line": 3, "end_line": 5}))
+            .await;
         assert_eq!(seen(&part), (Some("Read lines 3-5 of 13 from many.txt"), None));
         assert!(text(&part).ends_with("start_line 6 to read on.\n\n--- FILE CONTENT (truncated) ---\nline 3\nline 4\nline 5"));
         for (name, shown, error) in [
@@ -68,7 +70,10 @@ fn files_are_written_and_changed_without_being_read() {
         assert_eq!(
             (text(&new), seen(&new)),
             (
-                format!("Successfully created and wrote to new file: {}. Here is the updated code:\none\n", room.path("new.txt")),
+                format!(
+                    "Successfully created and wrote to new file: {}. Here is the updated code:\none\n",
+                    room.path("new.txt")
+                ),
                 (None, None)
             )
         );
@@ -77,15 +82,34 @@ fn files_are_written_and_changed_without_being_read() {
             room.call("replace", input).await
         };
         let done = edit("hello.txt", "hello", "goodbye", false).await;
-        assert!(text(&done).contains("(1 replacements). Here is the updated code:\ngoodbye\n"), "{}", text(&done));
+        assert!(
+            text(&done).contains("(1 replacements). Here is the updated code:\ngoodbye\n"),
+            "{}",
+            text(&done)
+        );
         assert_eq!((seen(&done), room.get("hello.txt").as_str()), ((None, None), "goodbye\n"));
         let made = edit("made.txt", "", "new\n", false).await;
         assert_eq!(seen(&made), (Some("Created made.txt"), None));
         for (file, old, error, shown) in [
-            ("hello.txt", "zzz", "edit_no_occurrence_found", "Error: Could not find an exact match for old_string in '"),
-            ("many.txt", "a", "edit_expected_occurrence_mismatch", "Error: Failed to edit, expected 1 occurrence but found 2."),
+            (
+                "hello.txt",
+                "zzz",
+                "edit_no_occurrence_found",
+                "Error: Could not find an exact match for old_string in '",
+            ),
+            (
+                "many.txt",
+                "a",
+                "edit_expected_occurrence_mismatch",
+                "Error: Failed to edit, expected 1 occurrence but found 2.",
+            ),
             ("nope.txt", "a", "file_not_found", "Error: File not found. Cannot apply edit."),
-            ("hello.txt", "", "attempt_to_create_existing_file", "Error: Failed to edit. Attempted to create"),
+            (
+                "hello.txt",
+                "",
+                "attempt_to_create_existing_file",
+                "Error: Failed to edit. Attempted to create",
+            ),
         ] {
             let given = edit(file, old, "b", false).await;
             let (told, kind) = seen(&given);
@@ -129,11 +153,7 @@ fn searches_are_told_as_the_program_tells_them() {
         );
         assert_eq!(seen(&files), (Some("Found 1 matching file(s)"), None));
         let list = room.call("list_directory", json!({"dir_path": "."})).await;
-        assert!(
-            text(&list).ends_with(":\n[DIR] empty\n[DIR] sub\nhello.txt (6 bytes)"),
-            "{}",
-            text(&list)
-        );
+        assert!(text(&list).ends_with(":\n[DIR] empty\n[DIR] sub\nhello.txt (6 bytes)"), "{}", text(&list));
         let empty = room.call("list_directory", json!({"dir_path": "empty"})).await;
         assert_eq!(seen(&empty), (Some("Directory is empty."), None));
         let file = room.call("list_directory", json!({"dir_path": "hello.txt"})).await;
@@ -172,7 +192,10 @@ fn commands_are_successes_that_say_how_they_ended() {
         assert_eq!(group(&failed), "<untrusted_context>\nOutput: out\nerr\nExit Code: 3");
         assert_eq!((seen(&failed), failed.exit_code), ((Some("out\nerr"), None), Some(3)));
         let silent = run(json!({"command": "true"})).await;
-        assert_eq!((group(&silent).as_str(), seen(&silent)), ("<untrusted_context>\nOutput: (empty)", (Some(""), None)));
+        assert_eq!(
+            (group(&silent).as_str(), seen(&silent)),
+            ("<untrusted_context>\nOutput: (empty)", (Some(""), None))
+        );
         let killed = run(json!({"command": "kill -9 $$"})).await;
         assert_eq!(group(&killed), "<untrusted_context>\nOutput: (empty)\nSignal: 9");
         assert_eq!(seen(&killed).0, Some("Command terminated by signal: 9"));
