@@ -6,7 +6,7 @@ use crate::codec::{Dialect, Layout, Mode};
 use crate::conduct::{Answer, Conduct, Damage, Ended, Facts, Misread};
 use crate::event::{Fields, Request};
 use crate::launch::{
-    ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Piped, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error,
+    ArgError, Errand, Flag, Grammar, Launch, PermissionMode, Program, PromptBy, Resume, SubCommand, Traits, flags, yargs_error,
 };
 
 /// The exit code of a run whose input makes no sense.
@@ -53,7 +53,7 @@ pub(crate) static PROGRAM: Program = Program {
         cuts_at_commas: true,
         latest: Some("latest"),
         numbers_sessions: true,
-        piped: Piped::Before(500),
+        piped_first: Some(500),
         ..Traits::NONE
     },
     conduct: &GeminiCli,

@@ -31,7 +31,7 @@ pub(crate) use fill::{is_number, is_uuid};
 pub(crate) use flag::flags;
 pub use flag::{Check, Flag, Grammar, Means, Shape, Sub, SubCommand};
 pub use help::help;
-pub use program::{Claim, Piped, Program, ServerWords, Traits};
+pub use program::{Claim, Program, ServerWords, Traits};
 pub(crate) use scan::{argparse_error, yargs_error};
 
 /// What a host asks of a program when it starts it.

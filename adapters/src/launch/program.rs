@@ -113,8 +113,9 @@ pub struct Traits {
     pub latest: Option<&'static str>,
     /// Its user may name a session by its number in the list, in which the oldest is the first.
     pub numbers_sessions: bool,
-    /// What becomes of standard input where the command line has a prompt.
-    pub piped: Piped,
+    /// What standard input says stands before a prompt of the command line, with an empty line between them; it has so many milliseconds to
+    /// begin. Where it is not so, it is not read.
+    pub piped_first: Option<u64>,
     /// The names of the flag whose value is a file that gets the answer.
     pub answer_file: &'static [&'static str],
     /// The names of the flag whose values are files that go with the prompt. Prompts are texts here: its user is told.
@@ -142,21 +143,10 @@ impl Traits {
         front: None,
         latest: None,
         numbers_sessions: false,
-        piped: Piped::Unread,
+        piped_first: None,
         answer_file: &[],
         images: &[],
     };
-}
-
-/// What becomes of standard input where the command line has a prompt. A terminal is not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piped {
-    /// It is not read.
-    Unread,
-    /// What it says stands before the prompt, with an empty line between them. It has so many milliseconds to begin.
-    Before(u64),
-    /// What it says stands behind the prompt, on a line of its own.
-    Behind,
 }
 
 /// How a program is told the way to an MCP server at an address.
