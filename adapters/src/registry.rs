@@ -23,6 +23,7 @@ macro_rules! vendors {
                 codex Codex,
                 atif Atif,
                 acp Acp,
+                ag_ui AgUi,
                 opencode Opencode,
                 sharegpt Sharegpt,
                 agentglot Agentglot,

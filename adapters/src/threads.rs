@@ -27,6 +27,11 @@ impl<T> Threads<T> {
         self.subagents.entry(number).or_insert_with(|| new(number))
     }
 
+    /// Whether a subagent works for this call.
+    pub(crate) fn has(&self, call: &str) -> bool {
+        self.numbers.contains_key(call)
+    }
+
     /// What is kept for the subagent of this number, unless it is done. Later ones have greater numbers.
     pub(crate) fn numbered(&mut self, number: u64) -> Option<&mut T> {
         self.subagents.get_mut(&number)

@@ -168,6 +168,9 @@ impl Assembler {
             }
             return;
         }
+        if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && event.kind.is_conversation()) {
+            self.settle_call_of(call, event.origin, down);
+        }
         let growing = self.growing.take();
         match event.kind {
             Kind::Delta(delta) => {

@@ -196,6 +196,30 @@ impl Assembler {
         );
     }
 
+    /// A subagent says something for the first time: its call stands before it.
+    pub(super) fn settle_call_of(&mut self, call: Str<'_>, origin: Origin<'_>, down: &mut Down<'_, '_>) {
+        if self.threads.has(call.as_escaped()) {
+            return;
+        }
+        let origin = Origin {
+            parent: None,
+            agent: None,
+            ..origin
+        };
+        for thread in self.threads.all() {
+            let mut desk = Desk {
+                want: self.want,
+                watch: self.duties.watch,
+                ids_name_rounds: self.ids_name_rounds,
+                tools: self.duties.tools.as_ref(),
+                calls: &mut self.calls,
+                answered: None,
+                down,
+            };
+            thread.settle_call(call, origin, &mut desk);
+        }
+    }
+
     /// Ends whatever is half said in every thread.
     pub(super) fn settle(&mut self, origin: Origin<'_>, down: &mut Down<'_, '_>) {
         for thread in self.threads.all() {

@@ -9,7 +9,7 @@ pub(super) fn look(value: Raw<'_>, places: &[&str], line: &mut Line<'_>, report:
     let mut looked = ("", false);
     for place in places {
         // Most lines have none: that is told without reading them.
-        let name = place.rsplit('/').next().unwrap_or_default();
+        let name = place.rsplit('/').find(|step| *step != "*").unwrap_or_default();
         if looked.0 != name {
             looked = (name, memchr::memmem::find(value.as_str().as_bytes(), name.as_bytes()).is_some());
         }
