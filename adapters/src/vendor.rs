@@ -70,6 +70,8 @@ pub struct Logs {
     pub(crate) pieces: Pieces,
     /// Whether a call that waits for the host's permission may get its result from the host.
     pub(crate) host_answers: bool,
+    /// Whether tools may be the host's, which has their results: they are no part of the turn.
+    pub(crate) host_runs_tools: bool,
     /// Whether a command may still run when its turn ends well, and then has no result.
     pub(crate) commands_outlive_turns: bool,
     /// Where lines say how many tokens were used, as JSON pointers.
@@ -93,6 +95,7 @@ impl Logs {
         facts: Facts::Always,
         pieces: Pieces::Made,
         host_answers: false,
+        host_runs_tools: false,
         commands_outlive_turns: false,
         usage_at: &[],
         lists_denials: false,

@@ -224,6 +224,7 @@ fn no_member_that_the_protocol_names_is_unknown() {
             Dialect::Codex => &["codex.md"],
             Dialect::Atif => &["atif.md"],
             Dialect::Acp => &["acp.md"],
+            Dialect::AgUi => &["ag-ui.md"],
             Dialect::Opencode => &["opencode.md"],
             Dialect::Agentglot | Dialect::Sharegpt | Dialect::Openai | Dialect::Anthropic => &[],
         };

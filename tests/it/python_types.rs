@@ -1,4 +1,5 @@
-//! What we write, read by the vendors' own Python packages: `qwen` and `openai:messages` by `openai`, `claude` by `claude-agent-sdk`.
+//! What we write, read by the vendors' own Python packages: `qwen` and `openai:messages` by `openai`, `claude` by `claude-agent-sdk`,
+//! `ag-ui` by `ag-ui-protocol` and `ag-ui-validate`.
 //!
 //! Without Python, or without a way to install the packages, the test says so and passes.
 
@@ -22,6 +23,8 @@ fn the_official_python_packages_read_what_we_write() {
         ("check_openai.py", "qwen:stream-chunk-json", &[]),
         ("check_training.py", "openai:messages", &[]),
         ("check_training.py", "sharegpt", &["--tools", "verbatim"]),
+        ("check_ag_ui.py", "ag-ui", &[]),
+        ("check_ag_ui.py", "ag-ui", &["--tools", "verbatim"]),
         ("check_claude_sdk.py", "claude", &[]),
         ("check_claude_sdk.py", "claude", &["--include-partial-messages"]),
     ] {

@@ -313,13 +313,14 @@ impl Decoder {
         line.origin = thread.origin(agent, line.origin, &cx);
         thread.resulted(Origin { time: None, ..line.origin }, sink);
         let status = line.ours().and_then(|ours| ours.get("status")?.string()).and_then(status);
+        let media = line.ours().and_then(|ours| ours.get("media"));
         line.text("toolCallId");
         cx.took(line.find("role").unwrap_or_default().as_escaped());
         let result = cx.keep(ToolResult {
             call,
             name: None,
             status: status.unwrap_or(ResultStatus::Success),
-            content: parts::content(content, &cx),
+            content: parts::with_media(parts::content(content, &cx), media, &cx),
             is_error: None,
             detail: None,
             fields: &[],

@@ -54,6 +54,7 @@ pub static VENDOR: Vendor = Vendor {
         one_turn_a_run: true,
         facts: Facts::Always,
         pieces: Pieces::Replies,
+        host_runs_tools: true,
         usage_at: &["/usage/*"],
         ..Logs::USUAL
     },

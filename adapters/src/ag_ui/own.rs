@@ -189,7 +189,7 @@ fn own_result(event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
         }
         if !has(event, "content") {
             out.lit(",\"content\":");
-            parts::write(result.content, out);
+            parts::texts(result.content, out);
         }
     };
     line("TOOL_CALL_RESULT", event, says, out);

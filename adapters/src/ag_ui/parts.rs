@@ -55,37 +55,40 @@ fn block<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
     }
 }
 
-/// Writes content: a text where there is nothing but texts, else parts.
-pub(super) fn write(content: Content<'_>, out: &mut Out) {
-    let media = |block: &Block<'_>| matches!(block, Block::Media(media) if picture(media.raw).is_some());
-    match content {
-        Content::Blocks(blocks) if blocks.iter().any(media) => {
-            let mut before = "[";
-            for block in blocks {
-                match block {
-                    Block::Text { text, .. } => {
-                        out.lit(before);
-                        out.lit("{\"type\":\"text\",\"text\":");
-                        out.str(*text);
-                        out.lit("}");
-                    }
-                    Block::Media(Media { raw, .. }) => {
-                        let Some(picture) = picture(*raw) else { continue };
-                        out.lit(before);
-                        picture.write(out);
-                    }
-                    _ => continue,
-                }
-                before = ",";
-            }
-            out.lit("]");
-        }
-        content => {
-            out.lit("\"");
-            content.texts().for_each(|text| out.body(text));
-            out.lit("\"");
-        }
+/// Writes the texts of content as one.
+pub(super) fn texts(content: Content<'_>, out: &mut Out) {
+    out.lit("\"");
+    content.texts().for_each(|text| out.body(text));
+    out.lit("\"");
+}
+
+/// Writes a member with the images and documents of content, if there are any.
+pub(super) fn media(content: Content<'_>, out: &mut Out) {
+    let Content::Blocks(blocks) = content else { return };
+    let mut before = ",\"media\":[";
+    for block in blocks {
+        let Block::Media(Media { raw, .. }) = block else { continue };
+        let Some(picture) = picture(*raw) else { continue };
+        out.lit(before);
+        picture.write(out);
+        before = ",";
     }
+    if before == "," {
+        out.lit("]");
+    }
+}
+
+/// The same read: content with what stands beside it.
+pub(super) fn with_media<'a>(content: Content<'a>, media: Option<Raw<'a>>, cx: &Cx<'a>) -> Content<'a> {
+    let Some(media) = media else { return content };
+    let mut blocks = ArenaVec::new_in(cx.arena);
+    match content {
+        Content::Text(text) if text.is_empty() => {}
+        Content::Text(text) => blocks.push(Block::Text { text, fields: &[] }),
+        Content::Blocks(parts) => blocks.extend_from_slice(parts),
+    }
+    blocks.extend(media.elements().map(|part| block(part, cx)));
+    Content::Blocks(blocks.into_bump_slice())
 }
 
 /// An image or a document, where it is.

@@ -383,12 +383,15 @@ impl Encoder {
             out.used(name.as_escaped());
         }
         out.lit(",\"role\":\"tool\",\"content\":");
-        parts::write(result.content, out);
-        ours(out, |out| match result.status {
+        parts::texts(result.content, out);
+        ours(out, |out| {
+            parts::media(result.content, out);
+            match result.status {
             ResultStatus::Success => {}
             ResultStatus::Error => out.lit(",\"status\":\"error\""),
             ResultStatus::Denied => out.lit(",\"status\":\"denied\""),
             ResultStatus::Canceled => out.lit(",\"status\":\"canceled\""),
+            }
         });
         out.lit("}\n");
     }

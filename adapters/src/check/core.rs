@@ -431,6 +431,9 @@ impl<'c, 'a> Heard<'c, 'a> {
             Kind::BlockStart(start) => {
                 if let BlockHead::Call { id, .. } = start.head {
                     calls.call(id, Told::Start, parent, line, report);
+                    if vendor.logs.host_runs_tools {
+                        calls.excuse(id);
+                    }
                 }
                 round.block(&start, pieces, line, report);
             }
@@ -446,7 +449,7 @@ impl<'c, 'a> Heard<'c, 'a> {
                 for block in reply.blocks {
                     if let Block::Call(call) = block {
                         calls.call(call.id, Told::Whole, parent, line, report);
-                        if vendor.logs.commands_outlive_turns && call.kind == ToolKind::Shell {
+                        if vendor.logs.host_runs_tools || vendor.logs.commands_outlive_turns && call.kind == ToolKind::Shell {
                             calls.excuse(call.id);
                         }
                     }

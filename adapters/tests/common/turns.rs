@@ -60,6 +60,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             },
             Dialect::Codex => object.str("thread_id"),
             Dialect::Acp => acp_session(&object),
+            Dialect::AgUi => object.str("threadId"),
             Dialect::Opencode if is_bus => object.at(&["properties", "sessionID"]).and_then(Json::text).unwrap_or_default(),
             Dialect::Opencode => object.str("sessionID"),
             _ => object.str("session_id"),
@@ -79,6 +80,7 @@ pub fn turns(format: Format, bytes: &[u8]) -> Turns {
             Dialect::Codex if is_rollout => rollout(&object),
             Dialect::Codex => codex(&object),
             Dialect::Acp => acp(&object),
+            Dialect::AgUi => ag_ui(&object),
             Dialect::Opencode if is_bus => bus(&object),
             Dialect::Opencode => opencode(&object, &mut over),
             Dialect::Agentglot => event(&object),
@@ -335,6 +337,20 @@ fn acp(object: &Json) -> Step {
     }
 }
 
+fn ag_ui(object: &Json) -> Step {
+    let is_agents = matches!(object.str("role"), "" | "assistant" | "reasoning") && object.get("subagentRunId").is_none();
+    match object.str("type") {
+        "RUN_STARTED" => Step::Begins,
+        "RUN_FINISHED" | "RUN_ERROR" => Step::Ends,
+        "TEXT_MESSAGE_START" | "TOOL_CALL_START" | "TOOL_CALL_ARGS" | "TOOL_CALL_RESULT" | "REASONING_MESSAGE_START" if is_agents => Step::Inside,
+        "REASONING_MESSAGE_CONTENT" | "THINKING_TEXT_MESSAGE_START" | "THINKING_TEXT_MESSAGE_CONTENT" if is_agents => Step::Inside,
+        "STEP_STARTED" if is_agents && object.str("stepName").starts_with("round-") => Step::Inside,
+        // What goes on may be what the user says, and so may chunks be.
+        "" => Step::None,
+        _ => Step::Perhaps,
+    }
+}
+
 /// A round that called nothing is the last one of its turn, unless an error follows. `over`: such a one was the last line.
 fn opencode(object: &Json, over: &mut bool) -> Step {
     match object.str("type") {
@@ -387,6 +403,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> usize {
         Dialect::Codex if format.mode.name == "app-server" => count(&|o| message(o).str("method") == "turn/completed"),
         Dialect::Codex => count(&|o| matches!(o.str("type"), "turn.completed" | "turn.failed")),
         Dialect::Acp => count(&|o| acp(o) == Step::Ends || is_agents_error(o)),
+        Dialect::AgUi => count(&|o| matches!(o.str("type"), "RUN_FINISHED" | "RUN_ERROR")),
         Dialect::Opencode => super::read::read(format, bytes)
             .iter()
             .filter(|item| matches!(item, super::read::Item::End { .. }))

@@ -240,7 +240,7 @@ fn in_tool_inputs() {
                 | Dialect::Sharegpt
                 | Dialect::Openai
                 | Dialect::Anthropic => text.contains(INPUT) || to == events() && in_string(),
-                Dialect::Qwen | Dialect::Cursor => in_string(),
+                Dialect::Qwen | Dialect::Cursor | Dialect::AgUi => in_string(),
                 // Python's spelling, but neither members nor digits of whole numbers are lost, and nothing becomes Infinity.
                 Dialect::Tricode => {
                     text.contains("123456789012345678901234567890") && text.contains("\"k\": 1, \"k\": 2") && !text.contains("Infinity")

@@ -62,14 +62,21 @@ fn renamed(log: &Log, seed: usize) -> Vec<u8> {
 #[test]
 fn that_get_another_id_in_mid_turn_go_on() {
     let over = |log: &Log, wrongs: &mut Wrongs| {
-        // A run of OpenCode is in one session; Tricode, Gemini CLI and Codex name theirs in the first line alone, an agent of ACP serves several at
+        // A run of OpenCode or AG-UI is in one session; Tricode, Gemini CLI and Codex name theirs in the first line alone, an agent of ACP serves several at
         // once, and stored events are the model's own.
         let [id] = ids(log).try_into().unwrap_or_default();
         let id: String = id;
         if id.len() < 8
             || matches!(
                 log.format.dialect,
-                Dialect::Tricode | Dialect::Gemini | Dialect::Codex | Dialect::Acp | Dialect::Opencode | Dialect::Agentglot | Dialect::Qwen
+                Dialect::Tricode
+                    | Dialect::Gemini
+                    | Dialect::Codex
+                    | Dialect::Acp
+                    | Dialect::AgUi
+                    | Dialect::Opencode
+                    | Dialect::Agentglot
+                    | Dialect::Qwen
             )
         {
             return;

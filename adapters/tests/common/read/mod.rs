@@ -1,6 +1,7 @@
 //! Small readers of each format, written for tests alone: what a log says, as a flat list of items of the main thread.
 
 mod acp;
+mod ag_ui;
 mod agentglot;
 mod atif;
 mod chat;
@@ -54,6 +55,7 @@ pub fn read(format: Format, bytes: &[u8]) -> Vec<Item> {
         (Dialect::Codex, _) => codex::codex(bytes),
         (Dialect::Atif, _) => atif::atif(bytes),
         (Dialect::Acp, _) => acp::acp(bytes),
+        (Dialect::AgUi, _) => ag_ui::ag_ui(bytes),
         (Dialect::Opencode, _) => opencode::opencode(bytes),
         (Dialect::Openai, Layout::Rows) => chat::messages(bytes),
         (Dialect::Sharegpt, _) => chat::conversations(bytes),

@@ -1,6 +1,7 @@
 //! Tells a story in each dialect, as its real program would. Written for tests alone, without the library.
 
 mod acp;
+mod ag_ui;
 mod claude;
 mod codex;
 mod cursor;
@@ -27,11 +28,13 @@ pub enum Telling {
     Tricode,
     Codex,
     Acp,
+    AgUi,
+    AgUiChunks,
     Opencode,
 }
 
 impl Telling {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Claude,
         Self::ClaudePartial,
         Self::QwenCode,
@@ -44,6 +47,8 @@ impl Telling {
         Self::Tricode,
         Self::Codex,
         Self::Acp,
+        Self::AgUi,
+        Self::AgUiChunks,
         Self::Opencode,
     ];
 
@@ -59,6 +64,7 @@ impl Telling {
             Self::Tricode => "tricode",
             Self::Codex => "codex",
             Self::Acp => "acp",
+            Self::AgUi | Self::AgUiChunks => "ag-ui",
             Self::Opencode => "opencode",
         }
     }
@@ -106,6 +112,7 @@ impl Telling {
             Self::Tricode => tricode::tricode(story),
             Self::Codex => codex::codex(story),
             Self::Acp => acp::acp(story, chance),
+            Self::AgUi | Self::AgUiChunks => ag_ui::ag_ui(story, self == Self::AgUiChunks, chance),
             Self::Opencode => opencode::opencode(story),
         }
     }
