@@ -89,9 +89,6 @@ impl Decoder {
     ) -> u32 {
         self.see(if what == What::Call { Seen::Call } else { Seen::Message }, id);
         let index = self.open(what, id, true, reply, line, sink);
-        if what == What::Text {
-            line.cx.took(id.as_escaped());
-        }
         let start = BlockStart { index, head };
         match line.word.as_escaped() {
             // What makes its own type a member that has to be kept: others begin such a block.

@@ -37,6 +37,8 @@ pub struct Encoder {
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub(super) id: String,
+    /// The session that it is in, escaped.
+    pub(super) session: String,
     /// How many rounds there were.
     pub(super) rounds: u64,
     /// Ids of messages, calls and subagents: none is given twice.
@@ -90,7 +92,12 @@ impl Encoder {
 
     fn meet(&mut self, origin: &Origin<'_>, out: &Out) {
         if let Some(session) = origin.session.filter(|id| !id.is_empty()) {
-            out.beside(session.as_escaped());
+            match &self.run {
+                Some(run) if !alike(session.as_escaped(), &run.session) => {
+                    out.renamed(session.as_escaped(), "a run has one session id, which its first line says");
+                }
+                _ => out.beside(session.as_escaped()),
+            }
             if !alike(session.as_escaped(), &self.session) {
                 session.as_escaped().clone_into(&mut self.session);
             }
@@ -161,6 +168,7 @@ impl Encoder {
         out.lit("}\n");
         self.run = Some(Run {
             id,
+            session: self.session.clone(),
             ..Run::default()
         });
     }

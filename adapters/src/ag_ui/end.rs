@@ -73,7 +73,7 @@ impl Encoder {
         } else {
             self.begin("RUN_FINISHED", "", out);
             out.lit(",\"threadId\":\"");
-            out.lit(&self.session);
+            out.lit(&run.session);
             out.lit("\",\"runId\":\"");
             out.lit(&run.id);
             out.lit("\"");
@@ -86,9 +86,6 @@ impl Encoder {
                 interrupts(&run.asked, out);
             }
         }
-        if let Some(word) = outcome.word {
-            out.renamed(word.as_escaped(), "the outcome in the protocol's own words");
-        }
         tokens(total.as_ref(), &run.models, out);
         ours(out, |out| {
             if !failed {
@@ -96,6 +93,10 @@ impl Encoder {
             }
             if outcome.synthetic {
                 out.lit(",\"synthetic\":true");
+            }
+            match outcome.word {
+                Some(word) if !failed && word.is("success") => out.used(word.as_escaped()),
+                word => out.str_if(",\"word\":", word),
             }
             out.str_if(",\"stopReason\":", outcome.stop.map(|stop| stop.word));
             out.unchecked_if(",\"durationMs\":", outcome.duration_ms);

@@ -3,7 +3,7 @@
 /// They ride in the events' fields; sorted by name.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("activityType", "ACTIVITY_SNAPSHOT, ACTIVITY_DELTA: what kind of activity it is"),
-    ("code", "SUBAGENT_ERROR: which error it is"),
+    ("code", "RUN_ERROR, SUBAGENT_ERROR: which error it is"),
     ("content", "of an activity: what is shown; of a result: its parts, where it is no text"),
     ("delta", "STATE_DELTA: what has changed; of a first chunk: its piece"),
     ("description", "SUBAGENT_STARTED: what the subagent is for"),

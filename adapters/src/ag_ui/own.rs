@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::encode::Encoder;
-use crate::event::{At, Block, BlockHead, Event, Kind, Outcome, OutcomeKind, Piece, ToolResult};
-use crate::json::{Out, Raw, Str};
-
 use super::blocks::What;
+use super::encode::Encoder;
 use super::parts;
+use crate::event::{At, Block, BlockHead, Event, Field, Kind, Outcome, OutcomeKind, Piece, Time, ToolResult};
+use crate::json::{Out, Raw, Str};
 
 /// What was said to have begun, and has not ended.
 #[derive(Debug, Default)]
@@ -94,7 +93,20 @@ impl Encoder {
                     Block::Redacted { data, .. } => Some(*data),
                     _ => None,
                 });
-                line("REASONING_ENCRYPTED_VALUE", event, |out| out.str_if(",\"encryptedValue\":", data), out);
+                let said = Event {
+                    fields: &event.fields[event.fields.iter().take_while(|field| is_of_seal(field)).count()..],
+                    ..*event
+                };
+                let says = |out: &mut Out| {
+                    for field in &event.fields[..event.fields.len() - said.fields.len()] {
+                        out.lit(",");
+                        out.str(field.key);
+                        out.lit(":");
+                        out.unchecked(field.value);
+                    }
+                    out.str_if(",\"encryptedValue\":", data);
+                };
+                line("REASONING_ENCRYPTED_VALUE", &said, says, out);
             }
             Kind::ToolResult(result) if word(event, "") != "MESSAGES_SNAPSHOT" => own_result(event, result, out),
             Kind::Outcome(outcome) => self.own_outcome(event, outcome, out),
@@ -161,7 +173,6 @@ impl Encoder {
             if word == "RUN_ERROR" {
                 out.lit(",\"message\":");
                 out.str(outcome.error.unwrap_or(Str::trusted("the run failed")));
-                out.str_if(",\"code\":", outcome.word);
                 if made_up && outcome.synthetic {
                     out.lit(",\"metadata\":{\"agentglot\":{\"synthetic\":true}}");
                 }
@@ -177,6 +188,11 @@ impl Encoder {
         };
         line(word, event, says, out);
     }
+}
+
+/// What a seal is of.
+fn is_of_seal(field: &Field<'_>) -> bool {
+    field.key.is("subtype") || field.key.is("entityId")
 }
 
 fn own_result(event: &Event<'_>, result: &ToolResult<'_>, out: &mut Out) {
@@ -200,11 +216,11 @@ fn line(word: &str, event: &Event<'_>, says: impl FnOnce(&mut Out), out: &mut Ou
     out.lit("{\"type\":\"");
     out.lit(word);
     out.lit("\"");
-    says(out);
-    if let Some(crate::event::Time::Millis(time)) = event.origin.time {
+    if let Some(Time::Millis(time)) = event.origin.time {
         out.unchecked_if(",\"timestamp\":", Some(time));
     }
     out.str_if(",\"subagentRunId\":", event.origin.agent.and_then(|agent| agent.id));
+    says(out);
     for field in event.fields.iter().filter(|field| field.at == At::Line && !field.key.is("type")) {
         out.lit(",");
         out.str(field.key);

@@ -73,8 +73,11 @@ impl Decoder {
     pub(super) fn run_error<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
         let message = line.need("message")?;
         line.text("message");
-        let code = line.text("code");
+        let code = line.find("code");
         let kind = code.and_then(|code| OutcomeKind::read(code.as_escaped()));
+        if kind.is_some() {
+            line.cx.took(code.unwrap_or_default().as_escaped());
+        }
         self.over(line, sink);
         let made = Outcome {
             error: Some(message),
@@ -100,6 +103,7 @@ impl Decoder {
         let outcome = Outcome {
             usage,
             error: made.error.or_else(|| text("error")),
+            word: text("word").or(made.word),
             synthetic: ours.and_then(|ours| ours.get("synthetic")?.bool()).unwrap_or(false),
             duration_ms: value("durationMs", Shape::Number),
             duration_api_ms: value("durationApiMs", Shape::Number),

@@ -2,8 +2,8 @@
 
 use super::decode::Decoder;
 use super::line::Line;
-use crate::event::{Agent, Sink, Topic};
-use crate::json::{Error, Str};
+use crate::event::{Agent, Origin, Sink, Topic};
+use crate::json::Error;
 
 impl Decoder {
     pub(super) fn subagent_started<'a>(&mut self, line: &mut Line<'a>, sink: &mut dyn Sink<'a>) -> Result<(), Error> {
@@ -33,13 +33,13 @@ impl Decoder {
             return Err(line.missing("subagentRunId"));
         };
         self.break_off(line, sink);
-        let (cx, message) = (line.cx, line.find("message"));
+        let cx = line.cx;
         let thread = self.thread(Some(id));
         line.origin = thread.origin(Some(id), line.origin, &cx);
-        let origin = crate::event::Origin { time: None, ..line.origin };
+        let origin = Origin { time: None, ..line.origin };
         thread.stop_ended(origin, sink);
         thread.end_implied(origin, sink);
-        line.notice(Topic::SubagentEnd, message.or(Some(Str::EMPTY)).filter(|text| !text.is_empty()), sink);
+        line.notice(Topic::SubagentEnd, None, sink);
         Ok(())
     }
 }

@@ -373,7 +373,6 @@ impl Encoder {
         run.asked.remove(result.call.as_escaped());
         let written = run.renamed.get(result.call.as_escaped()).cloned();
         self.begin("TOOL_CALL_RESULT", &agent, out);
-        message_id(&id, out);
         match written {
             Some(written) => call_id(&written, out),
             None => out.str_if(",\"toolCallId\":", Some(result.call)),
@@ -382,8 +381,10 @@ impl Encoder {
         if let Some(name) = result.name_again() {
             out.used(name.as_escaped());
         }
-        out.lit(",\"role\":\"tool\",\"content\":");
+        out.lit(",\"content\":");
         parts::texts(result.content, out);
+        message_id(&id, out);
+        out.lit(",\"role\":\"tool\"");
         ours(out, |out| {
             parts::media(result.content, out);
             match result.status {

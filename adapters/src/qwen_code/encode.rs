@@ -271,6 +271,11 @@ impl Encode for Encoder {
         if self.mode.layout == Layout::Text {
             return self.answer(event, out);
         }
+        // A subagent's call stands before what it says.
+        let is_new = |call: Str<'_>| !self.threads.has(call.as_escaped());
+        if !self.core.own && event.kind.is_conversation() && event.origin.parent.is_some_and(is_new) {
+            self.flush(out);
+        }
         match event.kind {
             Kind::Delta(delta) => {
                 let (thread, core) = self.at(event);

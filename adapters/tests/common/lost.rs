@@ -76,6 +76,8 @@ fn said_again(from: Format, leaf: &Leaf<'_>, text: &str, said: &Said) -> bool {
         Dialect::Qwen => text.strip_prefix("chatcmpl-").is_some_and(|id| said.has(id)),
         // docs/agentglot.md: the place of a field.
         Dialect::Agentglot => leaf.key == "at",
+        // docs/ag-ui.md: ids say what is a piece of what, and whose; rounds are steps with numbers.
+        Dialect::AgUi => matches!(leaf.key, "messageId" | "toolCallId" | "entityId" | "stepName" | "subagentRunId"),
         // docs/opencode.md: a part says again what it is a part of.
         Dialect::Opencode => matches!(leaf.pointer.as_str(), "/part/sessionID" | "/part/messageID" | "/part/type"),
         _ => false,
