@@ -63,7 +63,7 @@ impl Decoder {
         let made = Outcome {
             text: result.and_then(Raw::string),
             structured: result.filter(|result| result.string().is_none()),
-            word: word.filter(|word| word.is(INTERRUPT)),
+            word,
             ..Outcome::new(kind)
         };
         self.end_run(made, line, sink);

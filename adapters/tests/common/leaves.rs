@@ -122,8 +122,9 @@ pub struct Said {
 }
 
 /// Keys of texts that come in pieces which are put together.
-const PIECES: [&str; 12] = [
+const PIECES: [&str; 13] = [
     "text",
+    "delta",
     "thinking",
     "content",
     "reasoning_content",
@@ -177,17 +178,21 @@ impl Said {
     fn inside(&mut self, value: &Json, key: &str, thread: &str, index: &str) {
         match value {
             Json::Object(members) => {
-                let own = value.get("index").map(Json::compact);
+                // AG-UI names what a piece is of.
+                let call = value.get("toolCallId");
+                let of = value.get("index").or(call).or_else(|| value.get("messageId"));
+                let own = of.map(Json::compact);
                 let index = own.as_deref().unwrap_or(index);
                 for (name, value) in members {
                     self.exact.insert(name.clone());
+                    let name = if name == "delta" && call.is_some() { "input" } else { name };
                     self.inside(value, name, thread, index);
                 }
             }
             Json::List(items) => items.iter().for_each(|item| self.inside(item, key, thread, index)),
             Json::Text(text) => {
                 if PIECES.contains(&key) {
-                    let place = if FRAGMENTS.contains(&key) { index } else { "" };
+                    let place = if FRAGMENTS.contains(&key) || key == "delta" { index } else { "" };
                     self.joined.entry(format!("{key} {thread} {place}")).or_default().push_str(text);
                 }
                 self.text(text, 0);

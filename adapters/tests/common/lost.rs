@@ -159,6 +159,8 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
             };
             let all = leaves(&value);
             let told_beside = |text: &str| all.iter().any(|other| other.value.text() == Some(text) && told(number, &other.pointer));
+            let of_call = |leaf: &&Leaf<'_>| leaf.key == "type" && leaf.value.text().is_some_and(|kind| kind.starts_with("TOOL_CALL_"));
+            let is_call = all.iter().any(|leaf| of_call(&leaf));
             for leaf in &all {
                 let Some(text) = distinctive(leaf) else { continue };
                 wrongs.check();
@@ -166,7 +168,8 @@ pub fn check(name: &str, options: &Options, input: &[u8], wrongs: &mut Wrongs) {
                     once.insert((leaf.pointer.clone(), text.to_owned()));
                     continue;
                 }
-                let fragment = FRAGMENTS.contains(&leaf.key) && Json::read(text).is_none();
+                let is_piece = FRAGMENTS.contains(&leaf.key) || leaf.key == "delta" && is_call;
+                let fragment = is_piece && Json::read(text).is_none();
                 let in_another_form = fragment || in_another_unit(leaf, options.to) || said_again(options.from, leaf, text, &said);
                 if !in_another_form && !said.has(text) && !in_parts(&said, text) && !told_beside(text) {
                     silent.push((number, leaf.pointer.clone(), text.to_owned()));
