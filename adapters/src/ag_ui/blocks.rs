@@ -106,10 +106,17 @@ impl Decoder {
         }
         let thread = self.thread(agent);
         line.origin = thread.origin(agent, line.origin, &cx);
-        let origin = Origin { time: None, ..line.origin };
-        thread.stop_ended(origin, sink);
+        if what == What::Thought {
+            // Another thought of the same span.
+            thread.stop_ended(Origin { time: None, ..line.origin }, sink);
+        }
         thread.need_round(reply, line.origin, &cx, sink);
-        let index = thread.next();
+        let before = what.of(thread).get(id.as_escaped()).filter(|open| open.started && started);
+        // What begins once more is the same.
+        let index = match before.copied() {
+            Some(before) => before.index,
+            None => thread.next(),
+        };
         what.of(thread).insert(id.as_escaped().to_owned(), Open { index, started });
         index
     }
@@ -213,7 +220,7 @@ impl Decoder {
         let (cx, agent) = (line.cx, line.agent);
         let thread = self.thread(agent);
         line.origin = thread.origin(agent, line.origin, &cx);
-        thread.stop_ended(line.origin, sink);
+        thread.ended = None;
         thread.span = Some((id.as_escaped().to_owned(), false));
         line.structure(SPAN, sink);
         Ok(())
@@ -240,14 +247,18 @@ impl Decoder {
         let owner = self.spans(line);
         let thread = self.thread(owner.as_deref().map(Str::trusted));
         line.origin = thread.origin(agent, line.origin, &cx);
-        thread.span = None;
+        let is_open = thread.span.take().is_some();
         let ended = thread.ended.take().and_then(|id| Some((thread.thoughts.remove(&id)?, id)));
         match ended {
             Some((Open { index, .. }, id)) => {
                 self.owners.remove(&(What::Thought, id));
                 line.tell_of_type(Kind::BlockStop(BlockStop { index }), sink);
             }
-            None => line.structure(SPAN, sink),
+            None if is_open => line.structure(SPAN, sink),
+            None => {
+                let index = thread.next();
+                line.tell_of_type(Kind::BlockStop(BlockStop { index }), sink);
+            }
         }
         Ok(())
     }

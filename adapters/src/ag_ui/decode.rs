@@ -133,7 +133,6 @@ impl Decoder {
     pub(super) fn end_rounds<'a>(&mut self, origin: Origin<'a>, cx: &Cx<'a>, sink: &mut dyn Sink<'a>) {
         for thread in self.subagents.values_mut().chain([&mut self.main]) {
             let origin = thread.origin(None, origin, cx);
-            thread.stop_ended(origin, sink);
             thread.end_implied(origin, sink);
         }
     }
@@ -175,7 +174,6 @@ impl Decoder {
                 }))
             }
             (true, false) => {
-                thread.stop_ended(origin, sink);
                 // What it ends has begun elsewhere, or never.
                 thread.end_step(step.as_escaped());
                 Kind::RoundEnd(cx.keep(RoundEnd {

@@ -37,7 +37,6 @@ impl Decoder {
         let thread = self.thread(Some(id));
         line.origin = thread.origin(Some(id), line.origin, &cx);
         let origin = Origin { time: None, ..line.origin };
-        thread.stop_ended(origin, sink);
         thread.end_implied(origin, sink);
         line.notice(Topic::SubagentEnd, None, sink);
         Ok(())

@@ -168,7 +168,7 @@ impl Assembler {
             }
             return;
         }
-        if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && event.kind.is_conversation()) {
+        if let Some(call) = event.origin.parent.filter(|_| !self.want.as_is && is_of_thread(&event.kind)) {
             self.settle_call_of(call, event.origin, down);
         }
         let growing = self.growing.take();
@@ -402,6 +402,11 @@ impl Assembler {
         };
         (thread, desk)
     }
+}
+
+/// Whether a subagent that says it is at work.
+const fn is_of_thread(kind: &Kind<'_>) -> bool {
+    kind.is_conversation() || matches!(kind, Kind::Notice(_))
 }
 
 /// A snapshot of nothing.

@@ -273,7 +273,8 @@ impl Encode for Encoder {
         }
         // A subagent's call stands before what it says.
         let is_new = |call: Str<'_>| !self.threads.has(call.as_escaped());
-        if !self.core.own && event.kind.is_conversation() && event.origin.parent.is_some_and(is_new) {
+        let tells = event.kind.is_conversation() || matches!(event.kind, Kind::Notice(_));
+        if !self.core.own && tells && event.origin.parent.is_some_and(is_new) {
             self.flush(out);
         }
         match event.kind {

@@ -301,6 +301,9 @@ fn pieces(lines: &[Line], all: &mut Vec<Broken>) {
         Rule::DeltasDiffer,
         Rule::MessageNotStarted,
         Rule::MessageIdDiffers,
+        // What begins a call may be all that names it.
+        Rule::ResultWithoutCall,
+        Rule::UnknownParent,
     ];
     for (n, line) in lines.iter().enumerate().filter(|(_, line)| sole(line)) {
         let next = |from: usize| {
