@@ -53,8 +53,8 @@ impl Decoder {
         self.break_off(line, sink);
         match line.find("role") {
             Some(role) if !role.is("assistant") => self.hold(id, role, line, sink),
-            role => {
-                line.cx.took(role.unwrap_or_default().as_escaped());
+            _ => {
+                line.usual_role("assistant");
                 self.start(What::Text, id, BlockHead::Text, Some(id), line, sink);
             }
         }
@@ -233,7 +233,7 @@ impl Decoder {
         if let Some((_, says)) = &mut self.thread(line.agent).span {
             *says = true;
         }
-        line.cx.took(line.find("role").unwrap_or_default().as_escaped());
+        line.usual_role("reasoning");
         self.start(What::Thought, id, BlockHead::Thinking, None, line, sink);
         Ok(())
     }
@@ -323,7 +323,7 @@ impl Decoder {
         let status = line.ours().and_then(|ours| ours.get("status")?.string()).and_then(status);
         let media = line.ours().and_then(|ours| ours.get("media"));
         line.text("toolCallId");
-        cx.took(line.find("role").unwrap_or_default().as_escaped());
+        line.usual_role("tool");
         let result = cx.keep(ToolResult {
             call,
             name: None,

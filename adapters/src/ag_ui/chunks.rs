@@ -79,7 +79,7 @@ impl Decoder {
                 line.text(member);
             }
         }
-        line.cx.took(line.find("role").unwrap_or_default().as_escaped());
+        line.usual_role("assistant");
         chunk.index = self.start(what, id, head, reply, line, sink);
         if let Some(text) = delta {
             let kind = Kind::Delta(Delta {
@@ -101,9 +101,8 @@ impl Decoder {
             return line.structure("what the user says goes over whole", sink);
         }
         line.origin = self.thread(agent).origin(said, line.origin, &cx);
-        for member in [what.id(), "toolCallName", "parentMessageId", "role"] {
-            cx.took(line.find(member).unwrap_or_default().as_escaped());
-        }
+        cx.took(line.find(what.id()).unwrap_or_default().as_escaped());
+        line.usual_role("assistant");
         match delta {
             Some(text) => {
                 line.text("delta");

@@ -6,10 +6,11 @@ use super::own::Known;
 use super::write::Speaker;
 use super::{OURS, REQUEST, SESSION, VERSION};
 use crate::codec::{Dialect, Encode, Style, Want};
-use crate::event::{Event, Input, InputKind, Kind, Origin, Piece, Request, Session, Topic, Usage};
+use crate::event::{Counted, Event, Input, InputKind, Kind, Origin, Piece, Request, Session, Topic, Usage};
 use crate::ids;
-use crate::json::{Digits, Out, Str, alike};
+use crate::json::{Digits, Out, Raw, Str, alike};
 use crate::threads::Threads;
+use crate::trace::Kept;
 
 /// Writes version 1.0: a run for each turn, and everything that begins ends before the run does.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Encoder {
     /// The facts of the session that were said last, as an object; those that no run has said yet.
     facts: Vec<u8>,
     unsaid: bool,
+    /// Where the source says them.
+    kept: Kept,
     /// The usage of all turns so far, from sources that count so.
     pub(super) total: Usage<'static>,
     /// It was told that the turn failed.
@@ -79,6 +82,7 @@ impl Encoder {
             run: None,
             facts: Vec::new(),
             unsaid: false,
+            kept: Kept::default(),
             total: Usage::default(),
             failed: false,
             time: String::new(),
@@ -90,12 +94,14 @@ impl Encoder {
         self.style.source == Dialect::AgUi
     }
 
-    fn meet(&mut self, origin: &Origin<'_>, out: &Out) {
+    /// Who speaks when. `waits`: of what is said nothing goes over before a run begins.
+    fn meet(&mut self, origin: &Origin<'_>, waits: bool, out: &Out) {
         if let Some(session) = origin.session.filter(|id| !id.is_empty()) {
             match &self.run {
-                Some(run) if !alike(session.as_escaped(), &run.session) => {
-                    out.renamed(session.as_escaped(), "a run has one session id, which its first line says");
-                }
+                // A run that comes says it, if one does.
+                None if waits => out.hold(&mut self.kept, session.as_escaped()),
+                // A run has one session, which its first line says.
+                Some(run) if !alike(session.as_escaped(), &run.session) => {}
                 _ => out.beside(session.as_escaped()),
             }
             if !alike(session.as_escaped(), &self.session) {
@@ -157,6 +163,7 @@ impl Encoder {
         out.lit(VERSION);
         out.lit("\"");
         out.invented("/protocolVersion", "the version that is written");
+        out.release(&mut self.kept);
         let facts = std::mem::take(&mut self.unsaid).then_some(&self.facts).filter(|facts| facts.len() > 2);
         if let Some(facts) = facts {
             out.lit(",\"metadata\":{\"");
@@ -175,15 +182,20 @@ impl Encoder {
 
     /// The session's facts: with the run that begins, or on their own where they have changed.
     fn session_facts(&mut self, event: &Event<'_>, session: &Session<'_>, out: &mut Out) {
+        if self.run.is_none() && !session.opens_turn {
+            // The run that begins next says them, if one does.
+            self.facts = object(&mut Out::default(), |out| facts(session, out));
+            self.unsaid = true;
+            sources(session).for_each(|source| out.hold(&mut self.kept, source));
+            return;
+        }
         let facts = object(out, |out| facts(session, out));
         let changed = facts != self.facts;
         self.facts = facts;
         out.carried();
         if self.run.is_none() {
             self.unsaid = true;
-            if session.opens_turn {
-                self.need_run(event.origin.turn, out);
-            }
+            self.need_run(event.origin.turn, out);
         } else if changed && self.facts.len() > 2 {
             self.begin("CUSTOM", "", out);
             out.lit(",\"name\":\"");
@@ -235,6 +247,10 @@ impl Encode for Encoder {
         true
     }
 
+    fn counts_usage(&self) -> Counted {
+        Counted::NO_TOTAL
+    }
+
     fn takes_fields(&self) -> bool {
         self.is_own()
     }
@@ -248,7 +264,8 @@ impl Encode for Encoder {
         if self.is_own() {
             return self.own(event, out);
         }
-        self.meet(&event.origin, out);
+        let waits = matches!(event.kind, Kind::Session(session) if !session.opens_turn);
+        self.meet(&event.origin, waits, out);
         match event.kind {
             Kind::Session(session) => self.session_facts(event, session, out),
             Kind::Request(request) => self.request(event, request, out),
@@ -273,6 +290,7 @@ impl Encode for Encoder {
     }
 
     fn finish(&mut self, out: &mut Out) {
+        out.drop_held(&mut self.kept, "no run follows that would say it");
         // Whatever began it said nothing that a turn is made of.
         if self.run.is_some() && !self.is_own() {
             self.end_unsaid(out);
@@ -303,6 +321,14 @@ pub(super) fn ours(out: &mut Out, write: impl FnOnce(&mut Out)) {
         out.bytes(&object);
         out.lit("}");
     }
+}
+
+/// Where the source says the facts that are written.
+fn sources<'a>(session: &Session<'a>) -> impl Iterator<Item = &'a str> {
+    let texts = [session.version, session.cwd, session.model, session.permission_mode, session.api_key_source];
+    let lists = [session.tools, session.mcp_servers, session.slash_commands, session.agents];
+    let texts = texts.into_iter().flatten().map(Str::as_escaped);
+    texts.chain(lists.into_iter().flatten().map(Raw::as_str))
 }
 
 fn facts(session: &Session<'_>, out: &mut Out) {

@@ -154,7 +154,7 @@ fn tokens(total: Option<&Usage<'_>>, models: &BTreeMap<String, Usage<'static>>, 
                 return;
             }
             if let Some(total) = total {
-                total.sources().for_each(|source| out.used(source));
+                total.parts().for_each(|source| out.used(source));
             }
             out.lit(",\"usage\":");
             for (n, (model, sum)) in models.iter().enumerate() {

@@ -67,6 +67,13 @@ impl<'a> Line<'a> {
         self.members.text(member, &cx)
     }
 
+    /// A role that goes without saying is only structure.
+    pub(super) fn usual_role(&self, role: &str) {
+        if let Some(role) = self.find("role").filter(|said| said.is(role)) {
+            self.cx.took(role.as_escaped());
+        }
+    }
+
     /// What we have written of it that the protocol has no place for; it stays.
     pub(super) fn ours(&self) -> Option<Raw<'a>> {
         self.members

@@ -46,7 +46,9 @@ fn block<'a>(part: Raw<'a>, cx: &Cx<'a>) -> Block<'a> {
         cx.took(kind.as_escaped());
         cx.took(of.as_escaped());
         let made = cx.arena.alloc_str(&made);
-        cx.stands_for(made, part.as_str());
+        for part in [Some(value), mime].into_iter().flatten() {
+            cx.stands_for(made, part.as_escaped());
+        }
         Some(Raw::trusted(made))
     });
     match made {

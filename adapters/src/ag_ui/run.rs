@@ -52,7 +52,7 @@ impl Decoder {
             _ => OutcomeKind::Success,
         };
         self.over(line, sink);
-        if let Some(word) = word {
+        if let Some(word) = word.filter(|word| ["success", "cancelled", INTERRUPT].contains(&word.as_escaped())) {
             cx.took(word.as_escaped());
         }
         let waits = outcome.filter(|_| word.is_some_and(|word| word.is(INTERRUPT)));

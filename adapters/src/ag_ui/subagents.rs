@@ -16,13 +16,15 @@ impl Decoder {
         for (known, said) in [(&mut thread.call, call), (&mut thread.name, Some(name)), (&mut thread.task, task)] {
             said.unwrap_or_default().as_escaped().clone_into(known);
         }
-        // Here what is said of it stands on the line.
-        line.origin.parent = call.or(Some(id)).filter(|id| !id.is_empty());
+        // That it begins is said by who has begun it.
         line.origin.agent = Some(cx.keep(Agent {
             id: Some(id),
             name: Some(name),
             task,
         }));
+        if let Some(trace) = cx.trace {
+            trace.merged("a subagent is told with what it says");
+        }
         line.notice(Topic::Task, task, sink);
         Ok(())
     }
@@ -38,7 +40,7 @@ impl Decoder {
         line.origin = thread.origin(Some(id), line.origin, &cx);
         let origin = Origin { time: None, ..line.origin };
         thread.end_implied(origin, sink);
-        line.notice(Topic::SubagentEnd, None, sink);
+        line.notice(Topic::Task, None, sink);
         Ok(())
     }
 }

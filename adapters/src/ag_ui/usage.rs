@@ -50,7 +50,7 @@ fn read(entry: Raw<'_>) -> Option<Usage<'_>> {
 
 /// Writes an entry, with the model if there is one.
 pub(super) fn write(usage: &Usage<'_>, model: Option<Str<'_>>, out: &mut Out) {
-    usage.sources().for_each(|source| out.used(source));
+    usage.parts().for_each(|source| out.used(source));
     let mut before = "{";
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         out.lit("{\"model\":");

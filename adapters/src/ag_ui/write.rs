@@ -18,6 +18,8 @@ pub(super) struct Speaker {
     round: u64,
     /// The id of the round's message, escaped; empty until one is needed, where the source names none.
     message: String,
+    /// The source does not name it.
+    is_made: bool,
     model: String,
     open: Option<Open>,
 }
@@ -170,6 +172,7 @@ impl Encoder {
         let round = run.rounds;
         let thread = self.thread(event.origin.parent);
         thread.round = round;
+        thread.is_made = false;
         start.id.unwrap_or_default().as_escaped().clone_into(&mut thread.message);
         start.model.unwrap_or_default().as_escaped().clone_into(&mut thread.model);
         let agent = thread.id.clone();
@@ -236,6 +239,9 @@ impl Encoder {
                 out.lit(",\"toolCallName\":");
                 out.str(name);
                 out.used(id.as_escaped());
+                if thread.is_made {
+                    out.invented("/parentMessageId", IDS);
+                }
                 out.lit(",\"parentMessageId\":\"");
                 out.lit(&message);
                 out.lit("\"}\n");
@@ -415,6 +421,7 @@ impl Encoder {
             self.messages += 1;
             out.invented("/messageId", IDS);
             thread.message = format!("message_{}", self.messages);
+            thread.is_made = true;
         }
         thread.message.clone()
     }

@@ -84,6 +84,8 @@ pub fn broken(log: &Log, lines: &[Line], framed: bool) -> Vec<Broken> {
     all.retain(|broken| match told_by {
         // Behind an error another one is a notice there, and who listens late hears nothing of how a session began.
         Dialect::Opencode => !matches!(broken.rule, Rule::SecondOutcome | Rule::MissingInit),
+        // Where no step says it, a round begins with what is said.
+        Dialect::AgUi => broken.rule != Rule::MessageNotStarted,
         // Each update may come again, and a session that is loaded says what was said before, without its ends.
         Dialect::Acp => !matches!(
             broken.rule,
@@ -348,7 +350,8 @@ fn pieces(lines: &[Line], all: &mut Vec<Broken>) {
                 all.push(made(Rule::BlockNotStarted, vec![n + 2], COPIED, doubled(lines, n)));
             }
             Said::RoundEnd => {
-                let start = lines[..n].iter().rposition(|line| line.said.contains(&Said::RoundStart));
+                let begins = |before: &Line| before.main && before.said.contains(&Said::RoundStart);
+                let start = lines[..n].iter().rposition(begins);
                 let ends_well = lines[n..]
                     .iter()
                     .any(|line| line.says(|said| matches!(said, Said::Outcome { well: true })));
@@ -419,7 +422,14 @@ fn members(log: &Log, lines: &[Line], all: &mut Vec<Broken>) {
                 or: &[],
                 rule: Rule::UnknownParent,
                 at: vec![n + 1],
-                besides: &[Rule::MessageNotStarted, Rule::BlockNotStarted, Rule::BlockNotStopped, Rule::DeltasDiffer],
+                besides: &[
+                    Rule::MessageNotStarted,
+                    Rule::MessageNotStopped,
+                    Rule::BlockNotStarted,
+                    Rule::BlockNotStopped,
+                    Rule::BlockOutOfOrder,
+                    Rule::DeltasDiffer,
+                ],
                 lines: changed(lines, n, line.with(range, "nobody")),
             });
         }
