@@ -183,7 +183,7 @@ pub(super) fn request<'a>(value: Raw<'a>, cx: &Cx<'a>) -> &'a Request<'a> {
     let subtype = text("subtype").unwrap_or(Str::trusted("confirm"));
     let kind = ControlKind::read(subtype);
     let permission = text("toolName").map(|name| {
-        &*cx.keep(Permission {
+        cx.keep(Permission {
             name,
             call: text("toolCallId"),
             input: value.get("input"),

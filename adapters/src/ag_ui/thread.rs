@@ -62,7 +62,7 @@ impl Thread {
         Origin {
             parent: text(call),
             agent: said.map(|id| {
-                &*cx.keep(Agent {
+                cx.keep(Agent {
                     id: Some(id),
                     name: text(&self.name),
                     task: text(&self.task),
